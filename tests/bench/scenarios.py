@@ -1,21 +1,19 @@
 """Kueue's scalability scenarios as data, and the installation each begins with."""
 
-import msgspec
 import os
 from collections.abc import Iterator
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.queue_preemption import PreemptionPolicy as WithinPolicy
-from headgate.domain.kinds.queue_preemption import ReclaimPolicy
-from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.values.quantities import amount_of
-from headgate.domain.workloads.specs import SliceLayer
-from headgate.domain.workloads.specs import TopologyRequest
 from itertools import product
 from pathlib import Path
-from tests.builders.world import World
-from tests.builders.world import quotas
 from typing import Literal
 
+import msgspec
+
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, ReclaimPolicy
+from headgate.domain.kinds.queue_preemption import PreemptionPolicy as WithinPolicy
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.values.quantities import amount_of
+from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
+from tests.builders.world import World, quotas
 
 HERE = Path(__file__).resolve().parents[2]
 FOLDER = Path(os.environ.get("HEADGATE_SCENARIOS", HERE.parent / "shared" / "scenarios"))

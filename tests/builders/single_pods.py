@@ -1,16 +1,13 @@
 """Workloads that can lose single pods, and what shows that they do."""
 
+from typing import Any
+
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.rounds.events import VictimReleased
 from headgate.domain.workloads.events import WorkloadEvicted
 from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from tests.builders.world import Fact
-from tests.builders.world import World
-from tests.builders.world import quotas
-from typing import Any
-
+from headgate.domain.workloads.specs import PodSet, Scheduling
+from tests.builders.world import Fact, World, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 GPU = ("default", "gpu")

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 
 from headgate.adapters.manifests.desired import Desired, Refused
-from headgate.adapters.manifests.kinds import version_written
 from headgate.adapters.manifests.parse import parse_value
+from headgate.adapters.manifests.registry import version_written
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckReported

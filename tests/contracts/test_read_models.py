@@ -1,25 +1,17 @@
 """What every store promises of the inline read models."""
 
 import pytest
-from headgate.application.ports import Loaded
-from headgate.application.ports import Row
-from headgate.application.ports import WorkloadQuery
+
+from headgate.application.ports import Loaded, Row, WorkloadQuery
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.rounds.state import Round
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.state import Hold
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Hold, Workload
 from tests.contracts.adapters import Adapters
-from tests.contracts.building import event
-from tests.contracts.building import key
-from tests.contracts.building import shown
-from tests.contracts.building import unit
-from tests.contracts.history import committed
-from tests.contracts.history import submitted
-
+from tests.contracts.building import event, key, shown, unit
+from tests.contracts.history import committed, submitted
 
 CREATED = 1_000
 

@@ -1,17 +1,18 @@
 """What the first page says needs a person's attention."""
 
 import pytest
-from headgate.application.queries.overview.attention import LONG_HEAD_SECONDS
-from headgate.application.queries.overview.attention import MOST_OF_A_KIND
-from headgate.application.queries.overview.attention import attention
-from headgate.application.queries.overview.attention import needing_attention
+
+from headgate.application.queries.overview.attention import (
+    LONG_HEAD_SECONDS,
+    MOST_OF_A_KIND,
+    attention,
+    needing_attention,
+)
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from tests.builders.world import World
-from tests.builders.world import quotas
+from headgate.domain.workloads.specs import PodSet, Scheduling
+from tests.builders.world import World, quotas
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,15 @@
 """The queue and the class of workloads that name none."""
 
+from typing import Any
+
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.decide.decider import with_default_queue
 from headgate.domain.workloads.priority import resolve_priority
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import PriorityClassReference
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.builders.policies import a_priority_class
-from tests.builders.world import World
-from tests.builders.world import quotas
-from typing import Any
-
+from tests.builders.world import World, quotas
 
 SPEC = WorkloadSpec(pod_sets=(PodSet(scheduling=Scheduling(requests={"gpu": 1})),))
 DEFAULT = {"team/default"}

@@ -1,27 +1,32 @@
 """What namespaces and runtimes say about the pods of a workload."""
 
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.limit_range import LimitRangeCreated
-from headgate.domain.kinds.limit_range import LimitRangeItem
-from headgate.domain.kinds.limit_range import LimitRangeSpec
-from headgate.domain.kinds.limit_range import limit_range_violations
+from headgate.domain.kinds.limit_range import (
+    LimitRangeCreated,
+    LimitRangeItem,
+    LimitRangeSpec,
+    limit_range_violations,
+)
 from headgate.domain.kinds.runtime_class import RuntimeClassSpec
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.pods.limit_ranges import NO_BOUNDS
-from headgate.domain.workloads.pods.limit_ranges import completed_template
-from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds
-from headgate.domain.workloads.pods.limit_ranges import pod_limit_violations
-from headgate.domain.workloads.pods.limit_ranges import with_pod_defaults
+from headgate.domain.workloads.pods.limit_ranges import (
+    NO_BOUNDS,
+    completed_template,
+    limit_range_bounds,
+    pod_limit_violations,
+    with_pod_defaults,
+)
 from headgate.domain.workloads.specs import WorkloadSpec
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.builders.instants import T0
-from tests.builders.world import World
-from tests.builders.world import quotas
-from typing import Any
+from tests.builders.world import World, quotas
 
 
 def a_range(*items: LimitRangeItem, namespace: str = "team-a") -> dict[str, Any]:

@@ -1,20 +1,17 @@
 """What is allowed in a configuration and most likely not meant, told with the numbers."""
 
+from typing import Any
+
 import pytest
-from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.cluster_queue import cluster_queue_violations
-from headgate.domain.kinds.resource_groups import FlavorQuotas
-from headgate.domain.kinds.resource_groups import ResourceGroup
-from headgate.domain.kinds.resource_groups import ResourceQuota
+
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, cluster_queue_violations
+from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.capacity import capacity_of_flavors
 from headgate.domain.lint.lint import lint
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.quantities import MAX_AMOUNT
-from tests.builders.world import World
-from tests.builders.world import quotas
-from typing import Any
-
+from tests.builders.world import World, quotas
 
 GI = 1 << 30
 

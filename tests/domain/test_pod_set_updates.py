@@ -1,21 +1,19 @@
 """What admission checks add to pods: taken by rule, merged at the start, or a failure for good."""
 
+from typing import Any
+
 import pytest
+
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import phase_of
+from headgate.domain.workloads.specs import PodSet, Scheduling
+from headgate.domain.workloads.state import condition, phase_of
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from tests.builders.scenario import pointers
-from tests.builders.world import World
-from tests.builders.world import quotas
-from typing import Any
-
+from tests.builders.world import World, quotas
 
 TEMPLATE = {"metadata": {"labels": {"app": "train"}}}
 

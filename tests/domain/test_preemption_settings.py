@@ -1,40 +1,33 @@
 """What a workload may do and suffer in preemptions, and where that comes from (§6.2, §6.3)."""
 
+from typing import Any
+
 import pytest
+from msgspec.structs import replace
+
 from headgate.domain.kinds.configuration import PreemptionRules
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.workloads.commands import ChangeProtection
-from headgate.domain.workloads.commands import ChangeSpec
-from headgate.domain.workloads.commands import SetPreemptionGate
+from headgate.domain.workloads.commands import ChangeProtection, ChangeSpec, SetPreemptionGate
 from headgate.domain.workloads.commands import Submit as SubmitWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.preemption_events import DivergingPodSet
-from headgate.domain.workloads.preemption_events import PreemptionGateClosed
-from headgate.domain.workloads.preemption_events import PreemptionGateOpened
-from headgate.domain.workloads.preemption_events import PreemptionWithheld
-from headgate.domain.workloads.preemption_events import PriorityDivergenceCleared
-from headgate.domain.workloads.preemption_events import PriorityDivergenceObserved
-from headgate.domain.workloads.preemption_events import ProtectionChanged
-from headgate.domain.workloads.priority import diverging_pod_sets
-from headgate.domain.workloads.priority import resolve_priority
-from headgate.domain.workloads.protection import protection_bound
-from headgate.domain.workloads.protection import protection_of
-from headgate.domain.workloads.specs import PriorityClassReference
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.preemption_events import (
+    DivergingPodSet,
+    PreemptionGateClosed,
+    PreemptionGateOpened,
+    PreemptionWithheld,
+    PriorityDivergenceCleared,
+    PriorityDivergenceObserved,
+    ProtectionChanged,
+)
+from headgate.domain.workloads.priority import diverging_pod_sets, resolve_priority
+from headgate.domain.workloads.protection import protection_bound, protection_of
+from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
 from headgate.domain.workloads.state import is_condition_true
-from msgspec.structs import replace
 from tests.builders.config import by_name
 from tests.builders.policies import a_priority_class
-from tests.builders.scenario import Scenario
-from tests.builders.scenario import pointers
-from tests.builders.workloads import RESERVED
-from tests.builders.workloads import a_pod_set
-from tests.builders.workloads import a_submission
-from tests.builders.workloads import a_workload
-from tests.builders.workloads import a_workload_spec
-from typing import Any
-
+from tests.builders.scenario import Scenario, pointers
+from tests.builders.workloads import RESERVED, a_pod_set, a_submission, a_workload, a_workload_spec
 
 CLASSES = by_name(
     a_priority_class("lo", 10),

@@ -1,25 +1,23 @@
 """A boost raises or lowers a waiting workload, and only protects one that runs (§6.3)."""
 
+from typing import Any
+
 import pytest
+
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
 from headgate.domain.rejection import InvalidObject
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadSpecChanged
-from headgate.domain.workloads.priority import resolve_priority
-from headgate.domain.workloads.priority import unboosted_priority
-from headgate.domain.workloads.priority import with_priority_boost
-from headgate.domain.workloads.priority import without_priority_boost
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadSpecChanged
+from headgate.domain.workloads.priority import (
+    resolve_priority,
+    unboosted_priority,
+    with_priority_boost,
+    without_priority_boost,
+)
 from headgate.domain.workloads.protection import protection_of
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import PriorityClassReference
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import WorkloadSpec
-from tests.builders.world import World
-from tests.builders.world import quotas
-from typing import Any
-
+from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
+from tests.builders.world import World, quotas
 
 BOOST = "kueue.x-k8s.io/priority-boost"
 PODS = (PodSet(scheduling=Scheduling(requests={"gpu": 1})),)

@@ -1,25 +1,29 @@
 """Pods go where their runtime is: a RuntimeClass's selector and tolerations join their own."""
 
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.runtime_class import RuntimeClassSpec
-from headgate.domain.kinds.runtime_class import RuntimeScheduling
-from headgate.domain.kinds.runtime_class import runtime_class_violations
+from headgate.domain.kinds.runtime_class import (
+    RuntimeClassSpec,
+    RuntimeScheduling,
+    runtime_class_violations,
+)
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.selectors import Toleration
-from headgate.domain.workloads.pods.limit_ranges import NO_BOUNDS
-from headgate.domain.workloads.pods.limit_ranges import completed_template
-from headgate.domain.workloads.pods.limit_ranges import pod_runtime_violations
-from headgate.domain.workloads.pods.limit_ranges import with_pod_defaults
+from headgate.domain.workloads.pods.limit_ranges import (
+    NO_BOUNDS,
+    completed_template,
+    pod_runtime_violations,
+    with_pod_defaults,
+)
 from headgate.domain.workloads.specs import WorkloadSpec
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.builders.instants import T0
-from tests.builders.world import World
-from tests.builders.world import quotas
-from typing import Any
-
+from tests.builders.world import World, quotas
 
 SANDBOX = Toleration(key="sandbox", operator="Exists")
 

@@ -1,46 +1,41 @@
 """What workloads answer: submission, requeueing, (de)activation, cancelling, deleting."""
 
 import pytest
+
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.rejection import AlreadyExists
-from headgate.domain.rejection import IllegalNow
-from headgate.domain.rejection import NotFound
-from headgate.domain.workloads.commands import ActivateWorkload
-from headgate.domain.workloads.commands import CancelWorkload
-from headgate.domain.workloads.commands import ChangeSpec
-from headgate.domain.workloads.commands import DeactivateWorkload
-from headgate.domain.workloads.commands import DeleteWorkload
-from headgate.domain.workloads.commands import HoldWorkload
-from headgate.domain.workloads.commands import ReportFinished
-from headgate.domain.workloads.commands import ReportStopped
-from headgate.domain.workloads.commands import RequeueWorkload
-from headgate.domain.workloads.commands import Submit
-from headgate.domain.workloads.commands import WorkloadCommand
+from headgate.domain.rejection import AlreadyExists, IllegalNow, NotFound
+from headgate.domain.workloads.commands import (
+    ActivateWorkload,
+    CancelWorkload,
+    ChangeSpec,
+    DeactivateWorkload,
+    DeleteWorkload,
+    HoldWorkload,
+    ReportFinished,
+    ReportStopped,
+    RequeueWorkload,
+    Submit,
+    WorkloadCommand,
+)
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.events import ReservationDropped
-from headgate.domain.workloads.events import WorkloadActivated
-from headgate.domain.workloads.events import WorkloadCancellationRequested
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadDeletionRequested
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadRequeued
-from headgate.domain.workloads.events import WorkloadStopped
-from headgate.domain.workloads.events import WorkloadSubmitted
+from headgate.domain.workloads.events import (
+    ReservationDropped,
+    WorkloadActivated,
+    WorkloadCancellationRequested,
+    WorkloadDeactivated,
+    WorkloadDeleted,
+    WorkloadDeletionRequested,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadRequeued,
+    WorkloadStopped,
+    WorkloadSubmitted,
+)
 from headgate.domain.workloads.predicates import is_admissible
-from headgate.domain.workloads.state import EvictionCount
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import phase_of
+from headgate.domain.workloads.state import EvictionCount, Workload, condition, phase_of
 from tests.builders.instants import after
 from tests.builders.scenario import Scenario
-from tests.builders.workloads import RESERVED
-from tests.builders.workloads import a_workload
-from tests.builders.workloads import a_workload_spec
-from tests.builders.workloads import an_eviction
-from tests.builders.workloads import running
-
+from tests.builders.workloads import RESERVED, a_workload, a_workload_spec, an_eviction, running
 
 SPEC = a_workload_spec()
 STOPPED = ReportStopped(uid="uid-1", eviction="e-1")

@@ -1,41 +1,36 @@
 """Random lives of workloads: whatever is asked and reported, the life cycle holds together."""
 
-from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.rejection import Rejection
-from headgate.domain.workloads.commands import AcknowledgeEviction
-from headgate.domain.workloads.commands import ActivateWorkload
-from headgate.domain.workloads.commands import CancelWorkload
-from headgate.domain.workloads.commands import ChangeSpec
-from headgate.domain.workloads.commands import DeactivateWorkload
-from headgate.domain.workloads.commands import DeleteWorkload
-from headgate.domain.workloads.commands import HoldWorkload
-from headgate.domain.workloads.commands import ReleaseWorkload
-from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.commands import ReportFinished
-from headgate.domain.workloads.commands import ReportPodsReady
-from headgate.domain.workloads.commands import ReportReclaimable
-from headgate.domain.workloads.commands import ReportStopped
-from headgate.domain.workloads.commands import RequeueWorkload
-from headgate.domain.workloads.commands import Submit
-from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadReleased
-from headgate.domain.workloads.events import WorkloadRequeued
-from headgate.domain.workloads.predicates import is_admissible
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import WorkloadState
-from headgate.domain.workloads.state import is_admitted
-from headgate.domain.workloads.state import phase_of
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.builders.instants import after
-from tests.builders.workloads import ADMITTED
-from tests.builders.workloads import RESERVED
-from tests.builders.workloads import a_workload_spec
-from tests.builders.workloads import an_eviction
-from typing import Any
 
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.rejection import Rejection
+from headgate.domain.workloads.commands import (
+    AcknowledgeEviction,
+    ActivateWorkload,
+    CancelWorkload,
+    ChangeSpec,
+    DeactivateWorkload,
+    DeleteWorkload,
+    HoldWorkload,
+    ReleaseWorkload,
+    ReportCheckState,
+    ReportFinished,
+    ReportPodsReady,
+    ReportReclaimable,
+    ReportStopped,
+    RequeueWorkload,
+    Submit,
+)
+from headgate.domain.workloads.decide.decider import WORKLOAD
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadReleased, WorkloadRequeued
+from headgate.domain.workloads.predicates import is_admissible
+from headgate.domain.workloads.state import Workload, WorkloadState, is_admitted, phase_of
+from tests.builders.instants import after
+from tests.builders.workloads import ADMITTED, RESERVED, a_workload_spec, an_eviction
 
 UIDS = st.sampled_from(["uid-1", "uid-2"])
 EVICTIONS = st.sampled_from(["e-1", "e-2", "e-3"])

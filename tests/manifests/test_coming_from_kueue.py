@@ -4,7 +4,7 @@ import pytest
 
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse
-from headgate.adapters.manifests.parsing.kind_of import INSTEAD
+from headgate.adapters.manifests.registry import INSTEAD
 from tests.manifests.reading import a_manifest, refused
 
 SET_UP = """

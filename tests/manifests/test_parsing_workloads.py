@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.workloads.rules.spec import workload_violations
+from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.specs import (
     EvictionPolicy,
     PriorityClassReference,

@@ -1,37 +1,33 @@
 """Objects as they are shown: Kueue's shape, with status, conditions and canonical quantities."""
 
-from headgate.adapters.manifests.render import Extras
-from headgate.adapters.manifests.render import KIND_OF_STREAM
+from typing import Any
+
+from headgate.adapters.manifests.cluster_queue import cluster_queue_status
+from headgate.adapters.manifests.codec import Extras
+from headgate.adapters.manifests.queue_status import QueueStatus
+from headgate.adapters.manifests.registry import KIND_OF_STREAM
 from headgate.adapters.manifests.render import render
-from headgate.adapters.manifests.rendering.queues import QueueStatus
-from headgate.adapters.manifests.rendering.queues import cluster_queue_status
-from headgate.domain.kinds.queue_activity import Activity
-from headgate.domain.kinds.queue_activity import cluster_queue_activity
-from headgate.domain.kinds.queue_activity import local_queue_activity
+from headgate.domain.kinds.queue_activity import (
+    Activity,
+    cluster_queue_activity,
+    local_queue_activity,
+)
 from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.admission import PodSetAssignment
-from headgate.domain.workloads.admission import TopologyAssignment
-from headgate.domain.workloads.admission import TopologyDomain
-from headgate.domain.workloads.commands import HoldWorkload
-from headgate.domain.workloads.commands import ReportStopped
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    TopologyAssignment,
+    TopologyDomain,
+)
+from headgate.domain.workloads.commands import HoldWorkload, ReportStopped
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.events import PlacementNominated
-from headgate.domain.workloads.events import WorkloadFinished
-from tests.builders.config import a_config
-from tests.builders.config import by_name
-from tests.builders.instants import T0
-from tests.builders.instants import after
-from tests.builders.queues import a_cluster_queue
-from tests.builders.queues import a_group
-from tests.builders.queues import a_local_queue
+from headgate.domain.workloads.events import PlacementNominated, WorkloadFinished
+from tests.builders.config import a_config, by_name
+from tests.builders.instants import T0, after
+from tests.builders.queues import a_cluster_queue, a_group, a_local_queue
 from tests.builders.scenario import Scenario
 from tests.builders.topology import a_topology
-from tests.builders.workloads import a_pod_set
-from tests.builders.workloads import a_workload
-from tests.builders.workloads import an_eviction
-from tests.builders.workloads import running
-from typing import Any
+from tests.builders.workloads import a_pod_set, a_workload, an_eviction, running
 
 
 def status_of(workload: Any) -> dict[str, Any]:

@@ -1,29 +1,32 @@
 """What is shown can be applied again without a change, and nonsense is only ever refused."""
 
 import json
-from typing import Any
-
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-from headgate.adapters.manifests.desired import Desired, Refused
-from headgate.adapters.manifests.durations import duration_of, seconds_of
-from headgate.adapters.manifests.kinds import MANIFEST_KINDS
-from headgate.adapters.manifests.parse import parse, parse_value
+from headgate.adapters.manifests.desired import Desired
+from headgate.adapters.manifests.desired import Refused
+from headgate.adapters.manifests.parse import parse
+from headgate.adapters.manifests.parse import parse_value
+from headgate.adapters.manifests.registry import MANIFEST_KINDS
 from headgate.adapters.manifests.render import render
+from headgate.adapters.manifests.times import duration_of
 from headgate.adapters.manifests.times import rfc3339
+from headgate.adapters.manifests.times import seconds_of
 from headgate.api.parameters import instant_or_none
-from headgate.domain.config import Config
-from headgate.domain.configured import Configured
-from headgate.domain.configuring import Change
-from headgate.domain.deciders import CONFIGURED_DECIDERS
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.object_commands import Change
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.priority import resolve_priority
+from hypothesis import HealthCheck
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
 from tests.builders.instants import T0
 from tests.builders.workloads import a_workload
 from tests.manifests.drawing.objects import configured_objects
 from tests.manifests.drawing.workloads import workload_manifests
+from typing import Any
 
 
 def as_read(rendered: dict[str, Any]) -> Desired:
@@ -54,14 +57,16 @@ def test_applying_what_is_shown_changes_nothing(found: tuple[str, Configured[Any
         spec=desired.spec,
         keeps=desired.keeps,
     )
-    assert CONFIGURED_DECIDERS[desired.stream_kind].decide(state, change, T0) == ()
+    assert KINDS_BY_STREAM[desired.stream_kind].decide(state, change, T0) == ()
 
 
 @given(workload_manifests())
 def test_a_workload_reads_back_as_it_was_shown(manifest: dict[str, Any]) -> None:
     first = parse_value(manifest)
     assert isinstance(first, Desired), first
-    spec = resolve_priority(first.spec, Config().priority_classes, has_explicit_priority=True)
+    spec = resolve_priority(
+        first.spec, ObjectSet().workload_priority_classes, has_explicit_priority=True
+    )
     workload = a_workload(**_fields(spec))
     again = as_read(render("Workload", workload, 7))
     before = workload.spec

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.drs_ordering import order_entries
-from headgate.domain.scheduling.evaluation.evaluate import Evaluation, evaluate
+from headgate.domain.scheduling.evaluation.evaluate import evaluate
+from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.order import Shape
 from headgate.domain.scheduling.partition.partition import Partition

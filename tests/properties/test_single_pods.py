@@ -1,23 +1,19 @@
 """Plans that may take single pods, in random queues (invariants of §6.12 by number)."""
 
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.rounds.events import RoundCommitted
-from headgate.domain.rounds.events import RoundVictim
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.rounds.events import RoundCommitted, RoundVictim
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.workloads.pods.eviction_units import guaranteed_count
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption_events import ProtectionChanged
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
+from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import Workload
-from hypothesis import given
-from hypothesis import strategies as st
-from random import Random
-from tests.builders.world import Fact
-from tests.builders.world import World
-from tests.builders.world import quotas
-
+from tests.builders.world import Fact, World, quotas
 
 SEEDS = st.integers(min_value=0, max_value=10**9)
 NOMINAL = 24

@@ -3,6 +3,7 @@
 import msgspec
 from collections.abc import Sequence
 from functools import partial
+from headgate.adapters.manifests.codec import Extras
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.desired import Refused
 from headgate.adapters.manifests.desired import as_written
@@ -12,9 +13,8 @@ from headgate.adapters.manifests.documents import read_documents
 from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE
 from headgate.adapters.manifests.parse import parse
 from headgate.adapters.manifests.parse import parse_object
-from headgate.adapters.manifests.render import Extras
+from headgate.adapters.manifests.queue_status import QueueStatus
 from headgate.adapters.manifests.render import render
-from headgate.adapters.manifests.rendering.queues import QueueStatus
 from headgate.api.callers import Caller
 from headgate.api.callers import services_of
 from headgate.api.parameters import whole_number

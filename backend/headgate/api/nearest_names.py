@@ -6,16 +6,16 @@ from typing import Any
 from litestar import Request, Response
 
 from headgate.api.callers import services_of
-from headgate.api.objects.kinds import KINDS
 from headgate.api.problems import NOT_FOUND, answer_failure
 from headgate.application.queries.nearest import meant
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.registry import KINDS
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import stream_of
 
 STREAM_KINDS = {
     "workloads": ("workload", True),
-    **{kind.plural: (kind.stream_kind, kind.is_namespaced) for kind in KINDS},
+    **{kind.path: (kind.stream_kind, kind.is_namespaced) for kind in KINDS},
 }
 """Kinds as paths name them: their name in streams, and whether they live in a namespace."""
 

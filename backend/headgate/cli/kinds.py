@@ -1,10 +1,10 @@
 """The kinds of objects, what people call them, and what a list shows of each."""
 
-from difflib import get_close_matches
-
 import msgspec
-
-from headgate.cli.failures import CommandFailed, ExitCode
+from difflib import get_close_matches
+from headgate.cli.failures import CommandFailed
+from headgate.cli.failures import ExitCode
+from headgate.domain.kinds import registry
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,59 +24,20 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 WORKLOAD = Kind(
     name="Workload", plural="workloads", words=("workload", "workloads", "wl"), namespaced=True
 )
-CLUSTER_QUEUE = Kind(
-    name="ClusterQueue", plural="clusterqueues", words=("clusterqueue", "clusterqueues", "cq")
-)
-LOCAL_QUEUE = Kind(
-    name="LocalQueue",
-    plural="localqueues",
-    words=("queue", "queues", "localqueue", "localqueues", "lq"),
-    namespaced=True,
-)
-NODE = Kind(name="Node", plural="nodes", words=("node", "nodes", "no"))
+_CONFIGURED = {
+    kind.name: Kind(
+        name=kind.name,
+        plural=kind.path,
+        words=(kind.stream_kind, kind.path, *kind.short_names),
+        namespaced=kind.is_namespaced,
+    )
+    for kind in registry.KINDS
+}
+CLUSTER_QUEUE = _CONFIGURED["ClusterQueue"]
+LOCAL_QUEUE = _CONFIGURED["LocalQueue"]
+NODE = _CONFIGURED["Node"]
 
-KINDS = (
-    CLUSTER_QUEUE,
-    LOCAL_QUEUE,
-    Kind(name="Cohort", plural="cohorts", words=("cohort", "cohorts", "co")),
-    Kind(
-        name="ResourceFlavor",
-        plural="resourceflavors",
-        words=("resourceflavor", "resourceflavors", "flavor", "flavors", "rf"),
-    ),
-    WORKLOAD,
-    Kind(name="Topology", plural="topologies", words=("topology", "topologies", "topo")),
-    NODE,
-    Kind(
-        name="WorkloadPriorityClass",
-        plural="workloadpriorityclasses",
-        words=("workloadpriorityclass", "workloadpriorityclasses", "priorityclass", "wpc"),
-    ),
-    Kind(
-        name="AdmissionCheck",
-        plural="admissionchecks",
-        words=("admissioncheck", "admissionchecks", "ac"),
-    ),
-    Kind(
-        name="DisruptionBudget",
-        plural="disruptionbudgets",
-        words=("disruptionbudget", "disruptionbudgets", "db"),
-        namespaced=True,
-    ),
-    Kind(
-        name="Configuration",
-        plural="configurations",
-        words=("configuration", "configurations", "config"),
-    ),
-    Kind(
-        name="LimitRange",
-        plural="limitranges",
-        words=("limitrange", "limitranges", "limits"),
-        namespaced=True,
-    ),
-    Kind(name="RuntimeClass", plural="runtimeclasses", words=("runtimeclass", "runtimeclasses")),
-    Kind(name="Namespace", plural="namespaces", words=("namespace", "namespaces", "ns")),
-)
+KINDS = (WORKLOAD, *_CONFIGURED.values())
 
 _BY_WORD = {word: kind for kind in KINDS for word in kind.words}
 

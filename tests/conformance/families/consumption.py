@@ -1,41 +1,35 @@
 """What LocalQueues used of late, and how it orders them (`pkg/util/admissionfairsharing`)."""
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from headgate.application.queries.queues.consumption import consumed_by
 from headgate.application.queries.queues.lines import line_of
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.scheduling.local_queue_ranking import DEFAULT_WEIGHT_MILLI
-from headgate.domain.scheduling.ordering.consumption import Consumption
-from headgate.domain.scheduling.ordering.consumption import ONE
-from headgate.domain.scheduling.ordering.consumption import faded
-from headgate.domain.scheduling.ordering.consumption import rank_of
-from headgate.domain.scheduling.ordering.consumption import summed
-from headgate.domain.scheduling.ordering.consumption import weighted_usage
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.domain.values.quantities import amount_of
-from headgate.domain.values.quantities import nano_quantity
-from headgate.domain.values.quantities import quantity_of
-from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.admission import PodSetAssignment
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.events import WorkloadSubmitted
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.scheduling.ordering.consumption import (
+    ONE,
+    Consumption,
+    faded,
+    rank_of,
+    summed,
+    weighted_usage,
+)
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.quantities import amount_of, nano_quantity, quantity_of
+from headgate.domain.workloads.admission import Admission, PodSetAssignment
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadFinished,
+    WorkloadQuotaReserved,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
-from tests.conformance.installed import Installed
-from tests.conformance.installed import NAMESPACE
-from tests.conformance.installed import read
-from tests.conformance.instants import instant_of
-from tests.conformance.instants import seconds_of
-from typing import Any
-
+from tests.conformance.installed import NAMESPACE, Installed, read
+from tests.conformance.instants import instant_of, seconds_of
 
 AGES = 200
 """Half-lives after which usage counts as if it had always been so, to the last bit."""

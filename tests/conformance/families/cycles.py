@@ -7,7 +7,7 @@ from typing import Any
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.drs_ordering import order_entries
-from headgate.domain.scheduling.evaluation.evaluate import Evaluation
+from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.admission import Admission

@@ -1,22 +1,16 @@
 """Where the priority of a workload comes from (`pkg/util/priority`)."""
 
 from collections.abc import Iterator
+from typing import Any
+
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.rejection import Rejection
-from headgate.domain.workloads.priority import DEFAULT_CLASS
-from headgate.domain.workloads.priority import resolve_priority
-from headgate.domain.workloads.priority import with_priority_boost
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import PriorityClassReference
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.priority import DEFAULT_CLASS, resolve_priority, with_priority_boost
+from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
-from tests.conformance.installed import Installed
-from tests.conformance.installed import read
-from typing import Any
-
+from tests.conformance.installed import Installed, read
 
 Given = dict[str, Any]
 PODS = PodSet(scheduling=Scheduling(requests={}))

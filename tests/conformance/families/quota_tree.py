@@ -1,27 +1,27 @@
 """Quota trees, activity and usage of queues (`pkg/cache/scheduler`)."""
 
 from collections.abc import Iterator
+from typing import Any
+
 from headgate.application.queries.queues.status import status_of
 from headgate.application.queries.queues.tree import lines_of
 from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
-from headgate.domain.kinds.queue_activity import cluster_queue_activity
-from headgate.domain.kinds.queue_activity import cohort_cycle
+from headgate.domain.kinds.queue_activity import cluster_queue_activity, cohort_cycle
 from headgate.domain.kinds.references import referrers_of
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
-from headgate.domain.scheduling.quota.usage import add_usage
-from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.scheduling.quota.usage import empty_usage
-from headgate.domain.scheduling.quota.usage import potential_available
-from headgate.domain.values.quantities import FlavorUsage
-from headgate.domain.values.quantities import amount_of
+from headgate.domain.scheduling.quota.usage import (
+    add_usage,
+    available,
+    empty_usage,
+    potential_available,
+)
+from headgate.domain.values.quantities import FlavorUsage, amount_of
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed
-from typing import Any
-
 
 PROBE = "probe"
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headgate.adapters.manifests.fields import Fields, Problems
-from headgate.adapters.manifests.parsing.selectors import read_tolerations
+from headgate.adapters.manifests.selectors import read_tolerations
 from headgate.domain.rejection import Rejection
 from headgate.domain.workloads.commands import ReportCheckState, ReportReclaimable
 from headgate.domain.workloads.decide.decider import WORKLOAD

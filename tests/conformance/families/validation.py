@@ -1,32 +1,24 @@
 """Which objects and changes are refused, and for which fields (`pkg/webhooks`)."""
 
 import re
-from collections.abc import Iterable
-from collections.abc import Iterator
-from headgate.adapters.manifests.desired import Refused
-from headgate.adapters.manifests.desired import as_written
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from headgate.adapters.manifests.desired import Refused, as_written
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.kinds.object_commands import Change
-from headgate.domain.kinds.object_commands import Create
+from headgate.domain.kinds.object_commands import Change, Create
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.rejection import Rejection
 from headgate.domain.streams import stream_of
 from headgate.domain.values.pointers import lies_within
-from headgate.domain.workloads.commands import ChangeSpec
-from headgate.domain.workloads.commands import Submit
+from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
-from tests.conformance.families.family import Drive
-from tests.conformance.families.family import Family
-from tests.conformance.families.reports import broken_by_reports
-from tests.conformance.families.reports import named_checks
-from tests.conformance.families.reports import with_reservation
-from tests.conformance.installed import Installed
-from tests.conformance.installed import parsed
+from tests.conformance.families.family import Drive, Family
+from tests.conformance.families.reports import broken_by_reports, named_checks, with_reservation
+from tests.conformance.installed import Installed, parsed
 from tests.conformance.instants import NOW
-from typing import Any
-
 
 POLICY = "concurrentAdmissionPolicy"
 _FIELD = re.compile(r"^([A-Za-z][^:]*?): ")

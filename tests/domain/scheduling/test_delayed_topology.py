@@ -3,20 +3,16 @@
 Reference topology.md §2 (Delayed) and §7.2.
 """
 
-from headgate.domain.kinds.admission_check import AdmissionCheckCreated
-from headgate.domain.kinds.admission_check import AdmissionCheckSpec
+from msgspec.structs import replace
+
+from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckSpec
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.specs import REPLACES
-from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.specs import REPLACES, TopologyRequest
 from headgate.domain.workloads.state import is_admitted
-from msgspec.structs import replace
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
-
+from tests.builders.world import World, names, quotas
 
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 RACK = TopologyRequest(required="rack")

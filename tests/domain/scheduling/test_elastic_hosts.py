@@ -1,33 +1,29 @@
 """Workloads on hosts that grow by slices and shrink in place: who stays does not move."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
 from headgate.application.verify.history import History
-from headgate.domain.kinds.namespace import NamespaceCreated
-from headgate.domain.kinds.namespace import NamespaceSpec
+from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.nodes.events import NodeCordoned
-from headgate.domain.nodes.events import NodeReported
+from headgate.domain.nodes.events import NodeCordoned, NodeReported
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.views.fits import near_fits
 from headgate.domain.workloads.commands import ChangeSpec
-from headgate.domain.workloads.events import WorkloadPodsGone
-from headgate.domain.workloads.events import WorkloadScaledDown
-from headgate.domain.workloads.pods.pod_ranks import ExecutorPod
-from headgate.domain.workloads.pods.pod_ranks import assign_ranks
-from headgate.domain.workloads.specs import ELASTIC
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import REPLACES
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import SliceLayer
-from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.events import WorkloadPodsGone, WorkloadScaledDown
+from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
+from headgate.domain.workloads.specs import (
+    ELASTIC,
+    REPLACES,
+    PodSet,
+    Scheduling,
+    SliceLayer,
+    TopologyRequest,
+)
 from headgate.domain.workloads.state import phase_of
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
-from msgspec.structs import replace
-from tests.builders.world import World
-from tests.builders.world import quotas
-
+from tests.builders.world import World, quotas
 
 ANYWHERE = TopologyRequest(unconstrained=True)
 RACK = TopologyRequest(required="rack")

@@ -1,16 +1,11 @@
 """Pod sets that share a flavor, flavors a workload allows, and what counts for quota at all."""
 
 import pytest
-from headgate.domain.kinds.configuration import ResourceRules
-from headgate.domain.kinds.configuration import Transformation
-from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.specs import ALLOWED_FLAVORS
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import TopologyRequest
-from tests.builders.world import World
-from tests.builders.world import quotas
 
+from headgate.domain.kinds.configuration import ResourceRules, Transformation
+from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.workloads.specs import ALLOWED_FLAVORS, PodSet, Scheduling, TopologyRequest
+from tests.builders.world import World, quotas
 
 GROUP = TopologyRequest(pod_set_group_name="group")
 

@@ -2,31 +2,33 @@
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.workloads.commands import AcknowledgeEviction
-from headgate.domain.workloads.commands import ReportEvictionProgress
-from headgate.domain.workloads.commands import ReportReclaimable
-from headgate.domain.workloads.commands import ReportStopped
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.preemption_events import EvictionCancelled
-from headgate.domain.workloads.preemption_events import EvictionExtended
-from headgate.domain.workloads.preemption_events import EvictionForced
-from headgate.domain.workloads.preemption_events import WorkloadShrunk
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.workloads.commands import (
+    AcknowledgeEviction,
+    ReportEvictionProgress,
+    ReportReclaimable,
+    ReportStopped,
+)
+from headgate.domain.workloads.events import WorkloadDeleted, WorkloadFinished
+from headgate.domain.workloads.preemption_events import (
+    EvictionCancelled,
+    EvictionExtended,
+    EvictionForced,
+    WorkloadShrunk,
+)
 from tests.builders.rounds import SOFT
-from tests.builders.single_pods import LOWER
-from tests.builders.single_pods import a_queue
-from tests.builders.single_pods import counts
-from tests.builders.single_pods import evicted
-from tests.builders.single_pods import example_20
-from tests.builders.single_pods import released_by
-from tests.builders.single_pods import shrinks
-from tests.builders.single_pods import single
-from tests.builders.single_pods import used
-from tests.builders.world import Fact
-from tests.builders.world import World
-from tests.builders.world import quotas
+from tests.builders.single_pods import (
+    LOWER,
+    a_queue,
+    counts,
+    evicted,
+    example_20,
+    released_by,
+    shrinks,
+    single,
+    used,
+)
+from tests.builders.world import Fact, World, quotas
 
 
 def of_kind(made: list[Fact], kind: type[DomainEvent]) -> list[DomainEvent]:

@@ -1,26 +1,20 @@
 """Pods that ended for good need no quota any more (queueing.md §3.3)."""
 
 import pytest
+
 from headgate.application.queries.queues.status import status_of
 from headgate.application.verify.history import History
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.nodes.events import NodeCordoned
-from headgate.domain.rejection import IllegalNow
-from headgate.domain.rejection import InvalidObject
+from headgate.domain.rejection import IllegalNow, InvalidObject
 from headgate.domain.workloads.commands import ReportReclaimable
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadPodsReclaimed
-from headgate.domain.workloads.specs import SliceLayer
-from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.scenario import Scenario
-from tests.builders.scenario import pointers
-from tests.builders.workloads import a_pod_set
-from tests.builders.workloads import a_workload
-from tests.builders.workloads import running
-from tests.builders.world import World
-from tests.builders.world import quotas
-
+from tests.builders.scenario import Scenario, pointers
+from tests.builders.workloads import a_pod_set, a_workload, running
+from tests.builders.world import World, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 THREE = (a_pod_set(count=3),)

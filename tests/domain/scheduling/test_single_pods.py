@@ -1,35 +1,27 @@
 """Which single pods a preemption takes of a workload (preemption.md §6.6, units)."""
 
 from headgate.domain.kinds.configuration import FairSharing
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.queue_preemption import MinimumRuntime
-from headgate.domain.rounds.events import RoundCommitted
-from headgate.domain.rounds.events import RoundVictim
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, MinimumRuntime
+from headgate.domain.rounds.events import RoundCommitted, RoundVictim
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import SliceLayer
-from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.single_pods import LOWER
-from tests.builders.single_pods import a_queue
-from tests.builders.single_pods import counts
-from tests.builders.single_pods import evicted
-from tests.builders.single_pods import example_20
-from tests.builders.single_pods import released_by
-from tests.builders.single_pods import shrinks
-from tests.builders.single_pods import single
-from tests.builders.single_pods import used
-from tests.builders.world import Fact
-from tests.builders.world import World
-from tests.builders.world import quotas
-
+from tests.builders.single_pods import (
+    LOWER,
+    a_queue,
+    counts,
+    evicted,
+    example_20,
+    released_by,
+    shrinks,
+    single,
+    used,
+)
+from tests.builders.world import Fact, World, quotas
 
 RACK, ANYWHERE = TopologyRequest(required="rack"), TopologyRequest(unconstrained=True)
 

@@ -2,13 +2,9 @@
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.preemption_events import PreemptorReference
-from headgate.domain.workloads.preemption_message import preemption_message
-from headgate.domain.workloads.preemption_message import without_uids
-from headgate.domain.workloads.state import ConditionType
-from headgate.domain.workloads.state import condition
-from tests.builders.world import World
-from tests.builders.world import quotas
-
+from headgate.domain.workloads.preemption_message import preemption_message, without_uids
+from headgate.domain.workloads.state import ConditionType, condition
+from tests.builders.world import World, quotas
 
 RECLAIM = ClusterQueuePreemption(reclaim_within_cohort="Any")
 

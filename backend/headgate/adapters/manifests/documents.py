@@ -2,13 +2,14 @@
 
 import json
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Hashable, Iterator
 from contextlib import suppress
 from typing import Any
 
 import msgspec
+import yaml
 
-from headgate.adapters.manifests.yaml_documents import SyntaxProblem, yaml_documents
 from headgate.domain.rejection import InvalidObject, Violation
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
@@ -129,3 +130,219 @@ def _unreadable(rule: str) -> InvalidObject:
         remedy="Send YAML or JSON as kubectl would take it.",
         violations=(Violation(pointer="", rule=rule, remedy="Correct it and send it again."),),
     )
+
+
+YAML_MAX_NESTING = 60
+
+
+MAX_NODES = 2_000_000
+"""Nodes of all documents together, each alias counted as often as it is used."""
+
+
+YAML_MAX_INTEGER = 2**63 - 1
+
+
+_NULL = re.compile(r"~|null|Null|NULL|")
+
+
+_TRUE = re.compile(r"true|True|TRUE|yes|Yes|YES|on|On|ON")
+
+
+_FALSE = re.compile(r"false|False|FALSE|no|No|NO|off|Off|OFF")
+
+
+_INTEGER = re.compile(r"[-+]?(0x[0-9a-fA-F]{1,16}|0o?[0-7]{1,22}|0|[1-9][0-9]{0,19})", re.ASCII)
+
+
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,3})?", re.ASCII)
+
+
+_TAG = "tag:yaml.org,2002:"
+
+
+_MERGE = object()
+
+
+class SyntaxProblem(Exception):
+    """The text is no YAML that we take; the message says where and why."""
+
+
+class _Container:
+    """A mapping or sequence that is being read: a resource of the reading, not of the result."""
+
+    def __init__(self, value: dict[Any, Any] | list[Any], anchor: str | None) -> None:
+        self.value = value
+        self.anchor = anchor
+        self.size = 1
+        self.merged: list[Any] = []
+        self.key: Any = None
+        self.has_key = False
+
+
+def yaml_documents(text: str) -> Iterator[tuple[Any, int]]:
+    """Each document that is not empty, with the line it begins on; raises `SyntaxProblem`."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        yield from _documents(yaml.parse(text, Loader=loader))
+    except yaml.YAMLError as problem:
+        raise SyntaxProblem(_place_and_problem(problem)) from problem
+
+
+def _documents(events: Iterator[Any]) -> Iterator[tuple[Any, int]]:
+    reading = _Reading()
+    line = 1
+    for event in events:
+        if isinstance(event, yaml.DocumentStartEvent):
+            reading.begin()
+            line = event.start_mark.line + 1 if event.start_mark else 0
+        elif isinstance(event, yaml.DocumentEndEvent):
+            if reading.result is not None:
+                yield reading.result, line
+        elif isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
+            reading.take(event)
+
+
+class _Reading:
+    """One document as far as it has been read; holds the open containers and the anchors."""
+
+    def __init__(self) -> None:
+        self.nodes = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget the document before."""
+        self.result: Any = None
+        self.stack: list[_Container] = []
+        self.anchors: dict[str, tuple[Any, int]] = {}
+
+    def take(self, event: Any) -> None:
+        """Take the next event of the document into account."""
+        match event:
+            case yaml.ScalarEvent():
+                self._put(_scalar(event), 1, event)
+            case yaml.AliasEvent():
+                self._alias(event)
+            case yaml.MappingStartEvent():
+                self._open({}, event)
+            case yaml.SequenceStartEvent():
+                self._open([], event)
+            case _:
+                self._close(event)
+
+    def _open(self, value: dict[Any, Any] | list[Any], event: Any) -> None:
+        if len(self.stack) >= YAML_MAX_NESTING:
+            raise _problem(event, f"values are nested at most {YAML_MAX_NESTING} deep")
+        if event.tag not in {None, "!", f"{_TAG}map", f"{_TAG}seq"}:
+            raise _problem(event, f"the tag {event.tag} is not known")
+        self.stack.append(_Container(value, event.anchor))
+
+    def _close(self, event: Any) -> None:
+        closed = self.stack.pop()
+        for merged in closed.merged:
+            if isinstance(closed.value, dict):
+                closed.value = {**merged, **closed.value}
+        self._put(closed.value, closed.size, event, closed.anchor)
+
+    def _alias(self, event: Any) -> None:
+        if event.anchor not in self.anchors:
+            raise _problem(event, f"the alias *{event.anchor} points to nothing complete")
+        value, size = self.anchors[event.anchor]
+        self._put(value, size, event, None)
+
+    def _put(self, value: Any, size: int, event: Any, anchor: str | None = None) -> None:
+        anchor = anchor or (event.anchor if isinstance(event, yaml.ScalarEvent) else None)
+        self.nodes += size if isinstance(event, yaml.AliasEvent) else 1
+        if self.nodes > MAX_NODES:
+            raise _problem(event, f"there are more than {MAX_NODES} values, aliases counted")
+        if anchor:
+            self.anchors[anchor] = (None if value is _MERGE else value, size)
+        if not self.stack:
+            self.result = "<<" if value is _MERGE else value
+            return
+        container = self.stack[-1]
+        container.size += size
+        if isinstance(container.value, list):
+            container.value.append("<<" if value is _MERGE else value)
+        elif container.has_key:
+            self._value(container, value, event)
+        else:
+            _key(container, value, event)
+
+    def _value(self, container: _Container, value: Any, event: Any) -> None:
+        container.has_key = False
+        assert isinstance(container.value, dict)
+        if container.key is not _MERGE:
+            container.value[container.key] = "<<" if value is _MERGE else value
+            return
+        sources = value if isinstance(value, list) else [value]
+        if not all(isinstance(source, dict) for source in sources):
+            raise _problem(event, "what is merged with << is a mapping or a list of mappings")
+        container.merged.extend(sources)
+
+
+def _key(container: _Container, key: Any, event: Any) -> None:
+    if key is not _MERGE and not isinstance(key, str):
+        if not isinstance(key, Hashable) or key is None:
+            raise _problem(event, "a key is a text")
+        key = str(key).lower() if isinstance(key, bool) else str(key)
+    if key is not _MERGE and key in container.value:
+        raise _problem(event, f"the key {key!r} stands twice in one mapping")
+    container.key = key
+    container.has_key = True
+
+
+def _scalar(event: yaml.ScalarEvent) -> Any:
+    text: str = event.value
+    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise _problem(event, "a text holds a character that is none")
+    tag = (event.tag or "").removeprefix(_TAG)
+    if tag in {"str", "!"} or (not event.implicit[0] and not event.tag):
+        return text
+    if tag not in {"", "null", "bool", "int", "float", "timestamp"}:
+        raise _problem(event, f"the tag {event.tag} is not known")
+    return _plain(text, event)
+
+
+def _plain(text: str, event: Any) -> Any:
+    if text == "<<":
+        return _MERGE
+    if _NULL.fullmatch(text):
+        return None
+    if _TRUE.fullmatch(text):
+        return True
+    if _FALSE.fullmatch(text):
+        return False
+    if _INTEGER.fullmatch(text):
+        number = _integer(text)
+        if abs(number) > YAML_MAX_INTEGER:
+            raise _problem(event, f"{text} is too large an integer")
+        return number
+    if _FLOAT.fullmatch(text) and len(text) <= 64:  # noqa: PLR2004  (the longest quantity)
+        number_or_infinity = float(text)
+        if abs(number_or_infinity) == float("inf"):
+            raise _problem(event, f"{text} is too large a number")
+        return number_or_infinity
+    return text
+
+
+def _integer(text: str) -> int:
+    digits = text.lstrip("+-")
+    sign = -1 if text.startswith("-") else 1
+    if digits.startswith("0x"):
+        return sign * int(digits, 16)
+    if digits.startswith("0") and len(digits) > 1:
+        return sign * int(digits.removeprefix("0o"), 8)
+    return sign * int(digits)
+
+
+def _problem(event: Any, problem: str) -> SyntaxProblem:
+    mark = event.start_mark
+    return SyntaxProblem(f"Line {mark.line + 1}, column {mark.column + 1}: {problem}.")
+
+
+def _place_and_problem(problem: yaml.YAMLError) -> str:
+    mark = getattr(problem, "problem_mark", None)
+    told = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
+    if mark is None:
+        return f"{told}."
+    return f"Line {mark.line + 1}, column {mark.column + 1}: {told}."

@@ -1,17 +1,21 @@
 """Typed reading of one mapping of a manifest; every problem is noted with its pointer."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from headgate.adapters.manifests.times import seconds_of
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import MAX_AMOUNT
-from headgate.domain.values.quantities import NotAQuantity
-from headgate.domain.values.quantities import amount_of
-from headgate.domain.values.quantities import exceeds_max_amount
-from headgate.domain.values.quantities import milli_of
-from typing import Any
-
+from headgate.domain.values.quantities import (
+    MAX_AMOUNT,
+    NotAQuantity,
+    amount_of,
+    exceeds_max_amount,
+    milli_of,
+    quantity_of,
+)
 
 Problems = list[Violation]
 
@@ -255,3 +259,34 @@ def quantity_text(value: Any) -> str | None:
     if isinstance(value, float) and math.isfinite(value):
         return repr(value)
     return None
+
+
+T = TypeVar("T")
+
+
+def either(fields: Fields, name: str, also: str, read: Callable[[str], T | None]) -> T | None:
+    """What stands under one of two names; noted if both are there and disagree.
+
+    `read` gives the meaning of the field of a name, or None where it is absent.
+    """
+    found, other = read(name), read(also)
+    if found is not None and other is not None and found != other:
+        fields.note(also, f"{also} and {name} set the same thing.", "Give only one of them.")
+    return other if found is None else found
+
+
+def read_seconds(fields: Fields, name: str) -> int | None:
+    """A length of time as Go writes it, or an integer under the name with `Seconds`."""
+    value = fields.raw(name)
+    in_seconds = fields.optional_integer(f"{name}Seconds")
+    if value is None:
+        return in_seconds
+    seconds = seconds_of(value) if isinstance(value, str) else None
+    if seconds is None:
+        fields.note(name, f"{name} is a length of time.", "Write it like 30m or 1h30m.")
+    return seconds
+
+
+def quantities(amounts: Mapping[str, int]) -> dict[str, str]:
+    """Amounts by resource as quantities."""
+    return {resource: quantity_of(resource, amount) for resource, amount in amounts.items()}

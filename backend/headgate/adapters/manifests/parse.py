@@ -1,76 +1,30 @@
 """From the text of manifests to what is wanted: each document by itself, with all its problems."""
 
-import msgspec
 from collections.abc import Iterator
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.desired import Refused
-from headgate.adapters.manifests.documents import Document
-from headgate.adapters.manifests.documents import read_documents
-from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.fields import Problems
-from headgate.adapters.manifests.kinds import KUEUE_CONFIGURATION
-from headgate.adapters.manifests.kinds import ManifestKind
-from headgate.adapters.manifests.parsing.configuration import read_configuration
-from headgate.adapters.manifests.parsing.jobs import Places
-from headgate.adapters.manifests.parsing.jobs import read_job
-from headgate.adapters.manifests.parsing.jobs import read_job_set
-from headgate.adapters.manifests.parsing.kind_of import read_kind
-from headgate.adapters.manifests.parsing.limits import read_limit_range
-from headgate.adapters.manifests.parsing.limits import read_runtime_class
-from headgate.adapters.manifests.parsing.metadata import Metadata
-from headgate.adapters.manifests.parsing.metadata import read_metadata
-from headgate.adapters.manifests.parsing.policies import read_admission_check
-from headgate.adapters.manifests.parsing.policies import read_budget
-from headgate.adapters.manifests.parsing.policies import read_namespace
-from headgate.adapters.manifests.parsing.policies import read_priority_class
-from headgate.adapters.manifests.parsing.queues import read_cluster_queue
-from headgate.adapters.manifests.parsing.queues import read_cohort
-from headgate.adapters.manifests.parsing.queues import read_local_queue
-from headgate.adapters.manifests.parsing.topology import read_node
-from headgate.adapters.manifests.parsing.topology import read_resource_flavor
-from headgate.adapters.manifests.parsing.topology import read_topology
-from headgate.adapters.manifests.parsing.workloads import read_workload
-from headgate.domain.kinds.registry import KINDS_BY_NAME
-from headgate.domain.metadata import identity_violations
-from headgate.domain.metadata import marking_violations
-from headgate.domain.rejection import InvalidObject
-from headgate.domain.rejection import Violation
-from headgate.domain.values.names import broken_rule_of_name
-from headgate.domain.values.pointers import lies_within
-from headgate.domain.values.pointers import moved
-from headgate.domain.workloads.decide.decider import SUBMITTED_AS
-from headgate.domain.workloads.rules.spec import workload_violations
 from typing import Any
 
+import msgspec
+
+from headgate.adapters.manifests.codec import Places
+from headgate.adapters.manifests.desired import Desired, Refused
+from headgate.adapters.manifests.documents import Document, read_documents
+from headgate.adapters.manifests.fields import Fields, Problems
+from headgate.adapters.manifests.jobs import read_job, read_job_set
+from headgate.adapters.manifests.metadata import ManifestKind, Metadata, read_metadata
+from headgate.adapters.manifests.registry import CODECS_BY_NAME, read_kind
+from headgate.adapters.manifests.workload import read_workload
+from headgate.domain.kinds.registry import KINDS_BY_NAME
+from headgate.domain.metadata import identity_violations, marking_violations
+from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.values.names import broken_rule_of_name
+from headgate.domain.values.pointers import lies_within, moved
+from headgate.domain.workloads.decide.decider import SUBMITTED_AS
+from headgate.domain.workloads.decide.spec_rules import workload_violations
 
 DEFAULT_NAMESPACE = "default"
-MOST_OBJECTS = 20_000
+MAX_OBJECTS = 20_000
 
 Read = tuple[Any, tuple[str, ...], Places]
-
-_SIMPLE = {
-    "ClusterQueue": read_cluster_queue,
-    "LocalQueue": read_local_queue,
-    "Cohort": read_cohort,
-    "ResourceFlavor": read_resource_flavor,
-    "Topology": read_topology,
-    "AdmissionCheck": read_admission_check,
-    "DisruptionBudget": read_budget,
-    "Namespace": read_namespace,
-    "Configuration": read_configuration,
-    "LimitRange": read_limit_range,
-}
-_AT_ROOT = {
-    "WorkloadPriorityClass": read_priority_class,
-    "RuntimeClass": read_runtime_class,
-}
-"""Kinds whose fields stand beside the metadata."""
-
-_OLD_NAMES = (
-    ("/spec/cohortName", "cohort"),
-    ("/spec/parentName", "parent"),
-    ("/spec/admissionChecksStrategy/admissionChecks", "admissionChecks"),
-)
 
 
 def parse(
@@ -82,9 +36,9 @@ def parse(
     rules is a `Refused` among the others. `namespace` is for objects that name none.
     """
     documents = [inner for outer in read_documents(body, content_type) for inner in _opened(outer)]
-    if len(documents) > MOST_OBJECTS:
+    if len(documents) > MAX_OBJECTS:
         raise InvalidObject(
-            f"There are {len(documents)} objects, more than {MOST_OBJECTS} at once.",
+            f"There are {len(documents)} objects, more than {MAX_OBJECTS} at once.",
             remedy="Send them in several parts.",
         )
     return tuple(_parsed(document, namespace) for document in documents)
@@ -173,35 +127,19 @@ def _annotations(kind: ManifestKind, metadata: Metadata) -> dict[str, str]:
 
 
 def _spec(kind: ManifestKind, root: Fields, metadata: Metadata) -> Read:
-    if kind.becomes in _AT_ROOT:
-        return (*_AT_ROOT[kind.becomes](root), ())
-    if root.text("apiVersion") in KUEUE_CONFIGURATION:
-        return (*read_configuration(root), (("/spec", ""),))
+    """The spec, the fields that a change keeps, and where parts of the object stand."""
+    codec = CODECS_BY_NAME.get(kind.becomes)
+    if codec is not None:
+        return codec.read_object(root)
     spec = root.child_or_empty("spec")
-    places = _old_places(spec)
-    if kind.name == "Job":
-        job, places = read_job(root, spec, metadata)
-        read: Read = (job, ("priority",), places)
-    elif kind.name == "JobSet":
-        job, places = read_job_set(root, spec, metadata)
-        read = (job, ("priority",), places)
-    elif kind.name == "Workload":
-        workload, keeps, of_class = read_workload(spec, metadata)
-        read = (workload, keeps, (*of_class, *places))
-    elif kind.name == "Node":
-        read = (*read_node(spec, root.child_or_empty("status")), places)
+    if kind.name == "Workload":
+        read: Read = read_workload(spec, metadata)
     else:
-        read = (*_SIMPLE[kind.name](spec), places)
+        read_kind_of_job = read_job if kind.name == "Job" else read_job_set
+        job, places = read_kind_of_job(root, spec, metadata)
+        read = (job, ("priority",), places)
     spec.reject_unknown()
     return read
-
-
-def _old_places(spec: Fields) -> Places:
-    return tuple(
-        (pointer, f"/spec/{old}")
-        for pointer, old in _OLD_NAMES
-        if old in spec.values and pointer.split("/")[2] not in spec.values
-    )
 
 
 def _with_broken_rules(problems: Problems, desired: Desired) -> Problems:

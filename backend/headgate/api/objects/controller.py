@@ -8,10 +8,11 @@ from typing import Annotated
 from litestar import Controller, delete, get, post, put
 from litestar.params import PathParameter, RawBody
 
+from headgate.adapters.manifests.codec import Codec
+from headgate.adapters.manifests.registry import CODECS
 from headgate.api.answers import Answer, expected_version, response
 from headgate.api.callers import Caller
 from headgate.api.objects import reading, writing
-from headgate.api.objects.kinds import KINDS, ObjectKind
 from headgate.api.paging import Continue, Limit
 from headgate.api.parameters import (
     IdempotencyHeader,
@@ -28,19 +29,21 @@ Name = Annotated[str, PathParameter(description="The object's name", max_length=
 
 def controllers() -> list[type[Controller]]:
     """Every controller of every configured kind."""
-    everywhere = [_everywhere_controller(kind) for kind in KINDS if kind.is_namespaced]
-    return [*(_controller(kind) for kind in KINDS), *everywhere]
+    everywhere = [_everywhere_controller(codec) for codec in CODECS if codec.kind.is_namespaced]
+    return [*(_controller(codec) for codec in CODECS), *everywhere]
 
 
-def _controller(kind: ObjectKind) -> type[Controller]:
+def _controller(codec: Codec) -> type[Controller]:
     class Objects(Controller):
-        path = f"{'/namespaces/{namespace:str}' if kind.is_namespaced else ''}/{kind.plural}"
-        tags = [kind.name]
+        path = (
+            f"{'/namespaces/{namespace:str}' if codec.kind.is_namespaced else ''}/{codec.kind.path}"
+        )
+        tags = [codec.kind.name]
 
         @get(
-            operation_id=f"list{kind.list_name}",
-            summary=f"List {kind.list_name}",
-            responses=response(kind.list_shape),
+            operation_id=f"list{codec.kind.plural}",
+            summary=f"List {codec.kind.plural}",
+            responses=response(codec.list_schema),
         )
         async def list_objects(
             self,
@@ -49,13 +52,13 @@ def _controller(kind: ObjectKind) -> type[Controller]:
             after: Continue = None,
             selector: Selector = None,
         ) -> Answer:
-            return await reading.list_objects(request, kind, reading.Page(limit, after, selector))
+            return await reading.list_objects(request, codec, reading.Page(limit, after, selector))
 
         @post(
-            operation_id=f"create{kind.name}",
-            summary=f"Create a {kind.name}",
-            operation_class=request_body(kind.shape),
-            responses=response(kind.shape, status=201),
+            operation_id=f"create{codec.kind.name}",
+            summary=f"Create a {codec.kind.name}",
+            operation_class=request_body(codec.schema),
+            responses=response(codec.schema, status=201),
             opt={"right": "configure"},
         )
         async def create(
@@ -66,26 +69,26 @@ def _controller(kind: ObjectKind) -> type[Controller]:
             dry_run: SubmitDryRun = None,
             reason: Reason = "",
         ) -> Answer:
-            target = writing.Target(kind, reason=reason, dry_run=dry_run)
+            target = writing.Target(codec, reason=reason, dry_run=dry_run)
             return await writing.create(request, target, body, idempotency_key)
 
         @get(
             "/{name:str}",
-            operation_id=f"get{kind.name}",
-            summary=f"Read a {kind.name}",
-            responses=response(kind.shape),
+            operation_id=f"get{codec.kind.name}",
+            summary=f"Read a {codec.kind.name}",
+            responses=response(codec.schema),
         )
         async def read(
             self, request: Caller, name: Name, if_none_match: IfNoneMatch = None
         ) -> Answer:
-            return await reading.read(request, kind, name, if_none_match)
+            return await reading.read(request, codec, name, if_none_match)
 
         @put(
             "/{name:str}",
-            operation_id=f"replace{kind.name}",
-            summary=f"Replace a {kind.name}",
-            operation_class=request_body(kind.shape),
-            responses=response(kind.shape),
+            operation_id=f"replace{codec.kind.name}",
+            summary=f"Replace a {codec.kind.name}",
+            operation_class=request_body(codec.schema),
+            responses=response(codec.schema),
             opt={"right": "configure"},
         )
         async def replace(
@@ -98,15 +101,15 @@ def _controller(kind: ObjectKind) -> type[Controller]:
             reason: Reason = "",
         ) -> Answer:
             expected = expected_version(if_match, required=True)
-            target = writing.Target(kind, name, expected, reason, dry_run)
+            target = writing.Target(codec, name, expected, reason, dry_run)
             return await writing.replace(request, target, body)
 
         @delete(
             "/{name:str}",
-            operation_id=f"delete{kind.name}",
-            summary=f"Delete a {kind.name}; one in use goes when nothing uses it any more",
+            operation_id=f"delete{codec.kind.name}",
+            summary=f"Delete a {codec.kind.name}; one in use goes when nothing uses it any more",
             status_code=200,
-            responses=response(kind.shape),
+            responses=response(codec.schema),
             opt={"right": "configure"},
         )
         async def delete(
@@ -118,21 +121,21 @@ def _controller(kind: ObjectKind) -> type[Controller]:
             reason: Reason = "",
         ) -> Answer:
             expected = expected_version(if_match)
-            target = writing.Target(kind, name, expected, reason, dry_run)
+            target = writing.Target(codec, name, expected, reason, dry_run)
             return await writing.delete(request, target)
 
-    return _named(Objects, f"{kind.name}Controller")
+    return _named(Objects, f"{codec.kind.name}Controller")
 
 
-def _everywhere_controller(kind: ObjectKind) -> type[Controller]:
+def _everywhere_controller(codec: Codec) -> type[Controller]:
     class ObjectsEverywhere(Controller):
-        path = f"/{kind.plural}"
-        tags = [kind.name]
+        path = f"/{codec.kind.path}"
+        tags = [codec.kind.name]
 
         @get(
-            operation_id=f"listAll{kind.list_name}",
-            summary=f"List {kind.list_name} of all namespaces one may see",
-            responses=response(kind.list_shape),
+            operation_id=f"listAll{codec.kind.plural}",
+            summary=f"List {codec.kind.plural} of all namespaces one may see",
+            responses=response(codec.list_schema),
         )
         async def list_everywhere(
             self,
@@ -141,9 +144,9 @@ def _everywhere_controller(kind: ObjectKind) -> type[Controller]:
             after: Continue = None,
             selector: Selector = None,
         ) -> Answer:
-            return await reading.list_objects(request, kind, reading.Page(limit, after, selector))
+            return await reading.list_objects(request, codec, reading.Page(limit, after, selector))
 
-    return _named(ObjectsEverywhere, f"All{kind.name}Controller")
+    return _named(ObjectsEverywhere, f"All{codec.kind.name}Controller")
 
 
 def _named(controller: type[Controller], name: str) -> type[Controller]:

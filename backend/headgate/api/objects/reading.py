@@ -4,13 +4,13 @@ import asyncio
 import msgspec
 from collections.abc import Callable
 from collections.abc import Sequence
+from headgate.adapters.manifests.codec import Codec
 from headgate.api.answers import Answer
 from headgate.api.answers import answer
 from headgate.api.answers import not_modified
 from headgate.api.callers import Caller
 from headgate.api.callers import services_of
 from headgate.api.manifests import manifest_of
-from headgate.api.objects.kinds import ObjectKind
 from headgate.api.paging import after_token
 from headgate.api.paging import collect_page
 from headgate.api.paging import continue_token
@@ -26,10 +26,6 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.streams import stream_of
 from headgate.domain.values.selectors import LabelSelector
-
-
-WITH_DERIVED_STATUS = ("ClusterQueue", "LocalQueue", "DisruptionBudget")
-"""Their status changes without a change of their own version, so that they are never unmodified."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -54,30 +50,30 @@ class _Wanted(msgspec.Struct, frozen=True):
         return self.selector is None or matches_selector(state.labels, self.selector)
 
 
-async def read(request: Caller, kind: ObjectKind, name: str, if_none_match: str | None) -> Answer:
+async def read(request: Caller, codec: Codec, name: str, if_none_match: str | None) -> Answer:
     """One object as it stands."""
     services = services_of(request)
-    stream = stream_of(kind.stream_kind, name, str(request.path_params.get("namespace", "")))
+    stream = stream_of(codec.kind.stream_kind, name, str(request.path_params.get("namespace", "")))
     (loaded,) = await asyncio.to_thread(services.models.load, [stream])
     if isinstance(loaded.state, Absent) or not allows(request.user.namespaces, stream):
         remedy = meant(services.reader.cell, stream, request.user.namespaces)
-        raise ApiFailure(NOT_FOUND, f"There is no {kind.name} {name}.", remedy=remedy)
+        raise ApiFailure(NOT_FOUND, f"There is no {codec.kind.name} {name}.", remedy=remedy)
     position = max(loaded.position, services.reader.position)
-    if kind.name not in WITH_DERIVED_STATUS:
+    if not codec.is_status_derived:
         unmodified = not_modified(loaded.version, if_none_match, position=position)
         if unmodified is not None:
             return unmodified
-    body = manifest_of(services, kind.name, loaded.state, loaded.position)
+    body = manifest_of(services, codec.kind.name, loaded.state, loaded.position)
     return answer(body, position=position, version=loaded.version)
 
 
-async def list_objects(request: Caller, kind: ObjectKind, page: Page) -> Answer:
+async def list_objects(request: Caller, codec: Codec, page: Page) -> Answer:
     """A page of objects in order of their names."""
     services = services_of(request)
     namespace = request.path_params.get("namespace")
-    question = f"{kind.name}|{namespace or ''}|{page.selector or ''}"
+    question = f"{codec.kind.name}|{namespace or ''}|{page.selector or ''}"
     wanted = _Wanted(
-        kind.stream_kind,
+        codec.kind.stream_kind,
         None if namespace is None else str(namespace),
         label_selector(page.selector),
         request.user.namespaces,
@@ -90,10 +86,12 @@ async def list_objects(request: Caller, kind: ObjectKind, page: Page) -> Answer:
     metadata = {"resourceVersion": str(position)}
     if more:
         metadata["continue"] = continue_token(found[-1].stream, question)
-    items = [manifest_of(services, kind.name, loaded.state, loaded.position) for loaded in found]
+    items = [
+        manifest_of(services, codec.kind.name, loaded.state, loaded.position) for loaded in found
+    ]
     body = {
-        "apiVersion": kind.api_version,
-        "kind": f"{kind.name}List",
+        "apiVersion": codec.versions[0],
+        "kind": f"{codec.kind.name}List",
         "metadata": metadata,
         "items": items,
     }

@@ -1,25 +1,29 @@
 """Creating, replacing and deleting configured objects."""
 
-from typing import Literal
-
 import msgspec
-
+from headgate.adapters.manifests.codec import Codec
 from headgate.api.answers import Answer
-from headgate.api.callers import Caller, origin_of, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
-from headgate.api.manifests import object_writer, read_wanted, with_written_pointers
-from headgate.api.objects.kinds import ObjectKind
+from headgate.api.callers import Caller
+from headgate.api.callers import origin_of
+from headgate.api.callers import services_of
+from headgate.api.command_requests import CommandOptions
+from headgate.api.command_requests import answer_command
+from headgate.api.command_requests import command_request
+from headgate.api.manifests import object_writer
+from headgate.api.manifests import read_wanted
+from headgate.api.manifests import with_written_pointers
 from headgate.api.simulations_ import simulated
 from headgate.application.commands import configure_objects
 from headgate.application.commands.apply_objects import change_to
 from headgate.domain.rejection import Rejection
 from headgate.domain.streams import stream_of
+from typing import Literal
 
 
 class Target(msgspec.Struct, frozen=True):
     """Which object, at which version, why, and whether it is only tried."""
 
-    kind: ObjectKind
+    codec: Codec
     name: str = ""
     expected: int | None = None
     reason: str = ""
@@ -32,12 +36,12 @@ class Target(msgspec.Struct, frozen=True):
 
 async def create(request: Caller, target: Target, body: bytes, key: str | None) -> Answer:
     """Make the object a body asks for."""
-    wanted, desired = await read_wanted(request, body, target.kind.name)
+    wanted, desired = await read_wanted(request, body, target.codec.kind.name)
     if target.dry_run == "Admission":
         change = change_to(services_of(request), origin_of(request).actor, wanted)
         return await simulated(request, [change], desired)
     call = await command_request(
-        request, object_writer(request, target.kind.name, 201), target.options(key)
+        request, object_writer(request, target.codec.kind.name, 201), target.options(key)
     )
     try:
         handled = await configure_objects.create(services_of(request), call, wanted)
@@ -49,13 +53,13 @@ async def create(request: Caller, target: Target, body: bytes, key: str | None) 
 
 async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     """Give the object the spec a body asks for."""
-    wanted, desired = await read_wanted(request, body, target.kind.name)
+    wanted, desired = await read_wanted(request, body, target.codec.kind.name)
     services = services_of(request)
     if target.dry_run == "Admission":
         change = change_to(services, origin_of(request).actor, wanted)
         return await simulated(request, [change], desired)
     call = await command_request(
-        request, object_writer(request, target.kind.name), target.options()
+        request, object_writer(request, target.codec.kind.name), target.options()
     )
     try:
         handled = await configure_objects.replace(services, call, wanted, target.expected)
@@ -67,12 +71,12 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
 async def delete(request: Caller, target: Target) -> Answer:
     """Delete the object, or have it go when nothing uses it any more."""
     namespace = str(request.path_params.get("namespace", ""))
-    stream = stream_of(target.kind.stream_kind, target.name, namespace)
+    stream = stream_of(target.codec.kind.stream_kind, target.name, namespace)
     services = services_of(request)
     if target.dry_run == "Admission":
         return await simulated(request, [configure_objects.deletion_of_object(stream)], None)
     call = await command_request(
-        request, object_writer(request, target.kind.name), target.options()
+        request, object_writer(request, target.codec.kind.name), target.options()
     )
     handled = await configure_objects.delete(services, call, stream, target.expected)
     return answer_command(handled)

@@ -4,18 +4,9 @@ from typing import Annotated, Literal, get_args
 
 import msgspec
 
-from headgate.api.objects.place_shapes import Toleration
-from headgate.api.schemas import (
-    Condition,
-    Free,
-    ListMeta,
-    ObjectMeta,
-    Position,
-    Problem,
-    RequestBody,
-    Schema,
-    Timestamp,
-)
+from headgate.adapters.manifests.schemas import ConditionSchema, ListMeta, ObjectMeta
+from headgate.adapters.manifests.selectors import TolerationSchema
+from headgate.api.schemas import Free, Position, Problem, RequestBody, Schema, Timestamp
 from headgate.application.queries.overview.advice import AdviceView
 from headgate.domain.workloads.events import CheckStateName
 from headgate.domain.workloads.state import Phase
@@ -134,7 +125,7 @@ class PodSetUpdate(Schema, kw_only=True, frozen=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     node_selector: dict[str, str] = {}
-    tolerations: list[Toleration] = []
+    tolerations: list[TolerationSchema] = []
 
 
 class CheckState(Schema, kw_only=True, frozen=True):
@@ -230,7 +221,7 @@ class WorkloadStatus(Schema, kw_only=True, frozen=True):
     """Where the workload stands; `phase` is the one word for people."""
 
     phase: Phase
-    conditions: list[Condition] = []
+    conditions: list[ConditionSchema] = []
     admission: Admission | None = None
     admission_checks: list[CheckState] = []
     unhealthy_nodes: list[UnhealthyNode] = []

@@ -1,23 +1,23 @@
 """Change what protects a workload, and open and close its preemption gates."""
 
 import msgspec
+
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import execute
-from headgate.application.commands.requests import CommandRequest
-from headgate.application.commands.requests import CommandResponse
-from headgate.application.commands.requests import DecisionContext
-from headgate.application.commands.requests import StreamCommand
+from headgate.application.commands.requests import (
+    CommandRequest,
+    CommandResponse,
+    DecisionContext,
+    StreamCommand,
+)
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import Violation
 from headgate.domain.streams import workload_stream
-from headgate.domain.workloads.commands import Authority
-from headgate.domain.workloads.commands import ChangeProtection
-from headgate.domain.workloads.commands import SetPreemptionGate
+from headgate.domain.workloads.commands import Authority, ChangeProtection, SetPreemptionGate
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.protection import protection_bound
-
 
 POINTER = "/preemptionPriorityClassName"
 

@@ -1,18 +1,18 @@
 """What a use case asks of the one path every command takes, and what comes back."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import msgspec
-from collections.abc import Callable
-from collections.abc import Sequence
+
 from headgate.application.access.identity import Identity
 from headgate.application.cooperative import Cooperative
 from headgate.domain.cell import Cell
-from headgate.domain.facts import DomainEvent
-from headgate.domain.facts import Origin
+from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.streams import stream_of
 from headgate.domain.values.instants import Instant
-from typing import Any
 
 
 class DecisionContext(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,9 +13,9 @@ from headgate.application.commands.requests import (
     StreamCommand,
 )
 from headgate.application.cooperative import each, run_yielding
-from headgate.domain.config import Config
 from headgate.domain.facts import Origin
-from headgate.domain.metadata import refuse
+from headgate.domain.metadata import raise_if_invalid
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD, with_default_queue
 from headgate.domain.workloads.decide.spec_rules import workload_violations
@@ -72,7 +72,7 @@ def submission(services: ApplicationServices, wanted: DesiredObject) -> StreamCo
 
     def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
         config = situation.config
-        classes, rules = config.priority_classes, config.configuration.preemption
+        classes, rules = config.workload_priority_classes, config.configuration.preemption
         spec = resolve_priority(
             _placed(wanted, config),
             classes,
@@ -105,7 +105,7 @@ def change_of_spec(
     def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
         state = situation.state
         config = situation.config
-        classes = config.priority_classes
+        classes = config.workload_priority_classes
         known = state if isinstance(state, Workload) else None
         before = without_priority_boost(known.spec) if known else None
         rules = config.configuration.preemption
@@ -133,7 +133,7 @@ def change_of_spec(
 
 
 def _placed(
-    wanted: DesiredObject, config: Config, before: WorkloadSpec | None = None
+    wanted: DesiredObject, config: ObjectSet, before: WorkloadSpec | None = None
 ) -> WorkloadSpec:
     """The spec with its queue and what its pods get; refused if that contradicts what they ask for.
 
@@ -146,5 +146,5 @@ def _placed(
         return spec
     contradicted = (*pod_limit_violations(spec, bounds), *pod_runtime_violations(spec))
     if contradicted:
-        refuse("Workload", wanted.name, (*contradicted, *workload_violations(spec)))
+        raise_if_invalid("Workload", wanted.name, (*contradicted, *workload_violations(spec)))
     return spec

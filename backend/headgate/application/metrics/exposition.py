@@ -1,32 +1,24 @@
 """Figures for Prometheus: Kueue's names where we have the same figure, our own beside them."""
 
 import asyncio
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
 from headgate.application.application_services import ApplicationServices
-from headgate.application.cooperative import Cooperative
-from headgate.application.cooperative import each
-from headgate.application.metrics.counter_metrics import counter_lines
-from headgate.application.metrics.counter_metrics import cycle_duration_lines
-from headgate.application.metrics.local_queues import FINISHED
-from headgate.application.metrics.local_queues import local_queue_lines
-from headgate.application.metrics.text_format import Sample
-from headgate.application.metrics.text_format import metric_lines
+from headgate.application.cooperative import Cooperative, each
+from headgate.application.metrics.counter_metrics import counter_lines, cycle_duration_lines
+from headgate.application.metrics.local_queues import FINISHED, local_queue_lines
+from headgate.application.metrics.text_format import Sample, metric_lines
 from headgate.application.ports import PartitionRow
 from headgate.application.queries.overview.attention import needing_in_steps
-from headgate.application.queries.overview.detectors import drifting
-from headgate.application.queries.overview.detectors import findings_in_steps
-from headgate.application.queries.queues.figures import counts_of
-from headgate.application.queries.queues.figures import standing_of
+from headgate.application.queries.overview.detectors import drifting, findings_in_steps
+from headgate.application.queries.queues.figures import counts_of, standing_of
 from headgate.application.queries.queues.tree import queue_counts
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.values.quantities import FlavorUsage
-from itertools import chain
-
 
 DETECTORS = (
     "Starvation",

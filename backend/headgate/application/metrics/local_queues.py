@@ -1,17 +1,14 @@
 """How LocalQueues stand now, under Kueue's names."""
 
 from collections.abc import Iterator
+
 from headgate.application.metrics.counter_metrics import local_queue_labels
-from headgate.application.metrics.text_format import Sample
-from headgate.application.metrics.text_format import metric_lines
-from headgate.application.queries.queues.figures import counts_of
-from headgate.application.queries.queues.figures import local_queue_key
-from headgate.application.queries.queues.figures import taken_by
+from headgate.application.metrics.text_format import Sample, metric_lines
+from headgate.application.queries.queues.figures import counts_of, local_queue_key, taken_by
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.queue_activity import local_queue_activity
 from headgate.domain.values.quantities import FlavorUsage
 from headgate.domain.workloads.state import is_admitted
-
 
 WAITING = {"active": ("Pending", "Nominated"), "inadmissible": ("Retrying",)}
 """The phases of those who compete now, and of those who will."""

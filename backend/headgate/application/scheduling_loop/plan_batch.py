@@ -10,7 +10,8 @@ from headgate.application.commands.units import unit_of
 from headgate.application.ports import AppendUnit, Fence
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Origin
-from headgate.domain.scheduling.cycle import Decision, plan_cycle
+from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.scheduling.cycle_context import Decision
 from headgate.domain.values.instants import Instant
 
 SCHEDULER = "scheduler"

@@ -1,20 +1,17 @@
 """Changes that are tried out besides objects that are applied."""
 
 import msgspec
+
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.act_on_workloads import change_of_workload
-from headgate.application.commands.configure_objects import change_of_object
-from headgate.application.commands.configure_objects import deletion_of_object
-from headgate.application.commands.requests import DecisionContext
-from headgate.application.commands.requests import StreamCommand
+from headgate.application.commands.configure_objects import change_of_object, deletion_of_object
+from headgate.application.commands.requests import DecisionContext, StreamCommand
 from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.nodes.commands import CordonNode
 from headgate.domain.rejection import NotFound
-from headgate.domain.streams import kind_and_key
-from headgate.domain.streams import workload_stream
-from headgate.domain.workloads.commands import ChangeSpec
-from headgate.domain.workloads.commands import DeleteWorkload
+from headgate.domain.streams import kind_and_key, workload_stream
+from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.state import Workload
 

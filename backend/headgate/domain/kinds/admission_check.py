@@ -137,6 +137,7 @@ def _evolve(
 ADMISSION_CHECK: Kind[AdmissionCheckSpec] = Kind(
     name="AdmissionCheck",
     plural="AdmissionChecks",
+    short_names=("ac",),
     spec=AdmissionCheckSpec,
     created=AdmissionCheckCreated,
     changed=AdmissionCheckChanged,

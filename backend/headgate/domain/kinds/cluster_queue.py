@@ -214,6 +214,7 @@ _STOP_EVENTS = StopEvents(ClusterQueueStopped, ClusterQueueResumed)
 CLUSTER_QUEUE: Kind[ClusterQueueSpec] = Kind(
     name="ClusterQueue",
     plural="ClusterQueues",
+    short_names=("cq",),
     spec=ClusterQueueSpec,
     created=ClusterQueueCreated,
     changed=ClusterQueueChanged,

@@ -66,6 +66,7 @@ def cohort_violations(spec: CohortSpec) -> tuple[Violation, ...]:
 COHORT: Kind[CohortSpec] = Kind(
     name="Cohort",
     plural="Cohorts",
+    short_names=("co",),
     spec=CohortSpec,
     created=CohortCreated,
     changed=CohortChanged,

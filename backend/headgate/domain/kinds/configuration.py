@@ -325,6 +325,7 @@ def _broken_rule_of_only_name(text: str) -> str | None:
 CONFIGURATION: Kind[ConfigurationSpec] = Kind(
     name="Configuration",
     plural="Configurations",
+    short_names=("config",),
     spec=ConfigurationSpec,
     created=ConfigurationCreated,
     changed=ConfigurationChanged,

@@ -79,6 +79,7 @@ def _bound_violations(spec: DisruptionBudgetSpec) -> Iterator[Violation]:
 DISRUPTION_BUDGET: Kind[DisruptionBudgetSpec] = Kind(
     name="DisruptionBudget",
     plural="DisruptionBudgets",
+    short_names=("db",),
     spec=DisruptionBudgetSpec,
     created=DisruptionBudgetCreated,
     changed=DisruptionBudgetChanged,

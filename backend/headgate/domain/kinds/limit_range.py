@@ -14,9 +14,8 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.metadata import amount_violations
 from headgate.domain.rejection import Violation
-from headgate.domain.values.amounts import quantity_of
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import Requests, quantity_of
 
 
 class LimitRangeItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,6 +111,7 @@ def _order_violations(
 LIMIT_RANGE: Kind[LimitRangeSpec] = Kind(
     name="LimitRange",
     plural="LimitRanges",
+    short_names=("limits",),
     spec=LimitRangeSpec,
     created=LimitRangeCreated,
     changed=LimitRangeChanged,

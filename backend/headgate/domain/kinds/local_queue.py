@@ -93,6 +93,7 @@ _STOP_EVENTS = StopEvents(LocalQueueStopped, LocalQueueResumed)
 LOCAL_QUEUE: Kind[LocalQueueSpec] = Kind(
     name="LocalQueue",
     plural="LocalQueues",
+    short_names=("queue", "queues", "lq"),
     spec=LocalQueueSpec,
     created=LocalQueueCreated,
     changed=LocalQueueChanged,

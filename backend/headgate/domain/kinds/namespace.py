@@ -43,6 +43,7 @@ class NamespaceDeleted(ObjectDeleted, frozen=True, tag="namespace.deleted"):
 NAMESPACE: Kind[NamespaceSpec] = Kind(
     name="Namespace",
     plural="Namespaces",
+    short_names=("ns",),
     spec=NamespaceSpec,
     created=NamespaceCreated,
     changed=NamespaceChanged,

@@ -89,6 +89,7 @@ def no_rules_of_change(before: object, after: object) -> tuple[Violation, ...]: 
 class Kind(Generic[Spec]):
     """A kind of configured object; it has the shape of a `Decider`.
 
+    `short_names` are further words for the kind on the command line, as of kubectl.
     `references` gives the objects, as (kind of stream, name), that cannot go while a spec names
     them. `when_in_use` says what a deletion does while referrers exist. `status_events` are the
     events beside the shared ones; `own_decide` and `own_evolve` serve them and call the shared
@@ -97,6 +98,7 @@ class Kind(Generic[Spec]):
 
     name: str
     plural: str
+    short_names: tuple[str, ...] = ()
     spec: type[Spec]
     created: type[ObjectCreated[Spec]] | type[NamespacedObjectCreated[Spec]]
     changed: type[ObjectChanged[Spec]]
@@ -116,6 +118,11 @@ class Kind(Generic[Spec]):
     def stream_kind(self) -> str:
         """The kind in the names of streams: `clusterqueue`."""
         return self.name.lower()
+
+    @property
+    def path(self) -> str:
+        """The kind in addresses of the API: `clusterqueues`."""
+        return self.plural.lower()
 
     @property
     def field(self) -> str:

@@ -122,6 +122,7 @@ def _references(spec: ResourceFlavorSpec) -> tuple[tuple[str, str], ...]:
 RESOURCE_FLAVOR: Kind[ResourceFlavorSpec] = Kind(
     name="ResourceFlavor",
     plural="ResourceFlavors",
+    short_names=("flavor", "flavors", "rf"),
     spec=ResourceFlavorSpec,
     created=ResourceFlavorCreated,
     changed=ResourceFlavorChanged,

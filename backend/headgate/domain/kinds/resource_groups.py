@@ -1,14 +1,14 @@
 """Quota of ClusterQueues and Cohorts: resource groups and weights (queueing.md §1.1, §1.3)."""
 
-import msgspec
 from collections.abc import Iterator
+
+import msgspec
+
 from headgate.domain.metadata import violation_of
 from headgate.domain.rejection import Violation
-from headgate.domain.values.names import broken_rule_of_label_key
-from headgate.domain.values.names import broken_rule_of_name
+from headgate.domain.values.names import broken_rule_of_label_key, broken_rule_of_name
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import MAX_AMOUNT
-from headgate.domain.values.quantities import quantity_of
+from headgate.domain.values.quantities import MAX_AMOUNT, quantity_of
 
 
 class ResourceQuota(msgspec.Struct, frozen=True, kw_only=True):

@@ -17,10 +17,7 @@ from headgate.domain.metadata import (
     violation_of,
 )
 from headgate.domain.rejection import Violation
-from headgate.domain.values.names import (
-    LONGEST_LEVEL_KEY,
-    broken_rule_of_label_key,
-)
+from headgate.domain.values.names import MAX_LEVEL_KEY_LENGTH, broken_rule_of_label_key
 from headgate.domain.values.pointers import child
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
@@ -105,10 +102,10 @@ def _level_key_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
         found = violation_of(place, level, broken_rule_of_label_key)
         if found:
             yield found
-        if len(level) > LONGEST_LEVEL_KEY:
+        if len(level) > MAX_LEVEL_KEY_LENGTH:
             yield Violation(
                 pointer=place,
-                rule=f"A level key has at most {LONGEST_LEVEL_KEY} characters.",
+                rule=f"A level key has at most {MAX_LEVEL_KEY_LENGTH} characters.",
                 remedy="Use a shorter label.",
             )
         if seen.setdefault(level, index) != index:
@@ -132,6 +129,7 @@ def _level_order_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
 TOPOLOGY: Kind[TopologySpec] = Kind(
     name="Topology",
     plural="Topologies",
+    short_names=("topo",),
     spec=TopologySpec,
     created=TopologyCreated,
     changed=TopologyChanged,

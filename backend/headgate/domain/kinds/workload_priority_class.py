@@ -95,6 +95,7 @@ FIRST_PRIORITY = 2**31
 WORKLOAD_PRIORITY_CLASS: Kind[WorkloadPriorityClassSpec] = Kind(
     name="WorkloadPriorityClass",
     plural="WorkloadPriorityClasses",
+    short_names=("priorityclass", "wpc"),
     spec=WorkloadPriorityClassSpec,
     created=WorkloadPriorityClassCreated,
     changed=WorkloadPriorityClassChanged,

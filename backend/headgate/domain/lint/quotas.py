@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from headgate.domain.kinds.resource_groups import ResourceGroup
-from headgate.domain.kinds.resource_groups import ResourceQuota
+
+from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
 from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.capacity import Capacity
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import FlavorUsage
-from headgate.domain.values.quantities import quantity_of
-
+from headgate.domain.values.quantities import FlavorUsage, quantity_of
 
 MANY_CORES_MILLI = 1_000_000
 FEW_BYTES = 1 << 20

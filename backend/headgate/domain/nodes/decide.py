@@ -76,6 +76,7 @@ def _is_half_over(spec: NodeSpec, at: Instant) -> bool:
 NODE: Kind[NodeSpec] = Kind(
     name="Node",
     plural="Nodes",
+    short_names=("no",),
     spec=NodeSpec,
     created=NodeCreated,
     changed=NodeChanged,

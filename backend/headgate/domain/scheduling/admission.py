@@ -3,8 +3,8 @@
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.events import RoundSuperseded
 from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
+from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.evaluation.workload_slices import predecessor_slice
 from headgate.domain.scheduling.lifecycle.admission_checks import admission_events, required_checks
 from headgate.domain.scheduling.lifecycle.timers import needs_attention

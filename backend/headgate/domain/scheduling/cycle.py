@@ -33,12 +33,8 @@ from headgate.domain.scheduling.cycle_context import (
     reserve_capacity,
 )
 from headgate.domain.scheduling.drs_ordering import order_entries
-from headgate.domain.scheduling.evaluation.evaluate import (
-    Evaluation,
-    evaluate,
-    reevaluate,
-    still_fits,
-)
+from headgate.domain.scheduling.evaluation.evaluate import evaluate, reevaluate, still_fits
+from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.scheduling.reconcile import next_due, reconcile_partition

@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
-from headgate.domain.scheduling.evaluation.evaluate import Evaluation
+from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.wakes import wakes_of

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from headgate.domain.scheduling.evaluation.evaluate import Evaluation
+from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.ordering.order import order_of
 from headgate.domain.scheduling.ordering.turns import Entry, Standing, classical_turns, fair_turns
 from headgate.domain.scheduling.partition.partition import Partition

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import oldest_first
 from headgate.domain.scheduling.admission import blocked_reason
-from headgate.domain.scheduling.evaluation.evaluate import Evaluation, evaluate
+from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.evaluation.evaluation_finding import (
     explain_evaluation,
     unreached_flavors,
 )
+from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
 from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,

@@ -1,6 +1,7 @@
 """Step 1 of a cycle: what follows from time and state alone, before anyone is admitted."""
 
 from functools import partial
+
 from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
 from headgate.domain.kinds.local_queue import LocalQueueResumed
@@ -14,11 +15,8 @@ from headgate.domain.scheduling.partition.keys import INSTALLATION
 from headgate.domain.scheduling.rounds.progress import advance_rounds
 from headgate.domain.scheduling.rounds.start import requeue_after_rate_limit
 from headgate.domain.scheduling.second_pass import fail_overcommitted_hosts
-from headgate.domain.streams import stream_of
-from headgate.domain.streams import workload_stream
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import seconds_after
-
+from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.values.instants import Instant, seconds_after
 
 MAX_FIRED = 500
 """Timers fired in one cycle, so that draining a full queue does not become one huge transaction."""

@@ -4,21 +4,19 @@ For everyone who is inactive, backs off or is held (product.md 8; reference queu
 """
 
 from dataclasses import dataclass
+from typing import Literal
+
 from headgate.domain.cell import Cell
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.lifecycle.pods_ready import retry_deadline
-from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
+from headgate.domain.scheduling.lifecycle.pods_ready import retry_deadline, waits_for_pods_ready
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.state import Phase
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import phase_of
-from headgate.domain.workloads.transitions.eviction import exceeded_execution_time
-from headgate.domain.workloads.transitions.eviction import resets_execution_time
-from typing import Literal
-
+from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
+from headgate.domain.workloads.transitions.eviction import (
+    exceeded_execution_time,
+    resets_execution_time,
+)
 
 PATIENT_PHASES: tuple[Phase, ...] = ("Inactive", "Retrying", "OnHold")
 Verb = Literal["activate", "requeue", "release"]

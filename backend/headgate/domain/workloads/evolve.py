@@ -1,32 +1,41 @@
 """How facts change a workload; total, and it never refuses (reference queueing.md §5)."""
 
+from typing import assert_never
+
+from msgspec.structs import replace
+
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.priority import with_full_boost
-from headgate.domain.workloads.state import ConditionChange
-from headgate.domain.workloads.state import Hold
-from headgate.domain.workloads.state import RequeueState
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import WorkloadState
-from headgate.domain.workloads.state import is_admins
-from headgate.domain.workloads.state import reset_condition
-from headgate.domain.workloads.state import with_conditions
-from headgate.domain.workloads.transitions.admission_checks import apply_check_reported
-from headgate.domain.workloads.transitions.admission_checks import apply_checks_required
-from headgate.domain.workloads.transitions.admission_checks import retained_check_states
-from headgate.domain.workloads.transitions.eviction import apply_activated
-from headgate.domain.workloads.transitions.eviction import apply_deactivated
-from headgate.domain.workloads.transitions.eviction import apply_evicted
-from headgate.domain.workloads.transitions.eviction import apply_reservation_dropped
-from headgate.domain.workloads.transitions.eviction import apply_stopped
-from headgate.domain.workloads.transitions.preemption import apply_eviction_acknowledged
-from headgate.domain.workloads.transitions.preemption import apply_eviction_progressed
-from headgate.domain.workloads.transitions.preemption import apply_preemption_event
-from msgspec.structs import replace
-from typing import assert_never
-
+from headgate.domain.workloads.state import (
+    ConditionChange,
+    Hold,
+    RequeueState,
+    Workload,
+    WorkloadState,
+    is_admins,
+    reset_condition,
+    with_conditions,
+)
+from headgate.domain.workloads.transitions.admission_checks import (
+    apply_check_reported,
+    apply_checks_required,
+    retained_check_states,
+)
+from headgate.domain.workloads.transitions.eviction import (
+    apply_activated,
+    apply_deactivated,
+    apply_evicted,
+    apply_reservation_dropped,
+    apply_stopped,
+)
+from headgate.domain.workloads.transitions.preemption import (
+    apply_eviction_acknowledged,
+    apply_eviction_progressed,
+    apply_preemption_event,
+)
 
 StandingEvent = (
     e.WorkloadRequeued

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from headgate.domain.configuration.specs import PreemptionRules
-from headgate.domain.metadata import refuse
-from headgate.domain.priorities.rules import HIGHEST_PRIORITY, LOWEST_PRIORITY
+from headgate.domain.kinds.configuration import PreemptionRules
+from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
+from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.decide.spec_rules import workload_violations
@@ -68,7 +68,7 @@ def resolve_priority(
         violations += divergence_violations(named, classes)
     named = with_preemption_settings(named, rules, before)
     if violations:
-        refuse("Workload", "", (*violations, *workload_violations(named)))
+        raise_if_invalid("Workload", "", (*violations, *workload_violations(named)))
     return named
 
 
@@ -257,7 +257,7 @@ def with_priority_boost(
     """
     said = annotations.get(PRIORITY_BOOST, "").strip() if is_allowed else ""
     boost = _parsed_boost(said) if said else 0
-    refuse("Workload", "", tuple(_boost_violations(spec, classes, said, boost)))
+    raise_if_invalid("Workload", "", tuple(_boost_violations(spec, classes, said, boost)))
     applied = boost or 0
     if before is not None and not _is_pending(before):
         applied = before.spec.boost_in_priority
@@ -301,11 +301,11 @@ def _boost_violations(
             remedy="Write it like 100 or -50, or remove the annotation.",
         )
         return
-    if not LOWEST_PRIORITY <= spec.priority + boost <= HIGHEST_PRIORITY:
+    if not MIN_PRIORITY <= spec.priority + boost <= MAX_PRIORITY:
         yield Violation(
             pointer=_BOOST_POINTER,
             rule=f"Priority {spec.priority} with a boost of {boost} is beyond what a priority may "
-            f"be, {LOWEST_PRIORITY} to {HIGHEST_PRIORITY}.",
+            f"be, {MIN_PRIORITY} to {MAX_PRIORITY}.",
             remedy="Choose a smaller boost.",
         )
     bound = protection_bound(spec, spec.preemption_priority_class_name, classes)

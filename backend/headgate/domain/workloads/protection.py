@@ -9,11 +9,10 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from headgate.domain.configuration.specs import PreemptionRules
-from headgate.domain.configured import Configured
-from headgate.domain.metadata import refuse
-from headgate.domain.priorities.rules import HIGHEST_PRIORITY
-from headgate.domain.priorities.specs import WorkloadPriorityClassSpec
+from headgate.domain.kinds.configuration import PreemptionRules
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, WorkloadPriorityClassSpec
+from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import Violation
 from headgate.domain.workloads.commands import ChangeProtection, SetPreemptionGate
 from headgate.domain.workloads.decide.preconditions import require_not_terminating
@@ -54,7 +53,7 @@ def protection_bound(spec: WorkloadSpec, class_name: str, classes: PriorityClass
 def change_protection(state: WorkloadState, command: ChangeProtection) -> tuple[WorkloadEvent, ...]:
     """Another protection, unless it is that already."""
     workload = require_not_terminating(state)
-    refuse(
+    raise_if_invalid(
         "The protection of", workload.key, tuple(_protection_change_violations(workload, command))
     )
     before = protection_of(workload.spec)
@@ -78,7 +77,7 @@ def set_gate(state: WorkloadState, command: SetPreemptionGate) -> tuple[Workload
             rule=f"Workload {workload.key} has no preemption gate {command.gate!r:.80}.",
             remedy=f"Name one of {', '.join(gates)}." if gates else "It may preempt as it is.",
         )
-        refuse("The gate of", workload.key, (violation,))
+        raise_if_invalid("The gate of", workload.key, (violation,))
     if command.open == (command.gate in workload.opened_gates):
         return ()
     kind = PreemptionGateOpened if command.open else PreemptionGateClosed
@@ -92,13 +91,13 @@ def _protection_change_violations(
     if wanted is None:
         return
     pointer = "/preemptionPriorityClassName" if command.class_name else "/preemptionPriority"
-    if not own <= wanted <= HIGHEST_PRIORITY:
+    if not own <= wanted <= MAX_PRIORITY:
         yield Violation(
             pointer=pointer,
             rule=f"Preemption priority {wanted} is below scheduling priority {own}: "
             "work that may evict others must be as well protected."
             if wanted < own
-            else f"A priority is at most {HIGHEST_PRIORITY}.",
+            else f"A priority is at most {MAX_PRIORITY}.",
             remedy="Choose one that is at least as high as the scheduling priority.",
         )
     elif command.most is not None and wanted > own + command.most:

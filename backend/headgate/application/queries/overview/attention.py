@@ -1,12 +1,9 @@
 """What a person should look at: queues that admit nothing, absent hosts, work that is stuck."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from headgate.application.access.redaction import FOREIGN_WORKLOAD
-from headgate.application.access.redaction import NamespaceScope
-from headgate.application.cooperative import Cooperative
-from headgate.application.cooperative import at_once
-from headgate.application.cooperative import each
+from collections.abc import Iterable, Iterator
+
+from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
+from headgate.application.cooperative import Cooperative, at_once, each
 from headgate.application.queries.overview.advice import advice
 from headgate.application.queries.overview.never_starting import HOPELESS
 from headgate.application.queries.overview.views import Attention
@@ -14,14 +11,12 @@ from headgate.domain.cell import Cell
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.streams import workload_stream
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import phase_of
-from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
-from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
-
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.state import Workload, condition, phase_of
+from headgate.domain.workloads.transitions.partial_eviction import (
+    evicting_pods,
+    oldest_ongoing_eviction,
+)
 
 LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300

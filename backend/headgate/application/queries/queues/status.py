@@ -1,19 +1,20 @@
 """The status of one ClusterQueue or LocalQueue, derived from all workloads."""
 
 import msgspec
-from headgate.application.queries.queues.figures import counts_of
-from headgate.application.queries.queues.figures import standing_of
+
+from headgate.application.queries.queues.figures import counts_of, standing_of
 from headgate.domain.cell import Cell
-from headgate.domain.kinds.queue_activity import Activity
-from headgate.domain.kinds.queue_activity import active_since
-from headgate.domain.kinds.queue_activity import cluster_queue_activity
-from headgate.domain.kinds.queue_activity import local_queue_activity
+from headgate.domain.kinds.queue_activity import (
+    Activity,
+    active_since,
+    cluster_queue_activity,
+    local_queue_activity,
+)
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorUsage
-
 
 WAITING = ("Pending", "Nominated", "Retrying")
 ADMITTED = ("Starting", "Running", "Evicting")

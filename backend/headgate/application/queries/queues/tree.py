@@ -2,36 +2,37 @@
 
 from collections import Counter
 from collections.abc import Iterable
+
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.queries.queues.figures import Loan
-from headgate.application.queries.queues.figures import counts_of
-from headgate.application.queries.queues.figures import loans
-from headgate.application.queries.queues.figures import nominal_below
-from headgate.application.queries.queues.figures import used_below
-from headgate.application.queries.queues.figures import used_beyond_quota
+from headgate.application.queries.queues.figures import (
+    Loan,
+    counts_of,
+    loans,
+    nominal_below,
+    used_below,
+    used_beyond_quota,
+)
 from headgate.application.queries.queues.status import weighted_share_of
-from headgate.application.queries.queues.views import Lent
-from headgate.application.queries.queues.views import LocalQueueLine
-from headgate.application.queries.queues.views import QueueCounts
-from headgate.application.queries.queues.views import QueueLine
-from headgate.application.queries.queues.views import QueueNode
-from headgate.application.queries.queues.views import QueueTree
-from headgate.application.queries.queues.views import StopView
-from headgate.application.queries.views import timestamp
-from headgate.application.queries.views import timestamp_or_none
+from headgate.application.queries.queues.views import (
+    Lent,
+    LocalQueueLine,
+    QueueCounts,
+    QueueLine,
+    QueueNode,
+    QueueTree,
+    StopView,
+)
+from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.queue_activity import Activity
-from headgate.domain.kinds.queue_activity import cluster_queue_activity
-from headgate.domain.kinds.queue_activity import cohort_cycle
+from headgate.domain.kinds.queue_activity import Activity, cluster_queue_activity, cohort_cycle
 from headgate.domain.kinds.queue_stop import Stop
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.values.quantities import FlavorResource
-
 
 Loans = dict[FlavorResource, list[Loan]]
 

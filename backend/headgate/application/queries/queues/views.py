@@ -1,13 +1,12 @@
 """The queue tree and the waiting lines."""
 
+from typing import Literal
+
 import msgspec
-from headgate.application.queries.views import Position
-from headgate.application.queries.views import Schema
-from headgate.application.queries.views import Timestamp
-from headgate.application.queries.views import Whole
+
+from headgate.application.queries.views import Position, Schema, Timestamp, Whole
 from headgate.domain.kinds.queue_stop import StopPolicy
 from headgate.domain.workloads.state import Phase
-from typing import Literal
 
 
 class StopView(Schema, kw_only=True, frozen=True):

@@ -1,36 +1,30 @@
 """The domains of a topology with what they hold, what is free, and who is there."""
 
+from collections.abc import Iterable, Mapping
+
 import msgspec
-from collections.abc import Iterable
-from collections.abc import Mapping
-from headgate.application.access.redaction import NamespaceScope
-from headgate.application.access.redaction import foreign_workloads
+
+from headgate.application.access.redaction import NamespaceScope, foreign_workloads
 from headgate.application.application_services import ApplicationServices
-from headgate.application.cooperative import Cooperative
-from headgate.application.cooperative import each
-from headgate.application.queries.topology.views import DomainNode
-from headgate.application.queries.topology.views import HostView
-from headgate.application.queries.topology.views import HostWorkload
-from headgate.application.queries.topology.views import TaintView
-from headgate.application.queries.topology.views import TopologyMap
+from headgate.application.cooperative import Cooperative, each
+from headgate.application.queries.topology.views import (
+    DomainNode,
+    HostView,
+    HostWorkload,
+    TaintView,
+    TopologyMap,
+)
 from headgate.application.queries.views import timestamp
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.kinds.topology import TopologySpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rejection import NotFound
-from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor
-from headgate.domain.scheduling.placement.flavor_topology import leaf_path
-from headgate.domain.scheduling.placement.host_table import PODS
-from headgate.domain.scheduling.placement.host_table import host_name
-from headgate.domain.scheduling.placement.host_table import is_schedulable
-from headgate.domain.values.quantities import Requests
-from headgate.domain.values.quantities import added
-from headgate.domain.values.quantities import scaled
+from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor, leaf_path
+from headgate.domain.scheduling.placement.host_table import PODS, host_name, is_schedulable
+from headgate.domain.values.quantities import Requests, added, scaled
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
-
 
 Node = Configured[NodeSpec]
 Path = tuple[str, ...]

@@ -3,42 +3,45 @@
 Both are read from the streams of the log, so that they are the same for everyone at a position.
 """
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
 from headgate.application.scheduling_loop.plan_batch import SCHEDULER
-from headgate.domain.facts import DomainEvent
-from headgate.domain.facts import Recorded
+from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.kinds.admission_check import AdmissionCheckReported
-from headgate.domain.kinds.cluster_queue import ClusterQueueChanged
-from headgate.domain.kinds.cluster_queue import ClusterQueueCreated
-from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
-from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
-from headgate.domain.kinds.local_queue import LocalQueueChanged
-from headgate.domain.kinds.local_queue import LocalQueueCreated
-from headgate.domain.kinds.local_queue import LocalQueueResumed
-from headgate.domain.kinds.local_queue import LocalQueueStopped
+from headgate.domain.kinds.cluster_queue import (
+    ClusterQueueChanged,
+    ClusterQueueCreated,
+    ClusterQueueResumed,
+    ClusterQueueStopped,
+)
+from headgate.domain.kinds.local_queue import (
+    LocalQueueChanged,
+    LocalQueueCreated,
+    LocalQueueResumed,
+    LocalQueueStopped,
+)
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.streams import stream_of
-from headgate.domain.streams import workload_stream
-from headgate.domain.workloads.events import EvictionAcknowledged
-from headgate.domain.workloads.events import EvictionProgressed
-from headgate.domain.workloads.events import NominationWithdrawn
-from headgate.domain.workloads.events import PlacementNominated
-from headgate.domain.workloads.events import RequeueCountReset
-from headgate.domain.workloads.events import WorkloadCheckReported
-from headgate.domain.workloads.events import WorkloadChecksRequired
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.events import WorkloadExplained
-from headgate.domain.workloads.events import WorkloadHeld
-from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.events import WorkloadReleased
-from headgate.domain.workloads.events import WorkloadRequeued
-from headgate.domain.workloads.events import WorkloadSpecChanged
+from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.workloads.events import (
+    EvictionAcknowledged,
+    EvictionProgressed,
+    NominationWithdrawn,
+    PlacementNominated,
+    RequeueCountReset,
+    WorkloadCheckReported,
+    WorkloadChecksRequired,
+    WorkloadDeactivated,
+    WorkloadExplained,
+    WorkloadHeld,
+    WorkloadQuotaReserved,
+    WorkloadReleased,
+    WorkloadRequeued,
+    WorkloadSpecChanged,
+)
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.preemption_events import PreemptionWithheld
 from headgate.domain.workloads.state import Workload
-
 
 LOOKS = (WorkloadExplained, WorkloadQuotaReserved, PlacementNominated)
 GOES_ON = (

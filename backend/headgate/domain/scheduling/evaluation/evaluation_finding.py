@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from headgate.domain.scheduling.evaluation.blocking_workloads import quota_supply
-from headgate.domain.scheduling.evaluation.evaluate import Evaluation
+from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.explanation.explain import (
     EvaluationSummary,
     QuotaSupply,

@@ -1,58 +1,54 @@
 """What a workload could gain by making others leave: foreseen by flavor, planned for the whole."""
 
-import msgspec
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from typing import Generic
+
+import msgspec
+from msgspec.structs import replace
+
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.scheduling.evaluation.candidate_mask import CandidateMask
-from headgate.domain.scheduling.evaluation.candidate_mask import mask_candidates
-from headgate.domain.scheduling.evaluation.capacity_view import CapacityView
-from headgate.domain.scheduling.evaluation.capacity_view import Place
-from headgate.domain.scheduling.evaluation.capacity_view import Seats
-from headgate.domain.scheduling.evaluation.capacity_view import Workloads
-from headgate.domain.scheduling.evaluation.capacity_view import cleared_room
-from headgate.domain.scheduling.evaluation.capacity_view import host_room
-from headgate.domain.scheduling.evaluation.capacity_view import parts_in
-from headgate.domain.scheduling.evaluation.capacity_view import quota_room
-from headgate.domain.scheduling.evaluation.topology_domains import DomainCandidate
-from headgate.domain.scheduling.evaluation.topology_domains import Evictable
-from headgate.domain.scheduling.evaluation.topology_domains import PreemptionDomain
+from headgate.domain.scheduling.evaluation.candidate_mask import CandidateMask, mask_candidates
+from headgate.domain.scheduling.evaluation.capacity_view import (
+    CapacityView,
+    Place,
+    Seats,
+    Workloads,
+    cleared_room,
+    host_room,
+    parts_in,
+    quota_room,
+)
+from headgate.domain.scheduling.evaluation.topology_domains import (
+    DomainCandidate,
+    Evictable,
+    PreemptionDomain,
+)
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.cycle_guard import victims_closing_cycle
-from headgate.domain.scheduling.preemption.disruption_budgets import Budgets
-from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
+from headgate.domain.scheduling.preemption.disruption_budgets import Budgets, budget_statuses
 from headgate.domain.scheduling.preemption.eviction_graph import Epoch
-from headgate.domain.scheduling.preemption.oracle import SimulatedPreemption
-from headgate.domain.scheduling.preemption.oracle import simulate_preemption
+from headgate.domain.scheduling.preemption.oracle import SimulatedPreemption, simulate_preemption
 from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims
-from headgate.domain.scheduling.preemption.request import Candidate
-from headgate.domain.scheduling.preemption.request import PreemptionRequest
-from headgate.domain.scheduling.preemption.request import Victim
-from headgate.domain.scheduling.preemption.scoring import Score
-from headgate.domain.scheduling.preemption.scoring import plan_score
-from headgate.domain.scheduling.preemption.victim_plan import SearchRules
-from headgate.domain.scheduling.preemption.victim_plan import VictimPlan
-from headgate.domain.scheduling.preemption.victim_plan import in_reach
-from headgate.domain.scheduling.preemption.victim_plan import no_budgets
-from headgate.domain.scheduling.preemption.victim_plan import plan_victims
+from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest, Victim
+from headgate.domain.scheduling.preemption.scoring import Score, plan_score
+from headgate.domain.scheduling.preemption.victim_plan import (
+    SearchRules,
+    VictimPlan,
+    in_reach,
+    no_budgets,
+    plan_victims,
+)
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
-from headgate.domain.scheduling.quota.usage import Oracle
-from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.scheduling.quota.usage import borrowing_level
+from headgate.domain.scheduling.quota.usage import Oracle, available, borrowing_level
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.pods.eviction_units import workload_of
 from headgate.domain.workloads.state import Workload
-from msgspec.structs import replace
-from typing import Generic
 
 
 class PreemptionContext(msgspec.Struct, frozen=True, gc=False):

@@ -3,21 +3,28 @@
 Kueue: `flavorassigner.go: checkFlavorForPodSets`; semantics in queueing.md §3.3 and §3.4.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-
 import msgspec
-
+from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
 from headgate.domain.config import Config
 from headgate.domain.configuration.quota_amounts import quota_amounts
 from headgate.domain.configuration.specs import ResourceRules
 from headgate.domain.configured import Configured
 from headgate.domain.queues.specs import ClusterQueueSpec
-from headgate.domain.scheduling.matching import flavor_refusal, untolerated, written
-from headgate.domain.topology.specs import ResourceFlavorSpec, TopologySpec
+from headgate.domain.scheduling.matching import flavor_refusal
+from headgate.domain.scheduling.matching import untolerated
+from headgate.domain.scheduling.matching import written
+from headgate.domain.topology.specs import ResourceFlavorSpec
+from headgate.domain.topology.specs import TopologySpec
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.specs import PodSet, TopologyRequest, allowed_flavors
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.specs import allowed_flavors
 from headgate.domain.workloads.state import Workload
+
 
 DEFAULT_RESOURCE_RULES = ResourceRules()
 

@@ -3,7 +3,7 @@
 Firing twice is harmless: each consequence ends the state it follows from.
 """
 
-from headgate.domain.config import Config
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.admission_checks import checks_events, checks_outcome
 from headgate.domain.scheduling.lifecycle.pods_ready import (
     backoff_microseconds,
@@ -55,7 +55,7 @@ STOP_MESSAGES: dict[EvictionReason, str] = {
 }
 
 
-def consequences(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
+def consequences(config: ObjectSet, workload: Workload, at: Instant, eviction_id: str) -> Events:
     """The next facts about a workload that is due; `eviction_id` names an eviction if it is one."""
     return _wish_for_its_end(workload, eviction_id) or _while_alive(
         config, workload, at, eviction_id
@@ -74,7 +74,7 @@ def _wish_for_its_end(workload: Workload, eviction_id: str) -> Events:
     return ()
 
 
-def _while_alive(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
+def _while_alive(config: ObjectSet, workload: Workload, at: Instant, eviction_id: str) -> Events:
     if _is_past(retention_deadline(config, workload), at):
         return (WorkloadDeleted(),)
     if workload.finished_at is not None:
@@ -105,7 +105,7 @@ def _time_to_leave_is_up(workload: Workload) -> Events:
 
 
 def _while_it_has_a_place(
-    config: Config, workload: Workload, at: Instant, eviction_id: str
+    config: ObjectSet, workload: Workload, at: Instant, eviction_id: str
 ) -> Events:
     if not workload.spec.active:
         return _sent_away(workload, "Deactivated", "It was deactivated", eviction_id)
@@ -134,7 +134,9 @@ def _while_it_has_a_place(
     return ()
 
 
-def _not_ready_in_time(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
+def _not_ready_in_time(
+    config: ObjectSet, workload: Workload, at: Instant, eviction_id: str
+) -> Events:
     waits = waits_for_pods_ready(config, workload)
     assert waits is not None, "a deadline that has passed was set by someone"
     strategy = waits.requeuing_strategy
@@ -161,7 +163,7 @@ def _not_ready_in_time(config: Config, workload: Workload, at: Instant, eviction
     return (evicted,)
 
 
-def _tried_too_long(config: Config, workload: Workload) -> str:
+def _tried_too_long(config: ObjectSet, workload: Workload) -> str:
     waits = waits_for_pods_ready(config, workload)
     limit = waits.requeuing_strategy.retry_limit_seconds if waits else None
     return f"Its pods were not ready within {limit} s over all its attempts"
@@ -171,7 +173,7 @@ def _ran_as_long_as_it_may(workload: Workload) -> str:
     return f"It ran for {workload.spec.maximum_execution_time_seconds} s, as long as it may"
 
 
-def _may_come_back(config: Config, workload: Workload, at: Instant) -> Events:
+def _may_come_back(config: ObjectSet, workload: Workload, at: Instant) -> Events:
     if workload.spec.active and has_no_execution_time_left(workload):
         return (
             WorkloadDeactivated(

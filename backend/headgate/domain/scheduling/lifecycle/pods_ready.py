@@ -2,8 +2,8 @@
 
 from hashlib import sha256
 
-from headgate.domain.config import Config
-from headgate.domain.queues.specs import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
     pods_ready_rules,
@@ -26,12 +26,12 @@ from headgate.domain.workloads.state import (
 )
 
 
-def waits_for_pods_ready(config: Config, workload: Workload) -> WaitForPodsReady | None:
+def waits_for_pods_ready(config: ObjectSet, workload: Workload) -> WaitForPodsReady | None:
     """The timeouts of the ClusterQueue that it is charged to or waits for, or the default ones."""
     return pods_ready_rules(config, cluster_queue_of(config, workload))
 
 
-def pods_ready_deadline(config: Config, workload: Workload) -> Instant | None:
+def pods_ready_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
     """When pods that are not ready count as failed; recovery may take for ever (§5.6)."""
     waits = waits_for_pods_ready(config, workload)
     ready = condition(workload, "PodsReady")
@@ -45,7 +45,7 @@ def pods_ready_deadline(config: Config, workload: Workload) -> Instant | None:
     return seconds_after(admitted.last_transition_at, waits.timeout_seconds)
 
 
-def retry_deadline(config: Config, workload: Workload) -> Instant | None:
+def retry_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
     """When it has tried to get its pods ready for as long as it may (KEP-1282's second condition).
 
     Counted from its first start, or from the loss of ready pods, over all requeues since, as the
@@ -59,7 +59,7 @@ def retry_deadline(config: Config, workload: Workload) -> Instant | None:
     return None if limit is None else seconds_after(since, limit)
 
 
-def requeue_count_reset_at(config: Config, workload: Workload) -> Instant | None:
+def requeue_count_reset_at(config: ObjectSet, workload: Workload) -> Instant | None:
     """When pods have been ready for so long that earlier timeouts count no more."""
     waits = waits_for_pods_ready(config, workload)
     ready = condition(workload, "PodsReady")
@@ -83,7 +83,7 @@ UNBLOCKING_EVENTS = (WorkloadPodsReady, WorkloadStopped, WorkloadFinished, Workl
 """Facts after which others may start again."""
 
 
-def blocks_admission(config: Config, workload: Workload | None) -> bool:
+def blocks_admission(config: ObjectSet, workload: Workload | None) -> bool:
     """Whether others wait for its pods.
 
     Who has quota and waits for checks blocks nobody (trap T25), nor does who may take any time to

@@ -3,7 +3,7 @@
 import heapq
 from typing import Literal
 
-from headgate.domain.config import Config
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.admission_checks import (
     awaits_unblocked_admission,
     checks_outcome,
@@ -34,7 +34,7 @@ StopReason = Literal["ClusterQueueStopped", "LocalQueueStopped"]
 STOP_REASONS: tuple[StopReason, ...] = ("ClusterQueueStopped", "LocalQueueStopped")
 
 
-def due_at(config: Config, workload: Workload) -> Instant | None:
+def due_at(config: ObjectSet, workload: Workload) -> Instant | None:
     """The instant at which something must happen to it; `AT_ONCE` for what is overdue now."""
     if needs_attention(config, workload):
         return AT_ONCE
@@ -52,7 +52,7 @@ def due_at(config: Config, workload: Workload) -> Instant | None:
     return min(known) if known else None
 
 
-def _dues_of_pods(config: Config, workload: Workload) -> tuple[Instant | None, ...]:
+def _dues_of_pods(config: ObjectSet, workload: Workload) -> tuple[Instant | None, ...]:
     """What is due because pods are, or are not, ready; nothing where nobody waits for them."""
     if waits_for_pods_ready(config, workload) is None:
         return ()
@@ -82,7 +82,7 @@ def next_soft_eviction(workload: Workload) -> Eviction | None:
     return min(waiting)[2] if waiting else None
 
 
-def needs_attention(config: Config, workload: Workload) -> bool:
+def needs_attention(config: ObjectSet, workload: Workload) -> bool:
     """Whether something follows from its state and its queues without any time passing."""
     if workload.terminating_at is not None:
         return not has_quota_reservation(workload) or workload.eviction is None
@@ -105,7 +105,7 @@ def needs_attention(config: Config, workload: Workload) -> bool:
     )
 
 
-def stop_reason(config: Config, workload: Workload) -> StopReason | None:
+def stop_reason(config: ObjectSet, workload: Workload) -> StopReason | None:
     """The stop that takes its place away: `ClusterQueueStopped` or `LocalQueueStopped`.
 
     HoldAndDrain takes it from those that run, any stop from those that only reserved.
@@ -122,7 +122,7 @@ def stop_reason(config: Config, workload: Workload) -> StopReason | None:
     return None
 
 
-def missing_queue_reason(config: Config, workload: Workload) -> str:
+def missing_queue_reason(config: ObjectSet, workload: Workload) -> str:
     """Why a reservation that is not yet an admission has no queue any more; empty if it has.
 
     Nothing is taken from those that run (queueing.md §6, trap T30).
@@ -138,7 +138,7 @@ def missing_queue_reason(config: Config, workload: Workload) -> str:
     return ""
 
 
-def is_requeue_due(config: Config, workload: Workload) -> bool:
+def is_requeue_due(config: ObjectSet, workload: Workload) -> bool:
     """Whether it waits for a second gate that nothing keeps shut any more (traps T1, T10)."""
     requeued = condition(workload, "Requeued")
     if requeued is None or requeued.status or not workload.spec.active:
@@ -148,7 +148,7 @@ def is_requeue_due(config: Config, workload: Workload) -> bool:
     return requeued.reason not in STOP_REASONS or not _is_stopped(config, workload)
 
 
-def retention_deadline(config: Config, workload: Workload) -> Instant | None:
+def retention_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
     """When one that has ended, or was deactivated by a limit or check, is deleted (§5.9)."""
     if workload.finished_at is not None:
         after = config.configuration.retention.after_finished_seconds
@@ -172,7 +172,7 @@ def execution_deadline(workload: Workload) -> Instant | None:
     return seconds_after(admitted.last_transition_at, most - workload.accumulated_execution_seconds)
 
 
-def _is_stopped(config: Config, workload: Workload) -> bool:
+def _is_stopped(config: ObjectSet, workload: Workload) -> bool:
     local = local_queue_of(config, workload)
     if local is None:
         return True

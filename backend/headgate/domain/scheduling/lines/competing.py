@@ -2,19 +2,17 @@
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.lines.standing import local_queue_obstacle
-from headgate.domain.scheduling.lines.standing import namespace_obstacle
-from headgate.domain.scheduling.lines.standing import queue_obstacle
-from headgate.domain.scheduling.ordering.order import Shape
-from headgate.domain.scheduling.ordering.order import line_order_of
-from headgate.domain.scheduling.ordering.order import shape_of
+from headgate.domain.scheduling.lines.standing import (
+    local_queue_obstacle,
+    namespace_obstacle,
+    queue_obstacle,
+)
+from headgate.domain.scheduling.ordering.order import Shape, line_order_of, shape_of
 from headgate.domain.scheduling.ordering.pending import Waiting
 from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
-from headgate.domain.workloads.predicates import has_admission_gates
-from headgate.domain.workloads.predicates import is_admissible
+from headgate.domain.workloads.predicates import has_admission_gates, is_admissible
 from headgate.domain.workloads.specs import REPLACES
 from headgate.domain.workloads.state import Workload
-
 
 BY_USAGE = "UsageBasedAdmissionFairSharing"
 """The admission mode in which LocalQueues that used little come first."""

@@ -2,22 +2,20 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+
+from msgspec.structs import replace
+
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.kinds.queue_activity import cohort_cycle
-from headgate.domain.kinds.queue_activity import inactive_reasons
-from headgate.domain.kinds.queue_activity import stopped_by
+from headgate.domain.kinds.queue_activity import cohort_cycle, inactive_reasons, stopped_by
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds
-from headgate.domain.workloads.pods.limit_ranges import pod_limit_violations
+from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds, pod_limit_violations
 from headgate.domain.workloads.state import Workload
-from msgspec.structs import replace
-
 
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 EVERYTHING = LabelSelector()

@@ -4,22 +4,23 @@ Part of the fold: it is kept in the state cache with the pending penalties, and 
 restart. Nothing is kept while admission fair sharing is off; switching it on starts from nothing.
 """
 
-import msgspec
 from collections.abc import Iterable
-from headgate.domain.kinds.configuration import AdmissionFairSharing
-from headgate.domain.scheduling.ordering.consumption import Consumption
-from headgate.domain.scheduling.ordering.consumption import entry_penalty
-from headgate.domain.scheduling.ordering.consumption import faded
-from headgate.domain.scheduling.ordering.consumption import summed
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.quantities import Requests
-from headgate.domain.values.quantities import added
-from headgate.domain.workloads.pods.assignment_trimming import needed_admission
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import is_admitted
+
+import msgspec
 from msgspec.structs import replace
 
+from headgate.domain.kinds.configuration import AdmissionFairSharing
+from headgate.domain.scheduling.ordering.consumption import (
+    Consumption,
+    entry_penalty,
+    faded,
+    summed,
+)
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.quantities import Requests, added
+from headgate.domain.workloads.pods.assignment_trimming import needed_admission
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import Workload, is_admitted
 
 Before = dict[str, Consumption | None]
 """Queues that changed, with what was known of them before."""

@@ -1,16 +1,13 @@
 """The order of pending workloads, and which of them are alike (queueing.md §2.2, §2.6)."""
 
+from typing import TypeAlias
+
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.pods.assignment_trimming import needed_pod_sets
 from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.specs import ALLOWED_FLAVORS
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import REPLACES
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from typing import TypeAlias
-
+from headgate.domain.workloads.specs import ALLOWED_FLAVORS, REPLACES, PodSet
+from headgate.domain.workloads.state import Workload, condition
 
 Order: TypeAlias = tuple[int, Instant, str, str]
 """Sorts the more urgent first: priority descending, queued at, uid, key."""

@@ -6,23 +6,17 @@ others leave, wakes him. Waking too many costs looks, waking too few costs the s
 
 from collections.abc import Iterable
 from enum import IntEnum
-from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.scheduling.lines.competing import preempts
-from headgate.domain.scheduling.lines.competing import reclaims
-from headgate.domain.scheduling.ordering.pending import PendingQueue
-from headgate.domain.scheduling.partition.claimed import claims
-from headgate.domain.scheduling.partition.claimed import frees_room
-from headgate.domain.scheduling.partition.claimed import is_reclaimed
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
-from headgate.domain.scheduling.quota.tree import QuotaTree
-from headgate.domain.scheduling.quota.usage import QuotaUsage
-from headgate.domain.scheduling.quota.usage import is_within_nominal
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
 from typing import NamedTuple
+
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+from headgate.domain.scheduling.lines.competing import preempts, reclaims
+from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.scheduling.partition.claimed import claims, frees_room, is_reclaimed
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
+from headgate.domain.scheduling.quota.usage import QuotaUsage, is_within_nominal
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import Workload, condition
 
 
 class Stirred(IntEnum):

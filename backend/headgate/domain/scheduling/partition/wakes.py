@@ -1,29 +1,29 @@
 """Which partitions must look at an event, and whether it can make a plan stale made without it."""
 
+from msgspec.structs import replace
+
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
 from headgate.domain.nodes.events import NodeLeaseRenewed
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.lifecycle.pods_ready import BLOCKING_EVENTS
-from headgate.domain.scheduling.lifecycle.pods_ready import UNBLOCKING_EVENTS
+from headgate.domain.scheduling.lifecycle.pods_ready import BLOCKING_EVENTS, UNBLOCKING_EVENTS
 from headgate.domain.scheduling.partition.keys import INSTALLATION
 from headgate.domain.streams import kind_and_key
-from headgate.domain.workloads.events import ReservationDropped
-from headgate.domain.workloads.events import WorkloadCancellationRequested
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadDeletionRequested
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadHeld
-from headgate.domain.workloads.events import WorkloadSpecChanged
-from headgate.domain.workloads.events import WorkloadStopped
-from headgate.domain.workloads.events import WorkloadSubmitted
-from headgate.domain.workloads.preemption_events import PreemptionGateClosed
-from headgate.domain.workloads.preemption_events import ProtectionChanged
+from headgate.domain.workloads.events import (
+    ReservationDropped,
+    WorkloadCancellationRequested,
+    WorkloadDeactivated,
+    WorkloadDeleted,
+    WorkloadDeletionRequested,
+    WorkloadFinished,
+    WorkloadHeld,
+    WorkloadSpecChanged,
+    WorkloadStopped,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.preemption_events import PreemptionGateClosed, ProtectionChanged
 from headgate.domain.workloads.state import Workload
-from msgspec.structs import replace
-
 
 EVERYONE = ("*",)
 

@@ -4,29 +4,27 @@ BestEffort budgets cost, Strict ones forbid. Neither holds against who takes bac
 owns: there a Strict budget counts like a BestEffort one.
 """
 
-import msgspec
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import msgspec
+
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.scheduling.preemption.fair_sharing import FairSharingStrategies
-from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims
-from headgate.domain.scheduling.preemption.post_validation import invalid_victims
-from headgate.domain.scheduling.preemption.request import Candidate
-from headgate.domain.scheduling.preemption.request import Field
-from headgate.domain.scheduling.preemption.request import PreemptionRequest
-from headgate.domain.scheduling.preemption.request import RECLAIM_SCOPES
-from headgate.domain.scheduling.preemption.request import Victim
+from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims, invalid_victims
+from headgate.domain.scheduling.preemption.request import (
+    RECLAIM_SCOPES,
+    Candidate,
+    Field,
+    PreemptionRequest,
+    Victim,
+)
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.protection import protection_of
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import is_condition_true
+from headgate.domain.workloads.state import Workload, condition, is_condition_true
 from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
-
 
 ConfiguredBudgets = Mapping[str, Configured[DisruptionBudgetSpec]]
 

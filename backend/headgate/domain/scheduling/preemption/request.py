@@ -1,10 +1,11 @@
 """What one preemption is about: who claims room, who could give it, and by which right."""
 
-import msgspec
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.rounds.events import PreemptionReason
 from headgate.domain.scheduling.preemption.disruption_budgets import placed_pods
@@ -12,10 +13,6 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.pods.eviction_units import EvictionUnit
 from headgate.domain.workloads.state import Workload
-from typing import Literal
-from typing import Protocol
-from typing import TypeAlias
-
 
 Amounts: TypeAlias = dict[FlavorResource, int]
 """Amounts by flavor and resource."""

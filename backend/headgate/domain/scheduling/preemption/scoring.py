@@ -1,13 +1,13 @@
 """Which of several complete plans costs least (preemption.md §6.6, traps T11 and T14)."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
+
 from headgate.domain.kinds.workload_priority_class import FIRST_PRIORITY
 from headgate.domain.scheduling.preemption.candidates import quota_reserved_at
 from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.protection import protection_of
-from typing import TypeAlias
-
 
 Score: TypeAlias = tuple[int, int, int, int, int, Instant, str]
 

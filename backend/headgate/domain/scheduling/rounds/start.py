@@ -10,8 +10,8 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
-from headgate.domain.config import Config
-from headgate.domain.queues.specs import PreemptionRate, SoftEviction
+from headgate.domain.kinds.queue_preemption import PreemptionRate, SoftEviction
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.events import (
     QuotaFigures,
     RoundCommitted,
@@ -19,8 +19,8 @@ from headgate.domain.rounds.events import (
     RoundVictim,
 )
 from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
-from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
+from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.preemption.disruption_budgets import (
     budget_statuses,
@@ -347,7 +347,7 @@ def requeue_after_rate_limit(cycle: CycleContext) -> None:
 
 
 def eviction_of(
-    config: Config, victim: Workload, asked: WorkloadEvicted, at: Instant
+    config: ObjectSet, victim: Workload, asked: WorkloadEvicted, at: Instant
 ) -> StreamEvents:
     """Asked to go, softly if it has something to save; what only reserved goes at once.
 
@@ -361,7 +361,7 @@ def eviction_of(
 
 
 def pods_eviction_of(
-    config: Config, victim: Workload, asked: WorkloadPodsEvicted, at: Instant
+    config: ObjectSet, victim: Workload, asked: WorkloadPodsEvicted, at: Instant
 ) -> StreamEvents:
     """The same for some of its pods, while the rest of it goes on."""
     stream = workload_stream(victim.key)
@@ -376,7 +376,7 @@ def pods_eviction_of(
     return [(stream, replace(asked, soft=soft_terms(config, victim, at)))]
 
 
-def soft_terms(config: Config, victim: Workload, at: Instant) -> SoftTerms | None:
+def soft_terms(config: ObjectSet, victim: Workload, at: Instant) -> SoftTerms | None:
     """The time a victim gets, by its own policy or its queue's, never beyond the queue's longest.
 
     None means none: an Immediate eviction, or one of who is not admitted.

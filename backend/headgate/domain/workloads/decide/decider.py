@@ -4,9 +4,9 @@ from collections.abc import Container, Iterator
 
 from msgspec.structs import replace
 
-from headgate.domain.configured import Absent
 from headgate.domain.decider import Decider
-from headgate.domain.metadata import identity_violations, marking_violations, refuse
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.metadata import identity_violations, marking_violations, raise_if_invalid
 from headgate.domain.rejection import AlreadyExists, IllegalNow
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import (
@@ -137,11 +137,11 @@ def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
             else "Choose another name, or delete that one first.",
         )
     key = f"{command.namespace}/{command.name}"
-    refuse(
+    raise_if_invalid(
         "Workload",
         key,
         (
-            *identity_violations("Workload", command.name, command.namespace),
+            *identity_violations(command.name, command.namespace),
             *marking_violations(command.labels, command.annotations),
             *annotation_violations(command.annotations),
             *elastic_violations(key, command.annotations, command.spec),
@@ -184,7 +184,7 @@ def _spec_change_events(
     _require_same_kind(workload, command)
     if spec != workload.spec:
         require_unfinished(workload)
-    refuse(
+    raise_if_invalid(
         "Workload",
         workload.key,
         (

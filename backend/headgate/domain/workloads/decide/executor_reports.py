@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from headgate.domain.metadata import refuse
+from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import IllegalNow, Violation
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.pointers import child
@@ -89,7 +89,7 @@ def report_reclaimable(
     workload = require_same_uid(state, command.uid)
     if workload.finished_at is not None:
         return ()
-    refuse("Report of", workload.key, _reclaim_violations(workload, command))
+    raise_if_invalid("Report of", workload.key, _reclaim_violations(workload, command))
     told = {name: count for name, count in sorted(command.pods.items()) if count}
     others = {name: n for name, n in workload.reclaimable.items() if name not in command.pods}
     reclaimable = dict(sorted({**others, **told}.items()))
@@ -276,7 +276,7 @@ def report_check_state(
         pod_set_updates=command.pod_set_updates,
     )
     known = workload.check_states.get(command.check)
-    refuse("Report on", workload.key, _update_violations(workload, command, known))
+    raise_if_invalid("Report on", workload.key, _update_violations(workload, command, known))
     return () if known is not None and _says(known) == _says(told) else (told,)
 
 

@@ -4,7 +4,7 @@ A hold remembers who set it as `admin:<name>` or `user:<name>`. An admin's hold 
 only an admin ends it, and then the user's holds again.
 """
 
-from headgate.domain.metadata import refuse
+from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import IllegalNow, Violation
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import HoldWorkload, ReleaseWorkload
@@ -19,7 +19,7 @@ USER = "user:"
 def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[WorkloadEvent, ...]:
     """Held, unless it is so already in just this way."""
     workload = require_not_terminating(state)
-    refuse("The request to hold", workload.key, _violations(command, at))
+    raise_if_invalid("The request to hold", workload.key, _violations(command, at))
     prefix = ADMIN if command.authority == "Admin" else USER
     owner = prefix + command.owner.removeprefix(ADMIN).removeprefix(USER)
     wanted = WorkloadHeld(owner=owner, reason=command.reason, expires_at=command.expires_at)

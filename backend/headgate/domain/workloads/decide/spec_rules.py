@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
 from headgate.domain.metadata import label_violations, violation_of
-from headgate.domain.priorities.rules import HIGHEST_PRIORITY, LOWEST_PRIORITY
 from headgate.domain.rejection import Violation
 from headgate.domain.selection_rules import (
     node_term_violations,
@@ -101,10 +101,10 @@ def _spec_violations(spec: WorkloadSpec) -> Iterator[Violation]:
             rule="A maximum execution time is at least one second.",
             remedy="Give a longer time, or none for no limit.",
         )
-    if not LOWEST_PRIORITY <= spec.priority <= HIGHEST_PRIORITY:
+    if not MIN_PRIORITY <= spec.priority <= MAX_PRIORITY:
         yield Violation(
             pointer="/spec/priority",
-            rule=f"A priority lies between {LOWEST_PRIORITY} and {HIGHEST_PRIORITY}.",
+            rule=f"A priority lies between {MIN_PRIORITY} and {MAX_PRIORITY}.",
             remedy="Choose a number in this range, or name a priority class.",
         )
     has_core = any(pod_set.min_count is not None for pod_set in spec.pod_sets)

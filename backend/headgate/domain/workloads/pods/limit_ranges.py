@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.configured import Configured
-from headgate.domain.limits.specs import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.limit_range import LimitRangeItem, LimitRangeSpec
+from headgate.domain.kinds.runtime_class import RuntimeClassSpec
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import Requests, amount_of_nanos, milli_quantity, quantity_of

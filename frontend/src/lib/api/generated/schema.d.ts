@@ -6749,7 +6749,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of Configurations; there is at most one. */
+            /** @description One page of Configurations. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];

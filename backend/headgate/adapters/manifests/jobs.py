@@ -1,0 +1,196 @@
+"""batch/v1 Job and JobSet manifests as workloads, as Kueue's integrations make them."""
+
+import msgspec
+
+from headgate.adapters.manifests.codec import Places
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.metadata import Metadata
+from headgate.adapters.manifests.pod_templates import (
+    TEMPLATE_METADATA_FIELDS,
+    Template,
+    read_template,
+)
+from headgate.adapters.manifests.preemption_settings import settings_of
+from headgate.adapters.manifests.priority_classes import NamedClass, class_of_job
+from headgate.adapters.manifests.topology_requests import (
+    ANNOTATION_PLACES,
+    request_of_annotations,
+)
+from headgate.domain.values.pointers import child
+from headgate.domain.workloads.specs import PodIndex, PodSet, WorkloadSpec
+
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+MAXIMUM_EXECUTION_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
+MINIMUM_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
+COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
+JOB_INDEX = "jobset.sigs.k8s.io/job-index"
+PREEMPTION_PRIORITY_CLASS = "headgate.dev/preemption-priority-class"
+
+
+_LABELS = "/metadata/labels"
+_LABEL_PLACES: Places = (
+    ("/spec/queueName", child(_LABELS, QUEUE_NAME)),
+    ("/spec/maximumExecutionTimeSeconds", child(_LABELS, MAXIMUM_EXECUTION_TIME)),
+    ("/spec/preemptionPriorityClassName", child(_LABELS, PREEMPTION_PRIORITY_CLASS)),
+)
+
+
+class PodsOfJob(msgspec.Struct, frozen=True, kw_only=True):
+    """The pod set that one Job makes, and where its parts stand in the manifest."""
+
+    pod_set: PodSet
+    template: Template
+    places: Places
+
+
+def read_job(root: Fields, spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, Places]:
+    """A Job: one pod set of as many pods as run at once."""
+    pods = _pods_of_job(spec, "/spec/podSets/0", name="main", replicas=1)
+    minimum = _minimum(root, metadata)
+    pod_set = msgspec.structs.replace(pods.pod_set, min_count=minimum)
+    minimum_place = child("/metadata/annotations", MINIMUM_PARALLELISM)
+    named = class_of_job(metadata, [pods.template])
+    places = (
+        ("/spec/podSets/0/minCount", minimum_place),
+        *pods.places,
+        *named.places,
+        *_LABEL_PLACES,
+    )
+    return _workload(root, metadata, [(pod_set, pods.template)], named), places
+
+
+def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, Places]:
+    """A JobSet: one pod set for each replicated job."""
+    spec.ignore(*JOB_SET_FIELDS)
+    found = [
+        _replicated(fields, index) for index, fields in enumerate(spec.children("replicatedJobs"))
+    ]
+    places = tuple(place for pods in found for place in pods.places)
+    named = class_of_job(metadata, [pods.template for pods in found])
+    places += (("/spec/podSets", "/spec/replicatedJobs"), *named.places, *_LABEL_PLACES)
+    all_pods = [(pods.pod_set, pods.template) for pods in found]
+    return _workload(root, metadata, all_pods, named), places
+
+
+def _replicated(fields: Fields, index: int) -> PodsOfJob:
+    fields.ignore(*REPLICATED_JOB_FIELDS)
+    name = fields.required_text("name")
+    replicas = fields.integer("replicas", 1)
+    job = fields.child_or_empty("template")
+    metadata = job.child_or_empty("metadata")
+    metadata.ignore(*TEMPLATE_METADATA_FIELDS, "labels", "annotations")
+    metadata.reject_unknown()
+    spec = job.child_or_empty("spec")
+    pods = _pods_of_job(spec, f"/spec/podSets/{index}", name=name, replicas=replicas)
+    numbered = PodIndex(label=COMPLETION_INDEX, sub_group_label=JOB_INDEX, sub_group_count=replicas)
+    pod_set = msgspec.structs.replace(pods.pod_set, pod_index=numbered)
+    pods = msgspec.structs.replace(pods, pod_set=pod_set)
+    spec.reject_unknown()
+    job.reject_unknown()
+    fields.reject_unknown()
+    return pods
+
+
+def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsOfJob:
+    spec.ignore(*JOB_FIELDS)
+    parallelism = spec.integer("parallelism", 1)
+    completions = spec.optional_integer("completions")
+    at_once = parallelism if completions is None else min(parallelism, completions)
+    template_fields = spec.child_or_empty("template")
+    template = read_template(template_fields)
+    annotations_at = child(template_fields.pointer, "metadata", "annotations")
+    pod_set = PodSet(
+        name=name,
+        count=at_once * replicas,
+        scheduling=template.scheduling,
+        template=template_fields.values,
+        topology_request=request_of_annotations(
+            template.annotations, annotations_at, spec.problems
+        ),
+        pod_index=PodIndex(label=COMPLETION_INDEX),
+    )
+    topology = tuple(
+        (child(place, "topologyRequest", field), child(annotations_at, annotation))
+        for field, annotation in ANNOTATION_PLACES
+    )
+    read_from_annotations = tuple(
+        (child(annotations_at, field), child(annotations_at, annotation))
+        for field, annotation in ANNOTATION_PLACES
+    )
+    counted = "parallelism" if spec.has("parallelism") else "completions"
+    places = (
+        *topology,
+        *read_from_annotations,
+        (child(place, "template"), template_fields.pointer),
+        (child(place, "count"), child(spec.pointer, counted)),
+    )
+    return PodsOfJob(pod_set=pod_set, template=template, places=places)
+
+
+def _workload(
+    root: Fields, metadata: Metadata, pods: list[tuple[PodSet, Template]], named: NamedClass
+) -> WorkloadSpec:
+    labels = metadata.labels
+    settings = settings_of(None, metadata, [template for _, template in pods])
+    return WorkloadSpec(
+        pod_sets=tuple(pod_set for pod_set, _ in pods),
+        queue_name=labels.get(QUEUE_NAME, "") or metadata.annotations.get(QUEUE_NAME, ""),
+        priority_class=named.reference,
+        preemption_priority_class_name=labels.get(PREEMPTION_PRIORITY_CLASS, ""),
+        can_preempt=settings.can_preempt,
+        can_preempt_source=settings.can_preempt_source,
+        preemptibility=settings.preemptibility,
+        preemptibility_source=settings.preemptibility_source,
+        ignored=settings.ignored,
+        maximum_execution_time_seconds=_number(root, "labels", MAXIMUM_EXECUTION_TIME),
+    )
+
+
+def _minimum(root: Fields, metadata: Metadata) -> int | None:
+    if MINIMUM_PARALLELISM not in metadata.annotations:
+        return None
+    return _number(root, "annotations", MINIMUM_PARALLELISM)
+
+
+def _number(root: Fields, part: str, name: str) -> int | None:
+    fields = root.child_or_empty("metadata").child_or_empty(part)
+    text = fields.values.get(name)
+    if text is None:
+        return None
+    if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 10:  # noqa: PLR2004
+        return int(text)
+    fields.note(name, f"{name} is a number.", "Write an integer in quotes.")
+    return None
+
+
+JOB_FIELDS = (
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "backoffLimitPerIndex",
+    "completionMode",
+    "managedBy",
+    "manualSelector",
+    "maxFailedIndexes",
+    "podFailurePolicy",
+    "podReplacementPolicy",
+    "selector",
+    "successPolicy",
+    "suspend",
+    "ttlSecondsAfterFinished",
+)
+
+
+JOB_SET_FIELDS = (
+    "coordinator",
+    "failurePolicy",
+    "managedBy",
+    "network",
+    "startupPolicy",
+    "successPolicy",
+    "suspend",
+    "ttlSecondsAfterFinished",
+    "volumeClaimPolicies",
+)
+
+
+REPLICATED_JOB_FIELDS = ("dependsOn", "groupName")

@@ -1,0 +1,137 @@
+"""The codec of LocalQueue (queueing.md §1.2)."""
+
+from typing import Any, Literal, get_args
+
+from headgate.adapters.manifests.codec import KUEUE, OURS, Codec, Extras
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.queue_status import (
+    FlavorUsageSchema,
+    QueueStatus,
+    rendered_conditions_and_counts,
+    rendered_stop,
+    rendered_usage,
+)
+from headgate.adapters.manifests.resource_groups import (
+    FairSharingSchema,
+    read_weight,
+    rendered_weight,
+)
+from headgate.adapters.manifests.schemas import (
+    ConditionSchema,
+    ManifestSchema,
+    ObjectMeta,
+)
+from headgate.adapters.manifests.times import rfc3339
+from headgate.domain.kinds.cluster_queue import (
+    ClusterQueueSpec,
+)
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.local_queue import LOCAL_QUEUE, LocalQueueSpec
+from headgate.domain.kinds.queue_stop import StopPolicy
+from headgate.domain.values.quantities import nano_quantity
+
+
+def read_local_queue(spec: Fields) -> tuple[LocalQueueSpec, tuple[str, ...]]:
+    """The spec of a LocalQueue, and what a change leaves as it is."""
+    read = LocalQueueSpec(
+        cluster_queue=spec.required_text("clusterQueue"),
+        stop_policy=spec.choice("stopPolicy", get_args(StopPolicy), "None"),
+        fair_weight_milli=read_weight(spec),
+    )
+    return read, () if spec.has("stopPolicy") else ("stop_policy",)
+
+
+def local_queue_spec(spec: LocalQueueSpec) -> dict[str, Any]:
+    """The spec of a LocalQueue."""
+    return {
+        "clusterQueue": spec.cluster_queue,
+        "stopPolicy": spec.stop_policy,
+        **rendered_weight(spec.fair_weight_milli),
+    }
+
+
+def local_queue_status(
+    queue: Configured[LocalQueueSpec],
+    status: QueueStatus | None,
+    cluster_queue: ClusterQueueSpec | None,
+) -> dict[str, Any]:
+    """Conditions, counts and amounts of a LocalQueue, flavors as in its ClusterQueue."""
+    rendered = rendered_stop(queue.spec.stop)
+    if status is None:
+        return rendered
+    spec = cluster_queue or ClusterQueueSpec()
+    return {
+        **rendered_conditions_and_counts(queue, status),
+        "flavorsReservation": rendered_usage(spec, status.reservation, shows_borrowed=False),
+        "flavorsUsage": rendered_usage(spec, status.usage, shows_borrowed=False),
+        **_consumed(status),
+        **rendered,
+    }
+
+
+def _consumed(status: QueueStatus) -> dict[str, Any]:
+    if status.consumed_at is None:
+        return {}
+    consumed = {name: nano_quantity(n) for name, n in sorted(status.consumed_nanos.items())}
+    written = {"consumedResources": consumed, "lastUpdate": rfc3339(status.consumed_at)}
+    return {"fairSharing": {"admissionFairSharingStatus": written}}
+
+
+class LocalQueueSpecSchema(ManifestSchema, kw_only=True, frozen=True):
+    """A namespace's door to one ClusterQueue."""
+
+    cluster_queue: str
+    stop_policy: StopPolicy = "None"
+    fair_sharing: FairSharingSchema | None = None
+
+
+class ConsumptionSchema(ManifestSchema, kw_only=True, frozen=True):
+    """What was used of late, by resource; past use counts half after the half-life."""
+
+    consumed_resources: dict[str, str] = {}
+    last_update: str
+
+
+class LocalQueueFairSharingSchema(ManifestSchema, kw_only=True, frozen=True):
+    """Where a LocalQueue stands in admission fair sharing, while that is switched on."""
+
+    admission_fair_sharing_status: ConsumptionSchema
+
+
+class LocalQueueStatusSchema(ManifestSchema, kw_only=True, frozen=True):
+    """Counts and usage of one LocalQueue."""
+
+    conditions: list[ConditionSchema] = []
+    pending_workloads: int = 0
+    reserving_workloads: int = 0
+    admitted_workloads: int = 0
+    flavors_reservation: list[FlavorUsageSchema] = []
+    flavors_usage: list[FlavorUsageSchema] = []
+    fair_sharing: LocalQueueFairSharingSchema | None = None
+
+
+class LocalQueueObject(ManifestSchema, kw_only=True, frozen=True):
+    """A LocalQueue."""
+
+    api_version: str
+    kind: Literal["LocalQueue"]
+    metadata: ObjectMeta
+    spec: LocalQueueSpecSchema
+    status: LocalQueueStatusSchema | None = None
+
+
+def _render(queue: Configured[LocalQueueSpec], extras: Extras) -> dict[str, Any]:
+    return {
+        "spec": local_queue_spec(queue.spec),
+        "status": local_queue_status(queue, extras.queue_status, extras.cluster_queue),
+    }
+
+
+LOCAL_QUEUE_CODEC = Codec(
+    kind=LOCAL_QUEUE,
+    versions=(*KUEUE, OURS),
+    read=read_local_queue,
+    render=_render,
+    schema=LocalQueueObject,
+    is_status_derived=True,
+)

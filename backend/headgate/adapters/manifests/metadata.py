@@ -1,0 +1,106 @@
+"""The part that all manifests share: apiVersion, kind, metadata and conditions."""
+
+from typing import Any
+
+import msgspec
+
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.times import rfc3339
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.state import Workload
+
+READ_BY_SERVER_ONLY = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "managedFields",
+    "ownerReferences",
+    "selfLink",
+)
+
+
+class ManifestKind(msgspec.Struct, frozen=True, kw_only=True):
+    """A kind of manifest: the versions it is read in, and the kind of object that it becomes.
+
+    `only_name` is the name of the one object of a kind of which there is one.
+    """
+
+    name: str
+    versions: tuple[str, ...]
+    becomes: str
+    namespaced: bool = False
+    only_name: str = ""
+
+
+class Metadata(msgspec.Struct, frozen=True, kw_only=True):
+    """What a manifest says of its object beside the spec."""
+
+    name: str
+    namespace: str
+    generate_name: str
+    uid: str
+    resource_version: str
+    labels: dict[str, str]
+    annotations: dict[str, str]
+
+
+def read_metadata(root: Fields, kind: ManifestKind, namespace: str) -> Metadata:
+    """The metadata; `namespace` is the one for objects that name none."""
+    root.ignore("apiVersion", "kind", "status")
+    fields = root.child_or_empty("metadata")
+    fields.ignore(*READ_BY_SERVER_ONLY)
+    named = fields.text("namespace")
+    if named and not kind.namespaced:
+        fields.note("namespace", "Objects of this kind have no namespace.", "Remove it.")
+    read = Metadata(
+        name=fields.text("name", kind.only_name),
+        namespace=(named or namespace) if kind.namespaced else "",
+        generate_name=fields.text("generateName"),
+        uid=fields.text("uid"),
+        resource_version=fields.text("resourceVersion"),
+        labels=fields.text_map("labels"),
+        annotations=fields.text_map("annotations"),
+    )
+    if not read.name and not read.generate_name:
+        fields.note("name", "name is required.", "Give the object a name.")
+    fields.reject_unknown()
+    return read
+
+
+def rendered_head(
+    version: str, kind: str, state: Configured[Any] | Workload, position: int
+) -> dict[str, Any]:
+    """The object without spec and status; `position` is that of its last change in the log."""
+    metadata: dict[str, Any] = {"name": state.name}
+    if state.namespace:
+        metadata["namespace"] = state.namespace
+    metadata |= {
+        "uid": state.uid,
+        "resourceVersion": str(position),
+        "generation": state.generation,
+        "creationTimestamp": rfc3339(state.created_at),
+    }
+    if state.terminating_at is not None:
+        metadata["deletionTimestamp"] = rfc3339(state.terminating_at)
+    if state.labels:
+        metadata["labels"] = state.labels
+    if state.annotations:
+        metadata["annotations"] = state.annotations
+    return {"apiVersion": version, "kind": kind, "metadata": metadata}
+
+
+def rendered_condition(  # noqa: PLR0913  (the fields of a condition)
+    kind: str, *, status: bool, reason: str, message: str, at: Instant, generation: int
+) -> dict[str, Any]:
+    """A Kubernetes condition."""
+    return {
+        "type": kind,
+        "status": "True" if status else "False",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": rfc3339(at),
+        "observedGeneration": generation,
+    }

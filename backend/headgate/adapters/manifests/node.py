@@ -1,0 +1,120 @@
+"""The codec of Node: its spec, and what it reported as status (topology.md §1)."""
+
+from typing import Any, Literal
+
+from headgate.adapters.manifests.codec import OURS, Codec
+from headgate.adapters.manifests.fields import Fields, quantities
+from headgate.adapters.manifests.metadata import rendered_condition
+from headgate.adapters.manifests.schemas import ConditionSchema, ManifestSchema, ObjectMeta
+from headgate.adapters.manifests.selectors import TaintSchema, read_taints, rendered_taint
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.nodes.decide import NODE
+from headgate.domain.nodes.state import NodeSpec
+
+_NODE_SPEC_OF_OTHERS = (
+    "configSource",
+    "externalID",
+    "podCIDR",
+    "podCIDRs",
+    "providerID",
+)
+
+_NEVER_WRITTEN = ("draining", "not_ready_since", "lease_seconds", "heard_at")
+"""What follows from orders and reports alone."""
+
+
+def read_node(root: Fields) -> tuple[NodeSpec, tuple[str, ...]]:
+    """A Node from its spec and the parts of its status that are about capacity.
+
+    What the manifest leaves out stays as the node reported it, or as it was cordoned.
+    """
+    spec, status = root.child_or_empty("spec"), root.child_or_empty("status")
+    spec.ignore(*_NODE_SPEC_OF_OTHERS)
+    ready = _ready(status)
+    read = NodeSpec(
+        taints=read_taints(spec, "taints"),
+        unschedulable=spec.flag("unschedulable", default=False),
+        ready=True if ready is None else ready,
+        allocatable=status.amounts("allocatable"),
+        used_by_others=status.amounts("usedByOthers"),
+    )
+    given = {
+        "unschedulable": spec.has("unschedulable"),
+        "ready": ready is not None,
+        "allocatable": status.has("allocatable"),
+        "used_by_others": status.has("usedByOthers"),
+    }
+    spec.reject_unknown()
+    kept = (field for field, is_given in given.items() if not is_given)
+    return read, (*kept, *_NEVER_WRITTEN)
+
+
+def _ready(status: Fields) -> bool | None:
+    for condition in status.children("conditions"):
+        if condition.text("type") == "Ready":
+            return condition.text("status") == "True"
+    return None
+
+
+def node_body(node: Configured[NodeSpec]) -> dict[str, Any]:
+    """A node with what it reported of itself."""
+    spec = node.spec
+    ready = rendered_condition(
+        "Ready",
+        status=spec.ready,
+        reason="NodeReady" if spec.ready else "NodeNotReady",
+        message="",
+        at=spec.not_ready_since or node.created_at,
+        generation=node.generation,
+    )
+    lease = {"leaseSeconds": spec.lease_seconds} if spec.lease_seconds else {}
+    return {
+        "spec": {
+            **({"taints": [rendered_taint(taint) for taint in spec.taints]} if spec.taints else {}),
+            "unschedulable": spec.unschedulable,
+            **({"draining": True} if spec.draining else {}),
+        },
+        "status": {
+            "conditions": [ready],
+            "allocatable": quantities(spec.allocatable),
+            "usedByOthers": quantities(spec.used_by_others),
+            **lease,
+        },
+    }
+
+
+class NodeSpecSchema(ManifestSchema, kw_only=True, frozen=True):
+    """Taints, whether the node takes new pods, and whether those it has are to go elsewhere."""
+
+    taints: list[TaintSchema] = []
+    unschedulable: bool = False
+    draining: bool = False
+
+
+class NodeStatusSchema(ManifestSchema, kw_only=True, frozen=True):
+    """What the node offers and others use there, as Kubernetes quantities."""
+
+    allocatable: dict[str, str | int] = {}
+    used_by_others: dict[str, str | int] = {}
+    lease_seconds: int = 0
+    conditions: list[ConditionSchema] = []
+
+
+class NodeObject(ManifestSchema, kw_only=True, frozen=True):
+    """A Node."""
+
+    api_version: str
+    kind: Literal["Node"]
+    metadata: ObjectMeta
+    spec: NodeSpecSchema
+    status: NodeStatusSchema | None = None
+
+
+NODE_CODEC = Codec(
+    kind=NODE,
+    versions=("v1", OURS),
+    read=read_node,
+    render=lambda node, _: node_body(node),
+    schema=NodeObject,
+    has_fields_at_root=True,
+)

@@ -1,0 +1,196 @@
+"""What a pod template says about nodes and room (reference queueing.md §3.3)."""
+
+import msgspec
+
+from headgate.adapters.manifests.fields import Fields, quantity_text
+from headgate.adapters.manifests.selectors import read_node_affinity, read_tolerations
+from headgate.domain.values.quantities import NotAQuantity, Requests, nanos_of
+from headgate.domain.workloads.pods.requests import ALWAYS, Nanos, PodResources, pod_requests
+from headgate.domain.workloads.specs import Scheduling
+
+
+class Template(msgspec.Struct, frozen=True, kw_only=True):
+    """What we understand of a pod template, which itself is kept as it was submitted."""
+
+    scheduling: Scheduling
+    priority_class_name: str
+    preemption_policy: str = ""
+    labels: dict[str, str]
+    annotations: dict[str, str]
+    pointer: str
+
+
+def read_template(fields: Fields) -> Template:
+    """The template as far as scheduling goes; fields we do not use are only checked for typos."""
+    metadata = fields.child_or_empty("metadata")
+    metadata.ignore(*TEMPLATE_METADATA_FIELDS)
+    labels = metadata.text_map("labels")
+    annotations = metadata.text_map("annotations")
+    metadata.reject_unknown()
+    pod = fields.child_or_empty("spec")
+    pod.ignore(*POD_FIELDS)
+    read = Template(
+        scheduling=_scheduling(pod),
+        priority_class_name=pod.text("priorityClassName"),
+        preemption_policy=pod.choice("preemptionPolicy", ("PreemptLowerPriority", "Never"), ""),
+        labels=labels,
+        annotations=annotations,
+        pointer=fields.pointer,
+    )
+    pod.reject_unknown()
+    fields.reject_unknown()
+    return read
+
+
+def _scheduling(pod: Fields) -> Scheduling:
+    affinity = pod.child("affinity")
+    node_affinity = affinity.child("nodeAffinity") if affinity else None
+    terms, wishes = read_node_affinity(node_affinity) if node_affinity else ((), ())
+    return Scheduling(
+        requests=_pod_requests(pod),
+        node_selector=pod.text_map("nodeSelector"),
+        tolerations=read_tolerations(pod, "tolerations"),
+        affinity=terms,
+        preferred_affinity=wishes,
+    )
+
+
+def _pod_requests(pod: Fields) -> Requests:
+    containers = tuple(_container_requests(container) for container in pod.children("containers"))
+    if not containers and not pod.values.get("containers"):
+        pod.note("containers", "A pod has at least one container.", "Describe its containers.")
+    initial = tuple(
+        (_container_requests(container), container.text("restartPolicy") == ALWAYS)
+        for container in pod.children("initContainers")
+    )
+    resources = pod.child("resources")
+    return pod_requests(
+        PodResources(
+            containers=containers,
+            initial=initial,
+            pod_level=_resources(resources) if resources else {},
+            overhead=_nanos(pod, "overhead"),
+        )
+    )
+
+
+def _container_requests(container: Fields) -> Nanos:
+    container.ignore(*CONTAINER_FIELDS)
+    resources = container.child("resources")
+    asked = _resources(resources) if resources else {}
+    container.reject_unknown()
+    return asked
+
+
+def _resources(fields: Fields) -> Nanos:
+    fields.ignore("claims")
+    requests = _nanos(fields, "requests")
+    limits = _nanos(fields, "limits")
+    fields.reject_unknown()
+    for name, limit in limits.items():
+        if requests.get(name, limit) > limit:
+            fields.note(
+                "requests",
+                f"A container asks for at most its limit of {name}.",
+                "Lower the request, or raise the limit.",
+            )
+    return {**limits, **requests}
+
+
+def _nanos(fields: Fields, name: str) -> Nanos:
+    listed = fields.child(name)
+    found: Nanos = {}
+    for resource, value in listed.values.items() if listed else ():
+        try:
+            found[resource] = nanos_of(quantity_text(value) or "?")
+        except NotAQuantity:
+            _note(listed, resource, "is a quantity", "Write it like 2, 500m, 1.5, 1e3 or 4Gi.")
+            continue
+        if found[resource] < 0:
+            _note(listed, resource, "is at least 0", "Give an amount that is not negative.")
+        if resource == "pods":
+            _note(listed, resource, "cannot be asked for: every pod is one", "Remove it.")
+    return found
+
+
+def _note(fields: Fields | None, resource: str, rule: str, remedy: str) -> None:
+    if fields is not None:
+        fields.note(resource, f"{resource} {rule}.", remedy)
+
+
+TEMPLATE_METADATA_FIELDS = (
+    "creationTimestamp",
+    "finalizers",
+    "generateName",
+    "managedFields",
+    "name",
+    "namespace",
+    "ownerReferences",
+)
+
+
+POD_FIELDS = (
+    "activeDeadlineSeconds",
+    "affinity",
+    "automountServiceAccountToken",
+    "dnsConfig",
+    "dnsPolicy",
+    "enableServiceLinks",
+    "ephemeralContainers",
+    "hostAliases",
+    "hostIPC",
+    "hostNetwork",
+    "hostPID",
+    "hostUsers",
+    "hostname",
+    "hostnameOverride",
+    "imagePullSecrets",
+    "nodeName",
+    "os",
+    "priority",
+    "readinessGates",
+    "resourceClaims",
+    "restartPolicy",
+    "runtimeClassName",
+    "schedulerName",
+    "schedulingGates",
+    "schedulingGroup",
+    "securityContext",
+    "serviceAccount",
+    "serviceAccountName",
+    "setHostnameAsFQDN",
+    "shareProcessNamespace",
+    "subdomain",
+    "terminationGracePeriodSeconds",
+    "topologySpreadConstraints",
+    "volumes",
+    "workloadRef",
+)
+
+
+CONTAINER_FIELDS = (
+    "args",
+    "command",
+    "env",
+    "envFrom",
+    "image",
+    "imagePullPolicy",
+    "lifecycle",
+    "livenessProbe",
+    "name",
+    "ports",
+    "readinessProbe",
+    "resizePolicy",
+    "restartPolicy",
+    "restartPolicyRules",
+    "securityContext",
+    "startupProbe",
+    "stdin",
+    "stdinOnce",
+    "terminationMessagePath",
+    "terminationMessagePolicy",
+    "tty",
+    "volumeDevices",
+    "volumeMounts",
+    "workingDir",
+)

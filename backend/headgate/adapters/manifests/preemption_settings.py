@@ -1,0 +1,296 @@
+"""What a workload or its pods say of preemption (preemption.md §6.3): spec, else labels.
+
+A label that cannot be understood, or that pod templates do not agree on, is passed over and told,
+never taken for a no. Labels of KAI and Koordinator are read after our own, so that what was written
+for them need not be written anew. Pods whose `preemptionPolicy` is Never preempt nobody, whatever
+else is said (C4).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args
+
+import msgspec
+
+from headgate.adapters.manifests.fields import Fields, read_seconds
+from headgate.adapters.manifests.ignored_settings import ignored_settings
+from headgate.adapters.manifests.metadata import Metadata, rendered_condition
+from headgate.adapters.manifests.pod_templates import Template
+from headgate.adapters.manifests.times import rfc3339
+from headgate.domain.workloads.predicates import closed_preemption_gates
+from headgate.domain.workloads.specs import (
+    EvictionPolicy,
+    Preemptibility,
+    SettingSource,
+    WorkloadSpec,
+)
+from headgate.domain.workloads.state import Eviction, PodEviction, Workload
+
+_PREEMPTIBILITIES = get_args(Preemptibility)
+_BY_SPELLING: dict[str, Preemptibility] = {word.lower(): word for word in _PREEMPTIBILITIES}
+_SPELLINGS = (*_PREEMPTIBILITIES, "preemptible", "non-preemptible", "semi-preemptible")
+_BOOLEANS = {"true": True, "false": False}
+
+NEVER = "Never"
+"""The policy of pods that preempt nobody."""
+
+
+class PreemptionSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is said, and where; without a source nothing. `ignored` tells what was passed over."""
+
+    preemptibility: Preemptibility = "Preemptible"
+    preemptibility_source: SettingSource | None = None
+    can_preempt: bool = True
+    can_preempt_source: SettingSource | None = None
+    ignored: tuple[str, ...] = ()
+
+
+class _Found(msgspec.Struct, frozen=True):
+    value: object
+    source: SettingSource | None
+    ignored: tuple[str, ...]
+
+
+def settings_of(
+    spec: Fields | None, metadata: Metadata, templates: Sequence[Template]
+) -> PreemptionSettings:
+    """What the spec says, where there is one, else the labels of the workload and of its pods."""
+    may_go = _found(MAY_GO, metadata, templates)
+    may_preempt = _found(MAY_PREEMPT, metadata, templates)
+    if spec is not None and spec.has("preemptibility"):
+        chosen = _spelled(spec.choice("preemptibility", _SPELLINGS, "Preemptible"))
+        may_go = _Found(chosen, "Spec", ())
+    if spec is not None and spec.has("canPreempt"):
+        may_preempt = _Found(spec.flag("canPreempt", default=True), "Spec", ())
+    may_preempt = _unless_pods_never_preempt(may_preempt, templates)
+    return msgspec.convert(
+        {
+            "preemptibility": may_go.value or "Preemptible",
+            "preemptibility_source": may_go.source,
+            "can_preempt": may_preempt.value is not False,
+            "can_preempt_source": may_preempt.source,
+            "ignored": (
+                *may_go.ignored,
+                *may_preempt.ignored,
+                *ignored_settings(metadata, templates),
+            ),
+        },
+        PreemptionSettings,
+    )
+
+
+def read_eviction_policy(fields: Fields) -> EvictionPolicy:
+    """How a workload wants to leave; with a policy, softly unless it says otherwise."""
+    usual = EvictionPolicy()
+    grace = read_seconds(fields, "gracePeriod")
+    read = EvictionPolicy(
+        mode=fields.choice("mode", ("Immediate", "Soft"), usual.mode),
+        grace_period_seconds=usual.grace_period_seconds if grace is None else grace,
+        require_ack=fields.flag("requireAck", default=False),
+        handler=fields.text("handler"),
+        on_deadline=fields.choice("onDeadline", ("Force", "Wait"), usual.on_deadline),
+    )
+    fields.reject_unknown()
+    return read
+
+
+def read_gates(spec: Fields) -> tuple[str, ...]:
+    """The names of the preemption gates, as Kueue lists them."""
+    names = []
+    for gate in spec.children("preemptionGates"):
+        names.append(gate.required_text("name"))
+        gate.reject_unknown()
+    return tuple(names)
+
+
+def _unless_pods_never_preempt(found: _Found, templates: Sequence[Template]) -> _Found:
+    policies = [template.preemption_policy for template in templates]
+    if NEVER not in policies:
+        return found
+    if set(policies) == {NEVER}:
+        return _Found(value=False, source="PodTemplates", ignored=found.ignored)
+    told = "The pod templates do not agree on their preemptionPolicy."
+    return _Found(found.value, found.source, (*found.ignored, told))
+
+
+def _found(
+    labels: Mapping[str, Callable[[str], object]],
+    metadata: Metadata,
+    templates: Sequence[Template],
+) -> _Found:
+    """The first of the labels that says something on the workload, else on its pods."""
+    ignored: list[str] = []
+    for label, read in labels.items():
+        own = metadata.labels.get(label, "")
+        value = read(own) if own else None
+        if value is not None:
+            return _Found(value, "Label", tuple(ignored))
+        if own:
+            ignored.append(f"The label {label} says {own:.63}, which means nothing here.")
+    for label, read in labels.items():
+        told = [template.labels.get(label, "") for template in templates]
+        values = {read(word) for word in told}
+        agreed = values.pop() if len(values) == 1 else None
+        if agreed is not None:
+            return _Found(agreed, "PodTemplates", tuple(ignored))
+        if any(told):
+            ignored.append(f"The pod templates do not agree on the label {label}.")
+    return _Found(None, None, tuple(ignored))
+
+
+def _spelled(word: str) -> Preemptibility | None:
+    return _BY_SPELLING.get(word.replace("-", "").lower())
+
+
+def _boolean(word: str) -> bool | None:
+    return _BOOLEANS.get(word.lower())
+
+
+def _freely(word: str) -> Preemptibility | None:
+    known = _boolean(word)
+    return None if known is None else ("Preemptible" if known else "NonPreemptible")
+
+
+MAY_GO: dict[str, Callable[[str], object]] = {
+    "kueue.x-k8s.io/preemptibility": _spelled,
+    "kai.scheduler/preemptibility": _spelled,
+    "quota.scheduling.koordinator.sh/preemptible": _freely,
+}
+"""Labels that say whether a workload may be preempted, the one that counts most first."""
+
+MAY_PREEMPT: dict[str, Callable[[str], object]] = {
+    "kueue.x-k8s.io/can-preempt": _boolean,
+    "quota.scheduling.koordinator.sh/can-preempt": _boolean,
+}
+"""Labels that say whether it may preempt others."""
+
+
+def rendered_settings(spec: WorkloadSpec) -> dict[str, Any]:
+    """What the spec itself says; what was found elsewhere stands in the status."""
+    rendered: dict[str, Any] = {}
+    if spec.preemption_policy != "PreemptLowerPriority":
+        rendered["preemptionPolicy"] = spec.preemption_policy
+    if spec.can_preempt_source == "Spec":
+        rendered["canPreempt"] = spec.can_preempt
+    if spec.preemptibility_source == "Spec":
+        rendered["preemptibility"] = spec.preemptibility
+    if spec.preemption_gates:
+        rendered["preemptionGates"] = [{"name": gate} for gate in spec.preemption_gates]
+    if spec.eviction_policy is not None:
+        rendered["evictionPolicy"] = _policy(spec.eviction_policy)
+    return rendered
+
+
+def settings_status(workload: Workload) -> dict[str, Any]:
+    """Both settings with their source, where each gate stands, and what was passed over."""
+    spec = workload.spec
+    rendered: dict[str, Any] = {
+        "preemptibility": {
+            "value": spec.preemptibility,
+            "source": spec.preemptibility_source or "Default",
+        },
+        "canPreempt": {"value": spec.can_preempt, "source": spec.can_preempt_source or "Default"},
+    }
+    if spec.preemption_gates:
+        closed = closed_preemption_gates(workload)
+        rendered["preemptionGates"] = [
+            {"name": gate, "position": "Closed" if gate in closed else "Open"}
+            for gate in spec.preemption_gates
+        ]
+    if spec.ignored:
+        rendered["ignored"] = list(spec.ignored)
+    if workload.diverging:
+        rendered["divergingPodSets"] = [
+            {"name": found.name, "priority": found.priority, "preemptionPolicy": found.policy}
+            for found in workload.diverging
+        ]
+    return rendered
+
+
+def settings_conditions(workload: Workload) -> list[dict[str, Any]]:
+    """What of its settings was passed over, where people look for what is wrong."""
+    if not workload.spec.ignored:
+        return []
+    told = rendered_condition(
+        "LabelsIgnored",
+        status=True,
+        reason="NotUnderstood",
+        message=" ".join(workload.spec.ignored),
+        at=workload.created_at,
+        generation=workload.generation,
+    )
+    return [told]
+
+
+def eviction_status(workload: Workload) -> dict[str, Any]:
+    """How it leaves, or gives up pods, while it does."""
+    rendered: dict[str, Any] = {}
+    if workload.eviction is not None:
+        rendered["eviction"] = rendered_eviction(workload.eviction)
+    if workload.pod_evictions:
+        rendered["shrinking"] = [rendered_shrinking(each) for each in workload.pod_evictions]
+    return rendered
+
+
+def rendered_shrinking(pod_eviction: PodEviction) -> dict[str, Any]:
+    """Pods that a workload gives up for one round: how many of each set, and how many of it stay.
+
+    They come right after those that stay.
+    """
+    return {
+        "eviction": rendered_eviction(pod_eviction.eviction),
+        "podSets": [
+            {"name": name, "going": going, "staying": pod_eviction.counts[name]}
+            for name, going in pod_eviction.pods.items()
+        ],
+    }
+
+
+def rendered_eviction(eviction: Eviction) -> dict[str, Any]:
+    """One eviction, as its workload's status and its executor are shown it."""
+    soft = eviction.soft
+    rendered: dict[str, Any] = {
+        "id": eviction.id,
+        "reason": eviction.reason,
+        "stage": stage_of(eviction),
+        "startedAt": rfc3339(eviction.started_at),
+        "mode": "Immediate" if soft is None else "Soft",
+    }
+    if soft is not None:
+        rendered |= {
+            "deadlineAt": rfc3339(soft.deadline_at),
+            "latestEndAt": rfc3339(soft.latest_end_at),
+            "requireAck": soft.require_ack,
+            "onDeadline": soft.on_deadline,
+        }
+    instants = {
+        "acknowledgedAt": eviction.acknowledged_at,
+        "expectedEndAt": eviction.expected_end_at,
+        "progressedAt": eviction.progressed_at,
+        "forcedAt": eviction.forced_at,
+        "stalledAt": eviction.stalled_at,
+        "stoppingAt": eviction.stopping_at,
+    }
+    rendered |= {name: rfc3339(at) for name, at in instants.items() if at is not None}
+    texts = {"handler": eviction.handler, "note": eviction.note}
+    return rendered | {name: text for name, text in texts.items() if text}
+
+
+def stage_of(eviction: Eviction) -> str:
+    """How far an eviction has come, in one word (preemption.md §6.10)."""
+    if eviction.stopping_at is not None:
+        return "Stopping"
+    if eviction.forced_at is not None:
+        return "Forced"
+    if eviction.stalled_at is not None:
+        return "Stalled"
+    return "Requested" if eviction.acknowledged_at is None else "Acknowledged"
+
+
+def _policy(policy: EvictionPolicy) -> dict[str, Any]:
+    return {
+        "mode": policy.mode,
+        "gracePeriodSeconds": policy.grace_period_seconds,
+        "requireAck": policy.require_ack,
+        **({"handler": policy.handler} if policy.handler else {}),
+        "onDeadline": policy.on_deadline,
+    }

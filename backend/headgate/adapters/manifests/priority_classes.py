@@ -1,0 +1,117 @@
+"""Which priority class a workload names, and where in its manifest (reference queueing.md §1.5).
+
+Its own field or Kueue's label goes before KAI's label, and that one before what the pods name.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.metadata import Metadata
+from headgate.adapters.manifests.pod_templates import Template
+from headgate.domain.values.pointers import child
+from headgate.domain.workloads.specs import PriorityClassReference
+
+PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"
+KAI_PRIORITY_CLASS = "priorityClassName"
+"""KAI's label, on the workload or on its pods."""
+
+_LABELS = "/metadata/labels"
+
+
+class NamedClass(msgspec.Struct, frozen=True):
+    """A class, if one is named, and where its name stands or would; empty: in its own field."""
+
+    reference: PriorityClassReference | None
+    place: str
+
+    @property
+    def places(self) -> tuple[tuple[str, str], ...]:
+        """Where the name of our shape stands in the manifest."""
+        if not self.place:
+            return ()
+        own = "/spec/priorityClassRef"
+        return ((f"{own}/name", self.place), (own, self.place))
+
+
+def class_of_job(metadata: Metadata, templates: Sequence[Template]) -> NamedClass:
+    """The class that a Job or JobSet names."""
+    named = metadata.labels.get(PRIORITY_CLASS, "")
+    own = NamedClass(_reference("WorkloadPriorityClass", named), child(_LABELS, PRIORITY_CLASS))
+    return own if own.reference else _class_told_otherwise(metadata, templates) or own
+
+
+def class_of_workload(
+    spec: Fields, metadata: Metadata, templates: Sequence[Template]
+) -> NamedClass:
+    """The class that a Workload names."""
+    own = _named_in_spec(spec)
+    return own if own.reference else _class_told_otherwise(metadata, templates) or own
+
+
+def _class_told_otherwise(metadata: Metadata, templates: Sequence[Template]) -> NamedClass | None:
+    labelled = (
+        (metadata.labels, _LABELS),
+        *((found.labels, f"{found.pointer}{_LABELS}") for found in templates),
+    )
+    told = (
+        *(
+            (labels.get(KAI_PRIORITY_CLASS, ""), place, KAI_PRIORITY_CLASS)
+            for labels, place in labelled
+        ),
+        *(
+            (found.priority_class_name, f"{found.pointer}/spec", "priorityClassName")
+            for found in templates
+        ),
+    )
+    for name, place, field in told:
+        if name:
+            return NamedClass(_reference("PriorityClass", name), child(place, field))
+    return None
+
+
+def _named_in_spec(spec: Fields) -> NamedClass:
+    reference = spec.child("priorityClassRef")
+    name = spec.text("priorityClassName")
+    source = spec.choice(
+        "priorityClassSource",
+        ("kueue.x-k8s.io/workloadpriorityclass", "scheduling.k8s.io/priorityclass", ""),
+        "",
+    )
+    if reference is None:
+        of_pods = source == "scheduling.k8s.io/priorityclass"
+        kind: Kind = "PriorityClass" if of_pods else "WorkloadPriorityClass"
+        return NamedClass(
+            _reference(kind, name), f"{spec.pointer}/priorityClassName" if name else ""
+        )
+    if name:
+        spec.note(
+            "priorityClassName",
+            "A workload names one priority class.",
+            "Keep priorityClassRef or priorityClassName.",
+        )
+    return NamedClass(_read_reference(reference), "")
+
+
+Kind = Literal["WorkloadPriorityClass", "PriorityClass"]
+
+
+def _read_reference(fields: Fields) -> PriorityClassReference | None:
+    kind: Kind = fields.choice(
+        "kind", ("WorkloadPriorityClass", "PriorityClass"), "WorkloadPriorityClass"
+    )
+    wanted = "scheduling.k8s.io" if kind == "PriorityClass" else "kueue.x-k8s.io"
+    if fields.text("group", wanted) != wanted:
+        fields.note("group", f"A {kind} is of group {wanted}.", f"Set group: {wanted}.")
+    name = fields.required_text("name")
+    fields.reject_unknown()
+    return _reference(kind, name)
+
+
+def _reference(kind: Kind, name: str) -> PriorityClassReference | None:
+    if not name:
+        return None
+    group = "scheduling.k8s.io" if kind == "PriorityClass" else "kueue.x-k8s.io"
+    return PriorityClassReference(group=group, kind=kind, name=name)

@@ -1,0 +1,148 @@
+"""The registry of manifests: the codec of every kind, and the other kinds that are read."""
+
+from difflib import get_close_matches
+
+from headgate.adapters.manifests.admission_check import ADMISSION_CHECK_CODEC
+from headgate.adapters.manifests.cluster_queue import CLUSTER_QUEUE_CODEC
+from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
+from headgate.adapters.manifests.cohort import COHORT_CODEC
+from headgate.adapters.manifests.configuration import CONFIGURATION_CODEC
+from headgate.adapters.manifests.disruption_budget import DISRUPTION_BUDGET_CODEC
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.limit_range import LIMIT_RANGE_CODEC
+from headgate.adapters.manifests.local_queue import LOCAL_QUEUE_CODEC
+from headgate.adapters.manifests.metadata import ManifestKind
+from headgate.adapters.manifests.namespace import NAMESPACE_CODEC
+from headgate.adapters.manifests.node import NODE_CODEC
+from headgate.adapters.manifests.resource_flavor import RESOURCE_FLAVOR_CODEC
+from headgate.adapters.manifests.runtime_class import RUNTIME_CLASS_CODEC
+from headgate.adapters.manifests.topology import TOPOLOGY_CODEC
+from headgate.adapters.manifests.workload_priority_class import WORKLOAD_PRIORITY_CLASS_CODEC
+
+CODECS: tuple[Codec, ...] = (
+    CLUSTER_QUEUE_CODEC,
+    CONFIGURATION_CODEC,
+    COHORT_CODEC,
+    RESOURCE_FLAVOR_CODEC,
+    TOPOLOGY_CODEC,
+    WORKLOAD_PRIORITY_CLASS_CODEC,
+    ADMISSION_CHECK_CODEC,
+    NODE_CODEC,
+    NAMESPACE_CODEC,
+    LOCAL_QUEUE_CODEC,
+    DISRUPTION_BUDGET_CODEC,
+    LIMIT_RANGE_CODEC,
+    RUNTIME_CLASS_CODEC,
+)
+
+CODECS_BY_NAME: dict[str, Codec] = {codec.kind.name: codec for codec in CODECS}
+
+_OTHER_KINDS = (
+    ManifestKind(name="Workload", versions=(*KUEUE, OURS), becomes="Workload", namespaced=True),
+    ManifestKind(
+        name="PriorityClass",
+        versions=("scheduling.k8s.io/v1",),
+        becomes="WorkloadPriorityClass",
+    ),
+    ManifestKind(name="Job", versions=("batch/v1",), becomes="Workload", namespaced=True),
+    ManifestKind(
+        name="JobSet", versions=("jobset.x-k8s.io/v1alpha2",), becomes="Workload", namespaced=True
+    ),
+)
+
+MANIFEST_KINDS: dict[str, ManifestKind] = {
+    **{
+        codec.kind.name: ManifestKind(
+            name=codec.kind.name,
+            versions=codec.versions,
+            becomes=codec.kind.name,
+            namespaced=codec.kind.is_namespaced,
+            only_name=codec.only_name,
+        )
+        for codec in CODECS
+    },
+    **{kind.name: kind for kind in _OTHER_KINDS},
+}
+"""Every kind of manifest that is read, by its name."""
+
+KIND_OF_STREAM: dict[str, str] = {
+    **{codec.kind.stream_kind: codec.kind.name for codec in CODECS},
+    "workload": "Workload",
+}
+"""Kind in the name of a stream (`clusterqueue`) to kind in a manifest (`ClusterQueue`)."""
+
+
+def version_written(kind: str) -> str:
+    """The apiVersion that objects of a kind are rendered in."""
+    return MANIFEST_KINDS[kind].versions[0]
+
+
+_A_WORKLOAD = "Write a Workload with a pod set for each kind of its pods, or a Job or a JobSet."
+_ITS_QUOTA = (
+    "Write a ClusterQueue: nominalQuota is what it is sure of, borrowingLimit what is more."
+)
+
+
+_OF_A_CHECK = "Leave it out: it belongs to the controller of the AdmissionCheck that names it."
+
+
+INSTEAD: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            "AppWrapper",
+            "DaemonSet",
+            "Deployment",
+            "JAXJob",
+            "LeaderWorkerSet",
+            "MPIJob",
+            "PaddleJob",
+            "Pod",
+            "PyTorchJob",
+            "RayCluster",
+            "RayJob",
+            "RayService",
+            "ReplicaSet",
+            "SparkApplication",
+            "StatefulSet",
+            "TFJob",
+            "TrainJob",
+            "XGBoostJob",
+        ),
+        _A_WORKLOAD,
+    ),
+    **dict.fromkeys(("ElasticQuota", "ElasticQuotaTree", "Queue"), _ITS_QUOTA),
+    **dict.fromkeys(
+        ("MultiKueueCluster", "MultiKueueConfig", "ProvisioningRequestConfig"), _OF_A_CHECK
+    ),
+    "CronJob": "Send its jobTemplate as a Job each time it is due.",
+    "PodGroup": "Write a Workload: its podSets are the pods of the group, and preemptibility, "
+    "preemptionMode and priorityClassRef say of them what the group says.",
+}
+"""Kinds that come with manifests for Kueue, KAI and Koordinator, and what serves in their place."""
+
+
+def read_kind(root: Fields) -> ManifestKind | None:
+    """The kind; noted if there is none of that name, or not in that apiVersion."""
+    name, version = root.text("kind"), root.text("apiVersion")
+    kind = MANIFEST_KINDS.get(name)
+    if kind is None:
+        root.note("kind", f"There is no kind {name!r:.80} here.", _remedy(name, version))
+        return None
+    if not version:
+        written = f"Write apiVersion: {kind.versions[0]}."
+        root.note("apiVersion", f"A {name} says its apiVersion.", written)
+    elif version not in kind.versions:
+        accepted = ", ".join(kind.versions)
+        rule = f"{name} is not known in apiVersion {version!r:.80}."
+        root.note("apiVersion", rule, f"Use one of {accepted}.")
+    return kind
+
+
+def _remedy(name: str, version: str) -> str:
+    if name in INSTEAD:
+        return INSTEAD[name]
+    # What is of a group that has nothing here was hardly misspelt.
+    ours = {known for kind in MANIFEST_KINDS.values() for known in kind.versions}
+    near = get_close_matches(name, MANIFEST_KINDS, 1) if not version or version in ours else []
+    known = ", ".join(MANIFEST_KINDS)
+    return f"Did you mean {near[0]}?" if near else f"Accepted are {known} and List."

@@ -1,1 +1,0 @@
-"""From states to manifests in Kueue's shape, with status and conditions."""

@@ -1,0 +1,363 @@
+"""Workload manifests, read and rendered (queueing.md §1.7, preemption.md §6.2-6.3)."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from headgate.adapters.manifests.codec import Extras, Places
+from headgate.adapters.manifests.fields import Fields, either, quantities
+from headgate.adapters.manifests.metadata import Metadata, rendered_condition
+from headgate.adapters.manifests.pod_templates import Template, read_template
+from headgate.adapters.manifests.preemption_settings import (
+    eviction_status,
+    read_eviction_policy,
+    read_gates,
+    rendered_settings,
+    settings_conditions,
+    settings_of,
+    settings_status,
+)
+from headgate.adapters.manifests.priority_classes import class_of_workload
+from headgate.adapters.manifests.times import rfc3339
+from headgate.adapters.manifests.topology_requests import read_pod_index, read_topology_request
+from headgate.domain.kinds.configuration import ResourceRules, quota_amounts
+from headgate.domain.values.quantities import scaled
+from headgate.domain.values.selectors import toleration_fields
+from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.pods.limit_ranges import completed_template
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
+from headgate.domain.workloads.preemption_message import without_uids
+from headgate.domain.workloads.priority import unboosted_priority
+from headgate.domain.workloads.protection import protection_of
+from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
+from headgate.domain.workloads.state import AdmissionCheckState, Condition, Workload, phase_of
+from headgate.domain.workloads.transitions.admission_checks import check_state_of
+
+_DISRUPTION_MODES: dict[str, Literal["All", "Single"]] = {
+    "All": "All",
+    "PodGroup": "All",
+    "Single": "Single",
+    "Pod": "Single",
+}
+"""The words of Kueue's fields, and those of KEP-5710's preemptionMode."""
+
+
+def read_workload(spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, tuple[str, ...], Places]:
+    """The spec of a Workload; `priority` is kept if it is neither stated nor implied by a class."""
+    pod_sets = []
+    templates = []
+    for fields in spec.children("podSets"):
+        pod_set, template = _pod_set(fields)
+        pod_sets.append(pod_set)
+        templates.append(template)
+    has_explicit_priority = spec.has("priority")
+    settings = settings_of(spec, metadata, templates)
+    eviction = spec.child("evictionPolicy")
+    named = class_of_workload(spec, metadata, templates)
+    read = WorkloadSpec(
+        pod_sets=tuple(pod_sets),
+        queue_name=spec.text("queueName"),
+        priority_class=named.reference,
+        priority=spec.integer("priority", 0),
+        preemption_priority_class_name=spec.text("preemptionPriorityClassName"),
+        preemption_policy=spec.choice(
+            "preemptionPolicy", ("PreemptLowerPriority", "Never"), "PreemptLowerPriority"
+        ),
+        can_preempt=settings.can_preempt,
+        can_preempt_source=settings.can_preempt_source,
+        preemptibility=settings.preemptibility,
+        preemptibility_source=settings.preemptibility_source,
+        ignored=settings.ignored,
+        preemption_gates=read_gates(spec),
+        eviction_policy=read_eviction_policy(eviction) if eviction else None,
+        active=spec.flag("active", default=True),
+        maximum_execution_time_seconds=spec.optional_integer("maximumExecutionTimeSeconds"),
+    )
+    return read, () if has_explicit_priority else ("priority",), named.places
+
+
+def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
+    template_fields = fields.child("template")
+    if template_fields is None:
+        fields.note("template", "template is required.", "Describe the pods.")
+    template = read_template(fields.child_or_empty("template"))
+    topology = fields.child("topologyRequest")
+    read = PodSet(
+        name=fields.text("name", "main"),
+        count=fields.integer("count", 1),
+        min_count=fields.optional_integer("minCount"),
+        scheduling=template.scheduling,
+        template=template_fields.values if template_fields else {},
+        pod_index=read_pod_index(topology) if topology else None,
+        topology_request=read_topology_request(topology) if topology else None,
+        disruption_mode=_disruption_mode(fields),
+        priority_class_name=fields.text("priorityClassName"),
+    )
+    fields.reject_unknown()
+    return read, template
+
+
+def _disruption_mode(fields: Fields) -> Literal["All", "Single"]:
+    def read(name: str) -> Literal["All", "Single"] | None:
+        given = fields.choice(name, tuple(_DISRUPTION_MODES), None)
+        return None if given is None else _DISRUPTION_MODES[given]
+
+    return either(fields, "disruptionMode", "preemptionMode", read) or "All"
+
+
+def workload_body(workload: Workload, extras: Extras) -> dict[str, Any]:
+    """Spec and status of a workload; messages name only workloads that the reader may know of."""
+    own = f"{workload.namespace}/"
+    may_know = extras.may_know or (lambda key: key.startswith(own))
+    return {
+        "spec": workload_spec(workload.spec),
+        "status": workload_status(workload, extras.resources, may_know),
+    }
+
+
+def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
+    """The spec of a workload; templates as submitted, with what their pods get from others."""
+    rendered: dict[str, Any] = {
+        "podSets": [_rendered_pod_set(pod_set) for pod_set in spec.pod_sets]
+    }
+    if spec.queue_name:
+        rendered["queueName"] = spec.queue_name
+    if spec.priority_class is not None:
+        rendered["priorityClassRef"] = {
+            "group": spec.priority_class.group,
+            "kind": spec.priority_class.kind,
+            "name": spec.priority_class.name,
+        }
+    rendered["priority"] = unboosted_priority(spec)
+    if spec.preemption_priority_class_name:
+        rendered["preemptionPriorityClassName"] = spec.preemption_priority_class_name
+    rendered |= rendered_settings(spec)
+    rendered["active"] = spec.active
+    if spec.maximum_execution_time_seconds is not None:
+        rendered["maximumExecutionTimeSeconds"] = spec.maximum_execution_time_seconds
+    return rendered
+
+
+def workload_status(
+    workload: Workload, rules: ResourceRules, may_know: Callable[[str], bool]
+) -> dict[str, Any]:
+    """Everything that is known of how the workload fares.
+
+    `may_know` tells whether the reader may know of a workload (`namespace/name`).
+    """
+    spec = workload.spec
+    rendered: dict[str, Any] = {
+        "phase": phase_of(workload),
+        "conditions": [*_conditions(workload, may_know), *settings_conditions(workload)],
+        "priority": spec.priority,
+        "preemptionPriority": protection_of(spec),
+        **settings_status(workload),
+        "requeuedCount": workload.requeue.count,
+        **_requeue_state(workload),
+    }
+    if spec.priority_boost:
+        rendered["priorityBoost"] = spec.priority_boost
+    if workload.admission is None:
+        rendered["resourceRequests"] = _requests(spec, rules)
+    else:
+        rendered["admission"] = rendered_admission(workload.admission)
+    if workload.checks:
+        rendered["admissionChecks"] = rendered_checks(workload)
+    if workload.unhealthy_nodes:
+        rendered["unhealthyNodes"] = rendered_unhealthy_nodes(workload)
+    if workload.reclaimable:
+        rendered["reclaimablePods"] = [
+            {"name": name, "count": count} for name, count in workload.reclaimable.items()
+        ]
+    if workload.evictions:
+        rendered["schedulingStats"] = {"evictions": _eviction_counts(workload)}
+    if workload.nomination is not None:
+        rendered["nominatedPlacement"] = {
+            "round": workload.round_id,
+            **rendered_admission(workload.nomination),
+        }
+    if workload.accumulated_execution_seconds:
+        rendered["accumulatedPastExecutionTimeSeconds"] = workload.accumulated_execution_seconds
+    return rendered | eviction_status(workload) | _hold(workload)
+
+
+def rendered_admission(admission: Admission) -> dict[str, Any]:
+    """What a workload was given, or is to be given."""
+    return {
+        "clusterQueue": admission.cluster_queue,
+        "podSetAssignments": [
+            _assignment(assignment) for assignment in admission.pod_set_assignments
+        ],
+    }
+
+
+def rendered_unhealthy_nodes(workload: Workload) -> list[dict[str, str]]:
+    """The hosts it lost and for which others are sought, each with the reason."""
+    return [{"name": host, "reason": why} for host, why in workload.unhealthy_nodes.items()]
+
+
+def rendered_checks(workload: Workload) -> list[dict[str, Any]]:
+    """What each check that the workload must pass has said of it."""
+    return [_check(name, check_state_of(workload, name)) for name in workload.checks]
+
+
+def _check(name: str, check: AdmissionCheckState) -> dict[str, Any]:
+    after, updates = check.requeue_after_seconds, check.pod_set_updates
+    return {
+        "name": name,
+        "state": check.state,
+        "lastTransitionTime": rfc3339(check.last_transition_at),
+        "message": check.message,
+        **({} if after is None else {"requeueAfterSeconds": after}),
+        **({"retryCount": check.retry_count} if check.retry_count else {}),
+        **({"podSetUpdates": rendered_updates(updates)} if updates else {}),
+    }
+
+
+def rendered_updates(updates: tuple[PodSetUpdate, ...]) -> list[dict[str, Any]]:
+    """What is added to the pods of each set."""
+    return [_update(update) for update in updates]
+
+
+def _update(update: PodSetUpdate) -> dict[str, Any]:
+    parts: dict[str, Any] = {
+        "labels": update.labels,
+        "annotations": update.annotations,
+        "nodeSelector": update.node_selector,
+        "tolerations": [toleration_fields(toleration) for toleration in update.tolerations],
+    }
+    return {"name": update.name, **{name: part for name, part in parts.items() if part}}
+
+
+def _rendered_pod_set(pod_set: PodSet) -> dict[str, Any]:
+    rendered: dict[str, Any] = {"name": pod_set.name, "count": pod_set.count}
+    if pod_set.min_count is not None:
+        rendered["minCount"] = pod_set.min_count
+    rendered["template"] = completed_template(pod_set)
+    if pod_set.topology_request is not None or pod_set.pod_index is not None:
+        request = pod_set.topology_request or TopologyRequest()
+        rendered["topologyRequest"] = _topology_request(request) | _pod_index(pod_set.pod_index)
+    if pod_set.disruption_mode != "All":
+        rendered["disruptionMode"] = pod_set.disruption_mode
+    if pod_set.priority_class_name:
+        rendered["priorityClassName"] = pod_set.priority_class_name
+    return rendered
+
+
+def _pod_index(index: PodIndex | None) -> dict[str, Any]:
+    if index is None:
+        return {}
+    fields = {
+        "podIndexLabel": index.label,
+        "subGroupIndexLabel": index.sub_group_label,
+        "subGroupCount": index.sub_group_count or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _topology_request(request: TopologyRequest) -> dict[str, Any]:
+    fields = {
+        "required": request.required,
+        "preferred": request.preferred,
+        "unconstrained": request.unconstrained,
+        "podSetGroupName": request.pod_set_group_name,
+        "balanced": request.balanced or None,
+    }
+    rendered: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    layers = request.slice_layers
+    if len(layers) == 1:
+        rendered["podSetSliceRequiredTopology"] = layers[0].level
+        rendered["podSetSliceSize"] = layers[0].size
+    elif layers:
+        rendered["podsetSliceRequiredTopologyConstraints"] = [
+            {"topology": layer.level, "size": layer.size} for layer in layers
+        ]
+    return rendered
+
+
+def _conditions(workload: Workload, may_know: Callable[[str], bool]) -> list[dict[str, Any]]:
+    return [
+        rendered_condition(
+            condition.type,
+            status=condition.status,
+            reason=condition.reason,
+            message=_told(condition, may_know),
+            at=condition.last_transition_at,
+            generation=condition.observed_generation,
+        )
+        for condition in workload.conditions
+    ]
+
+
+def _told(condition: Condition, may_know: Callable[[str], bool]) -> str:
+    about = condition.about
+    return condition.message if not about or may_know(about) else without_uids(condition.message)
+
+
+def _requeue_state(workload: Workload) -> dict[str, Any]:
+    state = workload.requeue
+    if not state.count and state.requeue_at is None:
+        return {}
+    at = {} if state.requeue_at is None else {"requeueAt": rfc3339(state.requeue_at)}
+    return {"requeueState": {"count": state.count, **at}}
+
+
+def _requests(spec: WorkloadSpec, rules: ResourceRules) -> list[dict[str, Any]]:
+    """What all pods of each set count for quota."""
+    return [
+        {
+            "name": pod_set.name,
+            "resources": quantities(
+                scaled(quota_amounts(pod_set.scheduling.requests, rules), pod_set.count)
+            ),
+        }
+        for pod_set in spec.pod_sets
+    ]
+
+
+def _assignment(assignment: PodSetAssignment) -> dict[str, Any]:
+    topology = assignment.topology_assignment
+    placed = {} if topology is None else {"topologyAssignment": _topology_assignment(topology)}
+    delayed = assignment.delayed_topology_request
+    return {
+        "name": assignment.name,
+        "flavors": assignment.flavors,
+        "resourceUsage": quantities(assignment.resource_usage),
+        "count": assignment.count,
+        **placed,
+        **({} if delayed is None else {"delayedTopologyRequest": delayed}),
+    }
+
+
+def _topology_assignment(assignment: TopologyAssignment) -> dict[str, Any]:
+    return {
+        "levels": list(assignment.levels),
+        "domains": [
+            {"values": list(domain.values), "count": domain.count} for domain in assignment.domains
+        ],
+    }
+
+
+def _eviction_counts(workload: Workload) -> list[dict[str, Any]]:
+    return [
+        {
+            "reason": counted.reason,
+            "underlyingCause": counted.underlying_cause,
+            "count": counted.count,
+        }
+        for counted in workload.evictions
+    ]
+
+
+def _hold(workload: Workload) -> dict[str, Any]:
+    hold = workload.hold
+    if hold is None:
+        return {}
+    expiry = {} if hold.expires_at is None else {"expiresAt": rfc3339(hold.expires_at)}
+    return {
+        "hold": {
+            "owner": hold.owner,
+            "reason": hold.reason,
+            "heldAt": rfc3339(hold.held_at),
+            **expiry,
+        }
+    }
