@@ -34,6 +34,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
         "LimitRange", "sizes", "v1", spec={"limits": [{"type": "Pod", "max": {"cpu": "8"}}]}
     ),
     "namespaces": _named("Namespace", "team-a", "v1"),
+    "executors": _named("Executor", "slurm", OURS, spec={"flavors": ["default"]}),
     "namespaces/team-a/localqueues": local_queue("main", "cq"),
     "namespaces/team-a/disruptionbudgets": _named(
         "DisruptionBudget",

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from headgate.domain.kinds.admission_check import AdmissionCheckSpec, CheckParameters
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.executor import ExecutorSpec, LogRetention, PortRange
 from headgate.domain.kinds.limit_range import LimitRangeItem, LimitRangeSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.namespace import NamespaceSpec
@@ -92,6 +93,18 @@ _SPECS: dict[str, st.SearchStrategy[Any]] = {
         ),
     ),
     "Namespace": st.just(NamespaceSpec()),
+    "Executor": st.builds(
+        ExecutorSpec,
+        flavors=st.lists(NAMES, min_size=1, max_size=2, unique=True).map(tuple),
+        lease_seconds=st.integers(5, 99),
+        node_loss_policy=st.sampled_from(["Replace", "Fence", "Wait"]),
+        rendezvous_ports=st.builds(PortRange, last=st.integers(20_000, 21_000)),
+        log_retention=st.builds(
+            LogRetention,
+            max_mebibytes=st.integers(0, 9),
+            after_finished_seconds=st.one_of(st.none(), st.integers(0, 9)),
+        ),
+    ),
     "Configuration": configuration_specs(),
 }
 

@@ -8,6 +8,7 @@ from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
 from headgate.adapters.manifests.cohort import COHORT_CODEC
 from headgate.adapters.manifests.configuration import CONFIGURATION_CODEC
 from headgate.adapters.manifests.disruption_budget import DISRUPTION_BUDGET_CODEC
+from headgate.adapters.manifests.executor import EXECUTOR_CODEC
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.limit_range import LIMIT_RANGE_CODEC
 from headgate.adapters.manifests.local_queue import LOCAL_QUEUE_CODEC
@@ -33,6 +34,7 @@ CODECS: tuple[Codec, ...] = (
     DISRUPTION_BUDGET_CODEC,
     LIMIT_RANGE_CODEC,
     RUNTIME_CLASS_CODEC,
+    EXECUTOR_CODEC,
 )
 
 CODECS_BY_NAME: dict[str, Codec] = {codec.kind.name: codec for codec in CODECS}

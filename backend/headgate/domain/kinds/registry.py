@@ -11,6 +11,7 @@ from headgate.domain.kinds.cluster_queue import CLUSTER_QUEUE
 from headgate.domain.kinds.cohort import COHORT
 from headgate.domain.kinds.configuration import CONFIGURATION
 from headgate.domain.kinds.disruption_budget import DISRUPTION_BUDGET
+from headgate.domain.kinds.executor import EXECUTOR
 from headgate.domain.kinds.limit_range import LIMIT_RANGE
 from headgate.domain.kinds.local_queue import LOCAL_QUEUE
 from headgate.domain.kinds.namespace import NAMESPACE
@@ -38,6 +39,7 @@ KINDS: tuple[Kind[Any], ...] = (
     CONFIGURATION,
     LIMIT_RANGE,
     RUNTIME_CLASS,
+    EXECUTOR,
 )
 
 KINDS_BY_STREAM: dict[str, Kind[Any]] = {kind.stream_kind: kind for kind in KINDS}

@@ -1041,6 +1041,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/executors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List Executors */
+        get: operations["listExecutors"];
+        put?: never;
+        /** Create a Executor */
+        post: operations["createExecutor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a Executor */
+        get: operations["getExecutor"];
+        /** Replace a Executor */
+        put: operations["replaceExecutor"];
+        post?: never;
+        /** Delete a Executor; one in use goes when nothing uses it any more */
+        delete: operations["deleteExecutor"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/localqueues": {
         parameters: {
             query?: never;
@@ -3060,6 +3097,38 @@ export interface components {
              */
             expectedEndAt?: string | null;
         };
+        /** ExecutorList */
+        ExecutorList: {
+            apiVersion: string;
+            /** @constant */
+            kind: "ExecutorList";
+            metadata: components["schemas"]["ListMeta"];
+            items: components["schemas"]["ExecutorObject"][];
+        };
+        /** ExecutorObject */
+        ExecutorObject: {
+            apiVersion: string;
+            /** @constant */
+            kind: "Executor";
+            metadata: components["schemas"]["ObjectMeta"];
+            spec: components["schemas"]["ExecutorSpec"];
+        };
+        /** ExecutorSpec */
+        ExecutorSpec: {
+            nodeSelector?: {
+                [key: string]: string;
+            };
+            flavors?: string[];
+            /** @default 60 */
+            leaseSeconds?: number;
+            /**
+             * @default Replace
+             * @enum {string}
+             */
+            nodeLossPolicy?: "Replace" | "Fence" | "Wait";
+            rendezvousPorts?: components["schemas"]["PortRange"] | null;
+            logRetention?: components["schemas"]["LogRetention"] | null;
+        };
         /** ExpectedStart */
         ExpectedStart: {
             /**
@@ -3460,6 +3529,13 @@ export interface components {
             flavorsUsage?: components["schemas"]["FlavorUsage"][];
             fairSharing?: components["schemas"]["LocalQueueFairSharing"] | null;
         };
+        /** LogRetention */
+        LogRetention: {
+            /** @default 16 */
+            maxMebibytes?: number;
+            /** @default 168h0m0s */
+            afterFinished?: string;
+        };
         /** MinimumRuntime */
         MinimumRuntime: {
             preempt?: string | null;
@@ -3779,6 +3855,13 @@ export interface components {
             ready: boolean;
             /** @default  */
             message?: string;
+        };
+        /** PortRange */
+        PortRange: {
+            /** @default 20000 */
+            first?: number;
+            /** @default 29999 */
+            last?: number;
         };
         /** Preemption */
         Preemption: {
@@ -9305,6 +9388,220 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RuntimeClassObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    listExecutors: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of Executors. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutorList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createExecutor: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExecutorObject"];
+                "application/yaml": components["schemas"]["ExecutorObject"];
+            };
+        };
+        responses: {
+            /** @description An Executor. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutorObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    getExecutor: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: {
+                /** @description The ETag one has already */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An Executor. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutorObject"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceExecutor: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExecutorObject"];
+                "application/yaml": components["schemas"]["ExecutorObject"];
+            };
+        };
+        responses: {
+            /** @description An Executor. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutorObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    deleteExecutor: {
+        parameters: {
+            query?: {
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                dryRun?: "All" | "Admission" | null;
+                /** @description Why; kept with every change */
+                reason?: string;
+            };
+            header?: {
+                /** @description The ETag of the version one has seen */
+                "If-Match"?: string | null;
+            };
+            path: {
+                /** @description The object's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An Executor. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutorObject"];
                 };
             };
             401: components["responses"]["Problem401"];
