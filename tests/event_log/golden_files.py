@@ -1,7 +1,7 @@
 """Golden files: one sample of every stored name in every schema version, as it lies in the log.
 
 `python -m tests.event_log.golden_files` writes those that are missing. Files are never changed:
-an event whose shape changes gets a new schema version, and with it a new file.
+an event with a new shape gets a new schema version, and with it a new file.
 """
 
 from pathlib import Path

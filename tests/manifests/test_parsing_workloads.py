@@ -210,7 +210,7 @@ def test_the_spellings_of_kai_are_understood() -> None:
         ("quota.scheduling.koordinator.sh/preemptible", "true", "Preemptible"),
     ],
 )
-def test_labels_of_others_say_who_may_be_preempted(label: str, word: str, meaning: str) -> None:
+def test_labels_of_other_schedulers_set_preemptibility(label: str, word: str, meaning: str) -> None:
     on_it = spec_of(None, {"labels": {label: word}})
     assert (on_it.preemptibility, on_it.preemptibility_source) == (meaning, "Label")
     marked = TEMPLATE | {"metadata": {"labels": {label: word}}}

@@ -170,7 +170,7 @@ def test_nothing_is_borrowed_without_a_cohort() -> None:
     assert shown["flavorsReservation"][0]["resources"][0]["borrowed"] == "0"
 
 
-def test_a_stopped_queue_says_who_stopped_it() -> None:
+def test_a_stopped_queue_shows_owner_and_reason_of_the_stop() -> None:
     stop = Stop(owner="admin:ann", reason="repair", stopped_at=T0)
     shown = render("ClusterQueue", a_cluster_queue(stop_policy="Hold", stop=stop), 1)
     assert shown["spec"]["stopPolicy"] == "Hold"

@@ -32,12 +32,12 @@ def identity_violations(
 def marking_violations(
     labels: Mapping[str, str], annotations: Mapping[str, str]
 ) -> tuple[Violation, ...]:
-    """What is wrong with the labels and annotations of an object."""
+    """Broken rules of the labels and annotations of an object."""
     return (*label_violations(_LABELS, labels), *_annotation_violations(annotations))
 
 
 def label_violations(pointer: str, labels: Mapping[str, str]) -> tuple[Violation, ...]:
-    """What is wrong with keys and values that Kubernetes holds to the syntax of labels."""
+    """Broken rules of keys and values that have the syntax of Kubernetes labels."""
     found: list[Violation | None] = []
     for key, value in labels.items():
         found.append(violation_of(child(pointer, key), key, broken_rule_of_label_key))
@@ -96,7 +96,7 @@ def optional_name_violations(pointer: str, name: str) -> Iterator[Violation]:
 
 
 def amount_violations(pointer: str, amounts: Mapping[str, int]) -> Iterator[Violation]:
-    """What is wrong with amounts by resource: names that are none, amounts below zero."""
+    """Broken rules of amounts by resource: invalid names, negative amounts."""
     for resource, amount in amounts.items():
         place = child(pointer, resource)
         found = violation_of(place, resource, broken_rule_of_label_key)

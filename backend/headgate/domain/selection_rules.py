@@ -16,7 +16,7 @@ from headgate.domain.values.selectors import (
 
 
 def selector_violations(pointer: str, selector: LabelSelector) -> Iterator[Violation]:
-    """What is wrong with a label selector."""
+    """Broken rules of a label selector."""
     yield from label_violations(child(pointer, "matchLabels"), selector.match_labels)
     for index, requirement in enumerate(selector.match_expressions):
         place = child(pointer, "matchExpressions", index)
@@ -30,13 +30,13 @@ def selector_violations(pointer: str, selector: LabelSelector) -> Iterator[Viola
 
 
 def term_violations(pointer: str, terms: Iterable[NodeSelectorTerm]) -> Iterator[Violation]:
-    """What is wrong with the terms of a node affinity."""
+    """Broken rules of the terms of a node affinity."""
     for index, term in enumerate(terms):
         yield from node_term_violations(child(pointer, index), term)
 
 
 def node_term_violations(pointer: str, term: NodeSelectorTerm) -> Iterator[Violation]:
-    """What is wrong with one term of a node affinity."""
+    """Broken rules of one term of a node affinity."""
     for at, requirement in enumerate(term.match_expressions):
         yield from _requirement_violations(child(pointer, "matchExpressions", at), requirement)
     for at, requirement in enumerate(term.match_fields):
@@ -49,7 +49,7 @@ def node_term_violations(pointer: str, term: NodeSelectorTerm) -> Iterator[Viola
 
 
 def taint_violations(pointer: str, taints: tuple[Taint, ...]) -> Iterator[Violation]:
-    """What is wrong with a list of taints: syntax, and two with the same key and effect."""
+    """Broken rules of a list of taints: syntax, and two with the same key and effect."""
     seen: dict[tuple[str, str], int] = {}
     for index, taint in enumerate(taints):
         place = child(pointer, index)
@@ -64,7 +64,7 @@ def taint_violations(pointer: str, taints: tuple[Taint, ...]) -> Iterator[Violat
 
 
 def toleration_violations(pointer: str, tolerations: Iterable[Toleration]) -> Iterator[Violation]:
-    """What is wrong with a list of tolerations."""
+    """Broken rules of a list of tolerations."""
     for index, toleration in enumerate(tolerations):
         place = child(pointer, index)
         if toleration.key:

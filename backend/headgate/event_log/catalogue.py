@@ -14,7 +14,7 @@ EVENT_CLASSES: tuple[type[DomainEvent], ...] = (
 )
 
 SCHEMA_VERSIONS: dict[str, int] = {}
-"""Stored names whose shape has changed, with the current version; all others are at version 1."""
+"""The current schema version by stored name; names that are absent are at version 1."""
 
 
 def name_of(event_class: type[DomainEvent]) -> str:

@@ -151,7 +151,7 @@ def cluster_queue_spec(spec: ClusterQueueSpec) -> dict[str, Any]:
 def cluster_queue_status(
     queue: Configured[ClusterQueueSpec], status: QueueStatus | None
 ) -> dict[str, Any]:
-    """Conditions, counts and amounts of a ClusterQueue, and who stopped it."""
+    """Conditions, counts, amounts and the stop of a ClusterQueue."""
     rendered = rendered_stop(queue.spec.stop)
     if status is None:
         return rendered

@@ -316,7 +316,7 @@ class TransformationSchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class ResourceRulesSchema(ManifestSchema, kw_only=True, frozen=True):
-    """What requests count for quota before any queue looks at them."""
+    """How the requests of pods count for quota, in every ClusterQueue."""
 
     exclude_resource_prefixes: list[str] = []
     quota_check_strategy: Literal["BlockUndeclared", "IgnoreUndeclared"] = "BlockUndeclared"
@@ -349,13 +349,13 @@ class WorkloadRetentionSchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class RetentionSchema(ManifestSchema, kw_only=True, frozen=True):
-    """How long objects are kept that nothing needs any more."""
+    """How long objects that nothing needs are kept."""
 
     workloads: WorkloadRetentionSchema | None = None
 
 
 class TopologyRulesSchema(ManifestSchema, kw_only=True, frozen=True):
-    """How hosts are chosen, and what happens to those whose hosts fail."""
+    """How hosts are chosen, and what follows when a host fails."""
 
     profile: Literal["Mixed", "BestFit"] = "Mixed"
     respect_preferred_affinity: bool = False

@@ -42,7 +42,7 @@ def budget_body(budget: Configured[DisruptionBudgetSpec]) -> dict[str, Any]:
 
 
 def budget_status(standing: BudgetStatus) -> dict[str, Any]:
-    """How many there are, how many run, how many more may be taken, and who is gone or going."""
+    """The selected units: expected, healthy, evictable now, and the disrupted ones by name."""
     return {
         "expected": standing.expected,
         "healthy": standing.healthy,

@@ -150,7 +150,7 @@ class Fields:
         return None if value is None else self._amount(child("", name)[1:], resource, value)
 
     def quota(self, name: str, resource: str) -> int | None:
-        """The same, where more than can be counted is as good as the most: `1E` cores of cpu."""
+        """An amount of quota; more than can be counted is the largest amount: `1E` cores of cpu."""
         value = self.raw(name)
         text = quantity_text(value)
         if text and exceeds_max_amount(resource, text):
@@ -202,7 +202,7 @@ class Fields:
             self.note(name, rule, remedy)
 
     def reject_unknown(self) -> None:
-        """Note every field that nobody asked for, with the name that may have been meant."""
+        """Note every field that no reader asked for, with the nearest name that one did."""
         for name in self.values:
             if name in self._known or name in self._ignored_settings:
                 continue

@@ -78,7 +78,7 @@ def _consumed(status: QueueStatus) -> dict[str, Any]:
 
 
 class LocalQueueSpecSchema(ManifestSchema, kw_only=True, frozen=True):
-    """A namespace's door to one ClusterQueue."""
+    """The ClusterQueue that workloads of the namespace go to."""
 
     cluster_queue: str
     stop_policy: StopPolicy = "None"
@@ -93,7 +93,7 @@ class ConsumptionSchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class LocalQueueFairSharingSchema(ManifestSchema, kw_only=True, frozen=True):
-    """Where a LocalQueue stands in admission fair sharing, while that is switched on."""
+    """The recent usage of a LocalQueue, while admission fair sharing is on."""
 
     admission_fair_sharing_status: ConsumptionSchema
 

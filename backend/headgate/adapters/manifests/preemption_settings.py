@@ -1,9 +1,9 @@
-"""What a workload or its pods say of preemption (preemption.md §6.3): spec, else labels.
+"""Preemption settings of a workload in its manifest: spec, else labels (preemption.md §6.3).
 
-A label that cannot be understood, or that pod templates do not agree on, is passed over and told,
-never taken for a no. Labels of KAI and Koordinator are read after our own, so that what was written
-for them need not be written anew. Pods whose `preemptionPolicy` is Never preempt nobody, whatever
-else is said (C4).
+A label that cannot be read, or that pod templates do not agree on, is ignored with a warning, never
+taken for a no. Labels of KAI and Koordinator are read after our own, so that manifests written for
+them work unchanged. Pods with the `preemptionPolicy` Never preempt no other workload, whatever else
+is set (C4).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ _SPELLINGS = (*_PREEMPTIBILITIES, "preemptible", "non-preemptible", "semi-preemp
 _BOOLEANS = {"true": True, "false": False}
 
 NEVER = "Never"
-"""The policy of pods that preempt nobody."""
+"""The preemptionPolicy of pods that preempt no other workload."""
 
 
 class PreemptionSettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -82,7 +82,7 @@ def _named_in_spec(spec: Fields) -> NamedClass:
     )
     if reference is None:
         of_pods = source == "scheduling.k8s.io/priorityclass"
-        kind: Kind = "PriorityClass" if of_pods else "WorkloadPriorityClass"
+        kind: PriorityClassKind = "PriorityClass" if of_pods else "WorkloadPriorityClass"
         return NamedClass(
             _reference(kind, name), f"{spec.pointer}/priorityClassName" if name else ""
         )
@@ -95,11 +95,11 @@ def _named_in_spec(spec: Fields) -> NamedClass:
     return NamedClass(_read_reference(reference), "")
 
 
-Kind = Literal["WorkloadPriorityClass", "PriorityClass"]
+PriorityClassKind = Literal["WorkloadPriorityClass", "PriorityClass"]
 
 
 def _read_reference(fields: Fields) -> PriorityClassReference | None:
-    kind: Kind = fields.choice(
+    kind: PriorityClassKind = fields.choice(
         "kind", ("WorkloadPriorityClass", "PriorityClass"), "WorkloadPriorityClass"
     )
     wanted = "scheduling.k8s.io" if kind == "PriorityClass" else "kueue.x-k8s.io"
@@ -110,7 +110,7 @@ def _read_reference(fields: Fields) -> PriorityClassReference | None:
     return _reference(kind, name)
 
 
-def _reference(kind: Kind, name: str) -> PriorityClassReference | None:
+def _reference(kind: PriorityClassKind, name: str) -> PriorityClassReference | None:
     if not name:
         return None
     group = "scheduling.k8s.io" if kind == "PriorityClass" else "kueue.x-k8s.io"

@@ -19,7 +19,7 @@ from headgate.domain.kinds.queue_preemption import (
 
 
 def read_preemption(fields: Fields) -> ClusterQueuePreemption:
-    """Whom the workloads of a ClusterQueue may preempt, in which order, and how they leave."""
+    """The preemption policies of a ClusterQueue."""
     rate = fields.child("rateLimit")
     read = ClusterQueuePreemption(
         within_cluster_queue=fields.choice(
@@ -42,7 +42,7 @@ def read_preemption(fields: Fields) -> ClusterQueuePreemption:
 
 
 def read_shield(fields: Fields) -> MinimumRuntime:
-    """What a Cohort says of preemption: for how long everyone below it is shielded."""
+    """The minimum runtimes of a Cohort, which protect every workload below it."""
     read = _runtime(fields.child_or_empty("minRuntime"))
     fields.reject_unknown()
     return read
@@ -145,7 +145,7 @@ class MinimumRuntimeSchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class SoftEvictionSchema(ManifestSchema, kw_only=True, frozen=True):
-    """How workloads without an evictionPolicy leave, and the longest anyone may take."""
+    """How workloads without an evictionPolicy are evicted, and the longest grace period."""
 
     default: Literal["Immediate", "Soft"] = "Immediate"
     max_grace_seconds: int = 1800
@@ -159,7 +159,7 @@ class PreemptionRateSchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class PreemptionSchema(ManifestSchema, kw_only=True, frozen=True):
-    """Whom the workloads of this ClusterQueue may preempt."""
+    """Which workloads may be preempted for those of this ClusterQueue, and how they are evicted."""
 
     within_cluster_queue: str | None = None
     reclaim_within_cohort: str | None = None

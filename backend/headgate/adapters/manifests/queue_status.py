@@ -18,11 +18,11 @@ from headgate.domain.values.quantities import FlavorUsage, quantity_of
 
 
 class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What the caller knows of a queue beside its configuration.
+    """The status of a queue, as the caller derives it.
 
     `active_since` is when its activity last changed; None: not since it was made. `reservation` is
     the quota held, `usage` that of admitted workloads. What a LocalQueue has consumed is in
-    billionths of base units, as it was at `consumed_at`; without that nobody counts it.
+    billionths of base units, as of `consumed_at`; None while usage is not counted.
     """
 
     activity: Activity
@@ -38,7 +38,7 @@ class QueueStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rendered_stop(stop: Stop | None) -> dict[str, Any]:
-    """Who stopped the queue, why, and until when; nothing where it is not stopped."""
+    """The owner, reason and end of the stop; nothing where the queue is not stopped."""
     if stop is None:
         return {}
     expiry = {} if stop.expires_at is None else {"expiresAt": rfc3339(stop.expires_at)}

@@ -16,7 +16,7 @@ class ManifestSchema(Schema, kw_only=True, frozen=True):
 
 
 class ObjectMeta(ManifestSchema, kw_only=True, frozen=True):
-    """Who an object is; `resourceVersion` is the log position of its last change."""
+    """The identity of an object; `resourceVersion` is the log position of its last change."""
 
     name: str
     namespace: str | None = None

@@ -12,7 +12,7 @@ from headgate.adapters.manifests.codec import Codec
 from headgate.adapters.manifests.registry import CODECS
 from headgate.api.answers import Answer, expected_version, response
 from headgate.api.callers import Caller
-from headgate.api.objects import reading, writing
+from headgate.api.objects import reads, writes
 from headgate.api.paging import Continue, Limit
 from headgate.api.parameters import (
     IdempotencyHeader,
@@ -52,7 +52,7 @@ def _controller(codec: Codec) -> type[Controller]:
             after: Continue = None,
             selector: Selector = None,
         ) -> Answer:
-            return await reading.list_objects(request, codec, reading.Page(limit, after, selector))
+            return await reads.list_objects(request, codec, reads.Page(limit, after, selector))
 
         @post(
             operation_id=f"create{codec.kind.name}",
@@ -69,8 +69,8 @@ def _controller(codec: Codec) -> type[Controller]:
             dry_run: SubmitDryRun = None,
             reason: Reason = "",
         ) -> Answer:
-            target = writing.Target(codec, reason=reason, dry_run=dry_run)
-            return await writing.create(request, target, body, idempotency_key)
+            target = writes.Target(codec, reason=reason, dry_run=dry_run)
+            return await writes.create(request, target, body, idempotency_key)
 
         @get(
             "/{name:str}",
@@ -81,7 +81,7 @@ def _controller(codec: Codec) -> type[Controller]:
         async def read(
             self, request: Caller, name: Name, if_none_match: IfNoneMatch = None
         ) -> Answer:
-            return await reading.read(request, codec, name, if_none_match)
+            return await reads.read(request, codec, name, if_none_match)
 
         @put(
             "/{name:str}",
@@ -101,8 +101,8 @@ def _controller(codec: Codec) -> type[Controller]:
             reason: Reason = "",
         ) -> Answer:
             expected = expected_version(if_match, required=True)
-            target = writing.Target(codec, name, expected, reason, dry_run)
-            return await writing.replace(request, target, body)
+            target = writes.Target(codec, name, expected, reason, dry_run)
+            return await writes.replace(request, target, body)
 
         @delete(
             "/{name:str}",
@@ -121,8 +121,8 @@ def _controller(codec: Codec) -> type[Controller]:
             reason: Reason = "",
         ) -> Answer:
             expected = expected_version(if_match)
-            target = writing.Target(codec, name, expected, reason, dry_run)
-            return await writing.delete(request, target)
+            target = writes.Target(codec, name, expected, reason, dry_run)
+            return await writes.delete(request, target)
 
     return _named(Objects, f"{codec.kind.name}Controller")
 
@@ -144,7 +144,7 @@ def _everywhere_controller(codec: Codec) -> type[Controller]:
             after: Continue = None,
             selector: Selector = None,
         ) -> Answer:
-            return await reading.list_objects(request, codec, reading.Page(limit, after, selector))
+            return await reads.list_objects(request, codec, reads.Page(limit, after, selector))
 
     return _named(ObjectsEverywhere, f"All{codec.kind.name}Controller")
 

@@ -75,7 +75,7 @@ _CONTROLLER = "/spec/controllerName"
 
 
 def check_violations(spec: AdmissionCheckSpec) -> tuple[Violation, ...]:
-    """What is wrong with an AdmissionCheck."""
+    """Broken rules of an AdmissionCheck."""
     if 1 <= len(spec.controller_name) <= MAX_CONTROLLER_NAME_LENGTH:
         return ()
     return (

@@ -39,7 +39,7 @@ FungibilityPolicy = Literal["MayStopSearch", "TryNextFlavor"]
 
 
 class FlavorFungibility(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether to look at the next flavor before borrowing or preempting in this one."""
+    """Whether the next flavor is tried before borrowing or preempting in this one."""
 
     when_can_borrow: FungibilityPolicy = "MayStopSearch"
     when_can_preempt: FungibilityPolicy = "TryNextFlavor"
@@ -111,7 +111,7 @@ _CHECKS = "/spec/admissionChecksStrategy/admissionChecks"
 
 
 def cluster_queue_violations(spec: ClusterQueueSpec) -> tuple[Violation, ...]:
-    """What is wrong with a ClusterQueue taken by itself."""
+    """Broken rules of a ClusterQueue taken by itself."""
     return (
         *group_violations(
             spec.resource_groups,
@@ -128,7 +128,7 @@ def cluster_queue_violations(spec: ClusterQueueSpec) -> tuple[Violation, ...]:
 
 
 def new_cluster_queue_violations(spec: ClusterQueueSpec) -> tuple[Violation, ...]:
-    """What is wrong with a new ClusterQueue: a check must name flavors that the queue has."""
+    """Broken rules of a new ClusterQueue: a check must name flavors that the queue has."""
     known = flavor_names(spec)
     return tuple(
         Violation(

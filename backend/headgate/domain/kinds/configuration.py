@@ -32,16 +32,20 @@ DEFAULT_FAIR_STRATEGIES: tuple[FairStrategy, ...] = (
 
 
 class FairSharing(msgspec.Struct, frozen=True, kw_only=True):
-    """Shares decide who starts and who must make room, tried in the order of the strategies."""
+    """Fair sharing is on: dominant resource shares order admission and allow preemption (KEP-1714).
+
+    The strategies are tried in their order (Kueue: preemption.parseStrategies).
+    """
 
     preemption_strategies: tuple[FairStrategy, ...] = DEFAULT_FAIR_STRATEGIES
 
 
 class AdmissionFairSharing(msgspec.Struct, frozen=True, kw_only=True):
-    """LocalQueues that used little come first; past use counts half after the half-life.
+    """Admission fair sharing is on: LocalQueues with less recent usage come first (KEP-4136).
 
-    A half-life of 0 forgets at once. `resource_weights_milli` are thousandths of a weight for one
-    base unit (a core, a byte, a device) of a resource; one that is not named weighs 1000.
+    Past usage counts half after the half-life; a half-life of 0 forgets at once.
+    `resource_weights_milli` are thousandths of a weight for one base unit (a core, a byte, a
+    device) of a resource; a resource that is absent weighs 1000.
     """
 
     usage_half_life_seconds: int = 0
@@ -50,7 +54,10 @@ class AdmissionFairSharing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Transformation(msgspec.Struct, frozen=True, kw_only=True):
-    """What `input` counts as: `outputs` are thousandths of an output for each unit of input."""
+    """What the resource `input` counts as for quota.
+
+    `outputs_milli` are thousandths of an output for each unit of input.
+    """
 
     input: str
     strategy: Literal["Retain", "Replace"] = "Retain"
@@ -59,7 +66,7 @@ class Transformation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
-    """What requests count for quota before any queue looks at them (queueing.md §3.9)."""
+    """How the requests of pods count for quota, in every ClusterQueue (queueing.md §3.9)."""
 
     exclude_resource_prefixes: tuple[str, ...] = ()
     quota_check_strategy: Literal["BlockUndeclared", "IgnoreUndeclared"] = "BlockUndeclared"
@@ -67,7 +74,7 @@ class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreemptionRules(msgspec.Struct, frozen=True, kw_only=True):
-    """Defaults for workloads that say nothing themselves (preemption.md §6.2, §6.3).
+    """Defaults of preemption for workloads that set none (preemption.md §6.2, §6.3).
 
     `priority_boost`: whether the annotation that boosts a workload counts.
     """
@@ -82,17 +89,17 @@ class PreemptionRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retention(msgspec.Struct, frozen=True, kw_only=True):
-    """How long workloads are kept after their end; None keeps them (queueing.md §5.9)."""
+    """How long finished workloads are kept; None keeps them (queueing.md §5.9)."""
 
     after_finished_seconds: int | None = None
     after_deactivated_seconds: int | None = None
 
 
 class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
-    """How hosts are chosen, and what happens to those whose hosts fail (topology.md §4, §6).
+    """How hosts are chosen, and what follows when a host fails (topology.md §4, §6).
 
-    `profile`: what names no level to be together in goes to the hosts with least free capacity, or
-    to those that fit best as all others do.
+    `profile`: pod sets that require no common level take the hosts with least free capacity
+    (`Mixed`), or the best fit as all others do (`BestFit`).
     `respect_preferred_affinity`: hosts that a pod's preferred node affinity scores come first.
     `not_ready_seconds`: how long a host may be not ready before it counts as failed; with None only
     when the executor says that no pod is alive there.
@@ -109,8 +116,9 @@ class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
 class ConfigurationSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Installation-wide rules; a part that is None is switched off.
 
-    `quota_release`: whether a leaving workload gives its quota back when it has stopped, or as
-    soon as the executor says that it is stopping; hosts are always given back when it has stopped.
+    `quota_release`: whether the quota of an evicted workload is released when its pods have
+    stopped, or as soon as the executor reports that they are stopping; hosts are always released
+    when the pods have stopped.
     """
 
     wait_for_pods_ready: WaitForPodsReady | None = None
@@ -157,7 +165,7 @@ _ALLOWED_STRATEGIES = (
 
 
 def configuration_violations(spec: ConfigurationSpec) -> tuple[Violation, ...]:
-    """What is wrong with a Configuration."""
+    """Broken rules of a Configuration (Kueue: pkg/config/validation.go)."""
     return (
         *wait_violations("/spec/waitForPodsReady", spec.wait_for_pods_ready),
         *_fair_sharing_violations(spec.fair_sharing),
@@ -266,9 +274,11 @@ MILLI = 1000
 
 
 def quota_amounts(requests: Mapping[str, int], rules: ResourceRules) -> Requests:
-    """The amounts that one pod is charged; sums are exact and rounded up only at the end.
+    """The amounts that one pod is charged (Kueue: applyResourceTransformations; queueing.md §3.9).
 
-    Excluded resources count nothing and multiply nothing. Outputs of several inputs add up; where
+    Requests stay as they were submitted, and hosts are filled by them; a workload with quota keeps
+    its charge when the rules change. Sums are exact and rounded up only at the end. Excluded
+    resources count nothing and multiply nothing. Outputs of several inputs add up; where
     they come to less than nothing they count nothing, also beside a request of the same name.
     """
     if not rules.transformations and not rules.exclude_resource_prefixes:

@@ -55,7 +55,7 @@ class DisruptionBudgetDeleted(ObjectDeleted, frozen=True, tag="disruption_budget
 
 
 def budget_violations(spec: DisruptionBudgetSpec) -> tuple[Violation, ...]:
-    """What is wrong with a DisruptionBudget."""
+    """Broken rules of a DisruptionBudget."""
     return (*selector_violations("/spec/selector", spec.selector), *_bound_violations(spec))
 
 

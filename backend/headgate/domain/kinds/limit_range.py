@@ -67,7 +67,7 @@ ASCENDING = ("min", "defaultRequest", "default", "max")
 
 
 def limit_range_violations(spec: LimitRangeSpec) -> tuple[Violation, ...]:
-    """What is wrong with a LimitRange."""
+    """Broken rules of a LimitRange."""
     return tuple(
         violation
         for index, item in enumerate(spec.limits)

@@ -28,11 +28,11 @@ from headgate.domain.rejection import AlreadyExists, InUse, NotFound, Violation
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.names import broken_rule_of_name
 
-Spec = TypeVar("Spec", bound=msgspec.Struct)
-ObjectState = Absent | Configured[Spec]
+ObjectSpec = TypeVar("ObjectSpec", bound=msgspec.Struct)
+ObjectState = Absent | Configured[ObjectSpec]
 
 
-class Create(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True):
+class Create(msgspec.Struct, Generic[ObjectSpec], frozen=True, kw_only=True):
     """Create an object that does not exist; `by` names the user."""
 
     uid: str
@@ -40,11 +40,11 @@ class Create(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True):
     namespace: str = ""
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    spec: Spec
+    spec: ObjectSpec
     by: str = ""
 
 
-class Change(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True):
+class Change(msgspec.Struct, Generic[ObjectSpec], frozen=True, kw_only=True):
     """Replace the labels, annotations and spec of an object.
 
     `keeps` names fields of the spec that the user left out and that other commands write as well
@@ -53,7 +53,7 @@ class Change(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True):
 
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
-    spec: Spec
+    spec: ObjectSpec
     keeps: tuple[str, ...] = ()
     by: str = ""
 
@@ -71,22 +71,22 @@ class FinishDeletion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def no_references(spec: object) -> tuple[tuple[str, str], ...]:  # noqa: ARG001
-    """For kinds whose specs name no object that must stay."""
+    """No references: the kind's specs name no object that must stay."""
     return ()
 
 
 def no_rules(spec: object) -> tuple[Violation, ...]:  # noqa: ARG001
-    """For kinds whose spec obeys no rule, or no further one when it is created."""
+    """No broken rules: the kind has no rules, or no further ones for new objects."""
     return ()
 
 
 def no_rules_of_change(before: object, after: object) -> tuple[Violation, ...]:  # noqa: ARG001
-    """For kinds whose whole spec may change at any time."""
+    """No broken rules: the whole spec may change at any time."""
     return ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kind(Generic[Spec]):
+class Kind(Generic[ObjectSpec]):
     """A kind of configured object; it has the shape of a `Decider`.
 
     `short_names` are further words for the kind on the command line, as of kubectl.
@@ -99,16 +99,16 @@ class Kind(Generic[Spec]):
     name: str
     plural: str
     short_names: tuple[str, ...] = ()
-    spec: type[Spec]
-    created: type[ObjectCreated[Spec]] | type[NamespacedObjectCreated[Spec]]
-    changed: type[ObjectChanged[Spec]]
+    spec: type[ObjectSpec]
+    created: type[ObjectCreated[ObjectSpec]] | type[NamespacedObjectCreated[ObjectSpec]]
+    changed: type[ObjectChanged[ObjectSpec]]
     deletion_requested: type[ObjectDeletionRequested]
     deleted: type[ObjectDeleted]
-    rules: Callable[[Spec], tuple[Violation, ...]] = no_rules
-    rules_of_creation: Callable[[Spec], tuple[Violation, ...]] = no_rules
-    rules_of_change: Callable[[Spec, Spec], tuple[Violation, ...]] = no_rules_of_change
+    rules: Callable[[ObjectSpec], tuple[Violation, ...]] = no_rules
+    rules_of_creation: Callable[[ObjectSpec], tuple[Violation, ...]] = no_rules
+    rules_of_change: Callable[[ObjectSpec, ObjectSpec], tuple[Violation, ...]] = no_rules_of_change
     broken_rule_of_name: Callable[[str], str | None] = broken_rule_of_name
-    references: Callable[[Spec], Iterable[tuple[str, str]]] = no_references
+    references: Callable[[ObjectSpec], Iterable[tuple[str, str]]] = no_references
     when_in_use: Literal["Waits", "Refuses", "Goes"] = "Goes"
     status_events: tuple[type[ObjectEvent], ...] = ()
     own_decide: Callable[[Any, Any, Instant], tuple[ObjectEvent, ...]] | None = None
@@ -141,12 +141,12 @@ class Kind(Generic[Spec]):
         return (*shared, *self.status_events)
 
     @property
-    def initial_state(self) -> ObjectState[Spec]:
+    def initial_state(self) -> ObjectState[ObjectSpec]:
         """Where every object starts."""
         return Absent()
 
     def decide(
-        self, state: ObjectState[Spec], command: object, at: Instant
+        self, state: ObjectState[ObjectSpec], command: object, at: Instant
     ) -> tuple[ObjectEvent, ...]:
         """The events that follow from a command, or a `Rejection`."""
         if self.own_decide is not None:
@@ -154,17 +154,17 @@ class Kind(Generic[Spec]):
         return decide_object(self, state, command)
 
     def evolve(
-        self, state: ObjectState[Spec], event: ObjectEvent, at: Instant
-    ) -> ObjectState[Spec]:
+        self, state: ObjectState[ObjectSpec], event: ObjectEvent, at: Instant
+    ) -> ObjectState[ObjectSpec]:
         """The object after the event."""
         if self.own_evolve is not None:
-            evolved: ObjectState[Spec] = self.own_evolve(state, event, at)
+            evolved: ObjectState[ObjectSpec] = self.own_evolve(state, event, at)
             return evolved
         return evolve_object(state, event, at)
 
 
 def decide_object(
-    kind: Kind[Spec], state: ObjectState[Spec], command: object
+    kind: Kind[ObjectSpec], state: ObjectState[ObjectSpec], command: object
 ) -> tuple[ObjectEvent, ...]:
     """The events that follow from a command that every kind takes, or a `Rejection`."""
     match command:
@@ -181,7 +181,7 @@ def decide_object(
 
 
 def create(
-    kind: Kind[Spec], state: ObjectState[Spec], command: Create[Spec]
+    kind: Kind[ObjectSpec], state: ObjectState[ObjectSpec], command: Create[ObjectSpec]
 ) -> tuple[ObjectEvent, ...]:
     """The creation, if the name is free and no rule is broken."""
     if isinstance(state, Configured):
@@ -210,7 +210,7 @@ def create(
 
 
 def change(
-    kind: Kind[Spec], state: ObjectState[Spec], command: Change[Spec]
+    kind: Kind[ObjectSpec], state: ObjectState[ObjectSpec], command: Change[ObjectSpec]
 ) -> tuple[ObjectEvent, ...]:
     """The change; nothing if labels, annotations and spec are as wanted already."""
     current = existing_object(kind.name, state)
@@ -231,7 +231,7 @@ def change(
 
 
 def request_deletion(
-    kind: Kind[Spec], state: ObjectState[Spec], command: RequestDeletion
+    kind: Kind[ObjectSpec], state: ObjectState[ObjectSpec], command: RequestDeletion
 ) -> tuple[ObjectEvent, ...]:
     """The deletion, at once where nothing references the object or that does not matter."""
     current = existing_object(kind.name, state)
@@ -246,7 +246,7 @@ def request_deletion(
 
 
 def finish_deletion(
-    state: ObjectState[Spec], command: FinishDeletion, deleted: ObjectDeleted
+    state: ObjectState[ObjectSpec], command: FinishDeletion, deleted: ObjectDeleted
 ) -> tuple[ObjectEvent, ...]:
     """The end of a terminating object that nothing references any more."""
     if isinstance(state, Absent) or state.terminating_at is None or command.users:
@@ -254,7 +254,7 @@ def finish_deletion(
     return (deleted,)
 
 
-def existing_object(kind: str, state: ObjectState[Spec]) -> Configured[Spec]:
+def existing_object(kind: str, state: ObjectState[ObjectSpec]) -> Configured[ObjectSpec]:
     """The object; raises `NotFound` where there is none."""
     if isinstance(state, Absent):
         raise NotFound(
@@ -263,14 +263,14 @@ def existing_object(kind: str, state: ObjectState[Spec]) -> Configured[Spec]:
     return state
 
 
-def kept(current: Spec, command: Change[Spec]) -> Spec:
+def kept(current: ObjectSpec, command: Change[ObjectSpec]) -> ObjectSpec:
     """The wanted spec with the current values of the fields that the command keeps."""
     return msgspec.structs.replace(
         command.spec, **{field: getattr(current, field) for field in command.keeps}
     )
 
 
-def _taken(kind: str, state: Configured[Spec]) -> AlreadyExists:
+def _taken(kind: str, state: Configured[ObjectSpec]) -> AlreadyExists:
     if state.terminating_at is not None:
         return AlreadyExists(
             f"{kind} {state.name} is being deleted and waits until nothing uses it.",

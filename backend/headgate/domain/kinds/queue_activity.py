@@ -135,7 +135,7 @@ def inactive_reasons(
 
 
 def stopped_by(spec: ClusterQueueSpec | LocalQueueSpec) -> str:
-    """Who stopped the queue, and why, as the end of a sentence; empty where nobody said."""
+    """The owner and reason of a stop as the end of a sentence; empty where none is recorded."""
     if spec.stop is None:
         return ""
     because = f": {spec.stop.reason}" if spec.stop.reason else ""

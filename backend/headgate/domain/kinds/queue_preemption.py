@@ -29,8 +29,8 @@ class BorrowWithinCohort(msgspec.Struct, frozen=True, kw_only=True):
 class MinimumRuntime(msgspec.Struct, frozen=True, kw_only=True):
     """How long a workload runs before it may be a victim (preemption.md §6.6).
 
-    `preempt_seconds` shields it from its own ClusterQueue, `reclaim_seconds` from others. Where a
-    ClusterQueue or Cohort says 0, the nearest Cohort above that says more counts.
+    `preempt_seconds` protects it from its own ClusterQueue, `reclaim_seconds` from others. Where a
+    ClusterQueue or Cohort has 0, the nearest Cohort above with a longer time counts.
     """
 
     preempt_seconds: int = 0
@@ -38,23 +38,24 @@ class MinimumRuntime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SoftEviction(msgspec.Struct, frozen=True, kw_only=True):
-    """How workloads that say nothing themselves are evicted, and the longest anyone may take."""
+    """How workloads without an evictionPolicy are evicted, and the longest grace period."""
 
     default: EvictionMode = "Immediate"
     max_grace_seconds: int = 1800
 
 
 class PreemptionRate(msgspec.Struct, frozen=True, kw_only=True):
-    """How many rounds the ClusterQueue may start: so many a minute, `burst` of them at once."""
+    """How many preemption rounds a ClusterQueue may start in a minute, `burst` of them at once."""
 
     per_minute: int
     burst: int = 1
 
 
 class ClusterQueuePreemption(msgspec.Struct, frozen=True, kw_only=True):
-    """Whom the workloads of this ClusterQueue may preempt, in which order, and how they leave.
+    """Which workloads a ClusterQueue's may preempt, in which order, and how victims are evicted.
 
-    `reserve_for_pending_non_preemptible` keeps nominal quota for such work that waits (§6.4).
+    `reserve_for_pending_non_preemptible` keeps nominal quota for pending non-preemptible workloads
+    (§6.4).
     """
 
     within_cluster_queue: PreemptionPolicy = "Never"
@@ -76,7 +77,7 @@ _PREEMPTION = "/spec/preemption"
 
 
 def preemption_violations(preemption: ClusterQueuePreemption) -> Iterator[Violation]:
-    """What is wrong with the policies taken by themselves."""
+    """Broken rules of the policies taken by themselves (trap T18)."""
     if preemption.borrow_within_cohort.policy != "Never" and (
         preemption.reclaim_within_cohort == "Never"
     ):
@@ -92,7 +93,7 @@ def preemption_violations(preemption: ClusterQueuePreemption) -> Iterator[Violat
 
 
 def runtime_violations(runtime: MinimumRuntime) -> Iterator[Violation]:
-    """What is wrong with the times that a ClusterQueue or Cohort grants."""
+    """Broken rules of the minimum runtimes of a ClusterQueue or Cohort."""
     yield from _length("minRuntime/preempt", runtime.preempt_seconds, MAX_MINIMUM_RUNTIME_SECONDS)
     yield from _length("minRuntime/reclaim", runtime.reclaim_seconds, MAX_MINIMUM_RUNTIME_SECONDS)
 
@@ -102,7 +103,7 @@ def _length(field: str, seconds: int, most: int) -> Iterator[Violation]:
         yield Violation(
             pointer=f"{_PREEMPTION}/{field}",
             rule=f"{field.rpartition('/')[2]} lies between 0 and {most} seconds.",
-            remedy="Give a length in this range; who must never go is NonPreemptible.",
+            remedy="Give a length in this range, or make the workload NonPreemptible.",
         )
 
 

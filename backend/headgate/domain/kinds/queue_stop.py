@@ -34,7 +34,7 @@ STOPPED_BY_MANIFEST = "stopPolicy was set in the manifest"
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True):
-    """Who stopped a queue, when, why, and until when; no `expires_at` means until resumed."""
+    """The stop of a queue: its owner, reason, start and end; None as the end means until resumed."""
 
     owner: str
     reason: str
@@ -67,7 +67,7 @@ class StoppableSpec(Protocol):
 
     @property
     def stop(self) -> Stop | None:
-        """Who stopped it; None where it is not stopped."""
+        """The stop; None where the queue is not stopped."""
         ...
 
 
@@ -79,11 +79,15 @@ class StopEvents:
     resumed: Any
 
 
-Spec = TypeVar("Spec", bound=Any)
+QueueSpec = TypeVar("QueueSpec", bound=Any)
 
 
 def decide_stoppable(
-    kind: Kind[Spec], events: StopEvents, state: ObjectState[Spec], command: object, at: Instant
+    kind: Kind[QueueSpec],
+    events: StopEvents,
+    state: ObjectState[QueueSpec],
+    command: object,
+    at: Instant,
 ) -> tuple[ObjectEvent, ...]:
     """The events that follow for a queue: those of every kind, and stops with their own events."""
     match command:
@@ -105,8 +109,8 @@ def decide_stoppable(
 
 
 def evolve_stoppable(
-    events: StopEvents, state: ObjectState[Spec], event: ObjectEvent, at: Instant
-) -> ObjectState[Spec]:
+    events: StopEvents, state: ObjectState[QueueSpec], event: ObjectEvent, at: Instant
+) -> ObjectState[QueueSpec]:
     """The queue after the event; a stop and its end are new generations."""
     if not isinstance(event, StatusEvent):
         return evolve_object(state, event, at)
@@ -118,10 +122,10 @@ def evolve_stoppable(
 
 
 def _change(
-    kind: Kind[Spec],
+    kind: Kind[QueueSpec],
     events: StopEvents,
-    state: ObjectState[Spec],
-    command: Change[Spec],
+    state: ObjectState[QueueSpec],
+    command: Change[QueueSpec],
     at: Instant,
 ) -> tuple[ObjectEvent, ...]:
     """The change of everything but the stop, and the stop or resume that it asks for."""
@@ -177,7 +181,7 @@ def _stop_violations(command: StopQueue, at: Instant) -> Iterator[Violation]:
         yield Violation(
             pointer="/reason",
             rule="Stopping a queue needs a reason.",
-            remedy="Say in a few words why, for those who wait.",
+            remedy="Give the reason in a few words; it is shown with pending workloads.",
         )
     if command.expires_at is not None and command.expires_at <= at:
         yield Violation(

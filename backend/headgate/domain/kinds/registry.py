@@ -51,7 +51,7 @@ KINDS_BY_NAME: dict[str, Kind[Any]] = {kind.name: kind for kind in KINDS}
 NAMESPACED_STREAMS: tuple[str, ...] = tuple(
     kind.stream_kind for kind in KINDS if kind.is_namespaced
 )
-"""The kinds whose objects live in a namespace, by their name in streams."""
+"""Kinds of objects that live in a namespace, by their name in streams."""
 
 
 def evolve_state(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa: ANN401 - by kind

@@ -60,7 +60,7 @@ MAX_FLAVOR_ENTRIES = 8
 
 
 def resource_flavor_violations(spec: ResourceFlavorSpec) -> tuple[Violation, ...]:
-    """What is wrong with a ResourceFlavor."""
+    """Broken rules of a ResourceFlavor."""
     return (
         *label_violations("/spec/nodeLabels", spec.node_labels),
         *taint_violations("/spec/nodeTaints", spec.node_taints),

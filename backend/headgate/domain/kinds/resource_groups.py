@@ -44,7 +44,7 @@ _GROUPS = "/spec/resourceGroups"
 def group_violations(
     groups: tuple[ResourceGroup, ...], *, has_parent: bool, lends_at_most_nominal: bool
 ) -> Iterator[Violation]:
-    """What is wrong with the resource groups of one node of the quota tree."""
+    """Broken rules of the resource groups of one node of the quota tree."""
     yield from _too_many(_GROUPS, len(groups), MAX_GROUPS, "resource groups")
     for index, group in enumerate(groups):
         yield from _size_violations(child(_GROUPS, index), group)

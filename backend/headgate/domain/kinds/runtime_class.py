@@ -54,7 +54,7 @@ class RuntimeClassDeleted(ObjectDeleted, frozen=True, tag="runtime_class.deleted
 
 
 def runtime_class_violations(spec: RuntimeClassSpec) -> tuple[Violation, ...]:
-    """What is wrong with a RuntimeClass."""
+    """Broken rules of a RuntimeClass."""
     return (
         *amount_violations("/overhead/podFixed", spec.overhead),
         *label_violations("/scheduling/nodeSelector", spec.scheduling.node_selector),

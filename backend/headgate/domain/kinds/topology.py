@@ -61,7 +61,7 @@ _LEVELS = "/spec/levels"
 
 
 def topology_violations(spec: TopologySpec) -> tuple[Violation, ...]:
-    """What is wrong with the levels of a Topology."""
+    """Broken rules of the levels of a Topology."""
     return (
         *_level_count_violations(spec.levels),
         *_level_key_violations(spec.levels),

@@ -34,7 +34,7 @@ class WaitForPodsReady(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def wait_violations(pointer: str, wait: WaitForPodsReady | None) -> Iterator[Violation]:
-    """What is wrong with the wait for pods that is written at `pointer`."""
+    """Broken rules of the waitForPodsReady at `pointer`."""
     if wait is None:
         return
     requeuing = wait.requeuing_strategy

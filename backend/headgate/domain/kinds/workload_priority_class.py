@@ -63,7 +63,7 @@ MAX_PRIORITY = 2**31 - 1
 
 
 def priority_class_violations(spec: WorkloadPriorityClassSpec) -> tuple[Violation, ...]:
-    """What is wrong with a WorkloadPriorityClass."""
+    """Broken rules of a WorkloadPriorityClass."""
     return tuple(_violations(spec))
 
 

@@ -1,4 +1,4 @@
-"""What can have happened to a Node; the names are the storage format."""
+"""The events of a Node; the names are the storage format."""
 
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,

@@ -14,10 +14,9 @@ from headgate.domain.values.selectors import Taint
 class NodeSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A host: what it offers, and whether it takes pods.
 
-    `allocatable` and `used_by_others` are amounts as in `quantities`; the latter is what runs there
-    without being a workload of ours, its number of pods under `pods`. `draining`: what runs there
-    is to find another place. `lease_seconds` after `heard_at` a silent host is not ready; 0 is
-    never.
+    `allocatable` and `used_by_others` are amounts as in `quantities`; the latter is what pods use
+    that belong to no workload here, their number under `pods`. `draining`: running pods are to be
+    placed elsewhere. `lease_seconds` after `heard_at` a silent host is not ready; 0 is never.
     """
 
     taints: tuple[Taint, ...] = ()
@@ -35,7 +34,7 @@ MAX_LEASE_SECONDS = 86_400
 
 
 def node_violations(spec: NodeSpec) -> tuple[Violation, ...]:
-    """What is wrong with a Node."""
+    """Broken rules of a Node."""
     return (
         *taint_violations("/spec/taints", spec.taints),
         *amount_violations("/status/allocatable", spec.allocatable),
@@ -44,7 +43,7 @@ def node_violations(spec: NodeSpec) -> tuple[Violation, ...]:
 
 
 def lease_violations(seconds: int) -> Iterator[Violation]:
-    """What is wrong with the length of a lease."""
+    """Broken rules of the length of a lease."""
     if not 0 <= seconds <= MAX_LEASE_SECONDS:
         yield Violation(
             pointer="/leaseSeconds",
