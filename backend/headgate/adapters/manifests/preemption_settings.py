@@ -6,18 +6,26 @@ them work unchanged. Pods with the `preemptionPolicy` Never preempt no other wor
 is set (C4).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, get_args
 
 import msgspec
 
 from headgate.adapters.manifests.fields import Fields, read_seconds
-from headgate.adapters.manifests.ignored_settings import ignored_settings
 from headgate.adapters.manifests.metadata import Metadata, rendered_condition
 from headgate.adapters.manifests.pod_templates import Template
 from headgate.adapters.manifests.times import rfc3339
+from headgate.adapters.manifests.topology_requests import ANNOTATION_PLACES
+from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET
 from headgate.domain.workloads.predicates import closed_preemption_gates
+from headgate.domain.workloads.preemption_message import JOB_UID
 from headgate.domain.workloads.specs import (
+    ADMISSION_GATES,
+    ALLOWED_FLAVORS,
+    ELASTIC,
+    PRIORITY_BOOST,
+    REPLACES,
     EvictionPolicy,
     Preemptibility,
     SettingSource,
@@ -294,3 +302,54 @@ def _policy(policy: EvictionPolicy) -> dict[str, Any]:
         **({"handler": policy.handler} if policy.handler else {}),
         "onDeadline": policy.on_deadline,
     }
+
+
+KUEUE_PREFIX = "kueue.x-k8s.io/"
+
+
+NAMED_IN_MANIFESTS = (
+    "can-preempt",
+    "job-min-parallelism",
+    "max-exec-time-seconds",
+    "preemptibility",
+    "priority-class",
+    "queue-name",
+)
+
+
+WRITTEN_BY_KUEUE = (
+    "managed",
+    "multikueue-origin",
+    "podset",
+    "tas",
+    "workload",
+    "workload-slice-name",
+)
+"""What Kueue adds to objects by itself, and what comes along with those taken from a cluster."""
+
+
+READ_SETTINGS = (
+    *(KUEUE_PREFIX + name for name in NAMED_IN_MANIFESTS),
+    *(annotation for _, annotation in ANNOTATION_PLACES),
+    *(ADMISSION_GATES, ALLOWED_FLAVORS, ELASTIC, INDEX_OFFSET, JOB_UID, PRIORITY_BOOST, REPLACES),
+)
+
+
+_SILENT = frozenset((*READ_SETTINGS, *(KUEUE_PREFIX + name for name in WRITTEN_BY_KUEUE)))
+
+
+def ignored_settings(metadata: Metadata, templates: Sequence[Template]) -> tuple[str, ...]:
+    """A sentence on each of them, on the object and on its pods, once."""
+    found = (key for key in _keys(metadata, templates) if key.startswith(KUEUE_PREFIX))
+    return tuple(_ignored_setting(key) for key in dict.fromkeys(found) if key not in _SILENT)
+
+
+def _keys(metadata: Metadata, templates: Sequence[Template]) -> Iterator[str]:
+    marks: tuple[Metadata | Template, ...] = (metadata, *templates)
+    for marked in marks:
+        yield from sorted({**marked.labels, **marked.annotations})
+
+
+def _ignored_setting(key: str) -> str:
+    near = get_close_matches(key, READ_SETTINGS, 1, cutoff=0.85)
+    return f"{key} means nothing here{f'; did you mean {near[0]}?' if near else '.'}"

@@ -34,7 +34,7 @@ STOPPED_BY_MANIFEST = "stopPolicy was set in the manifest"
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True):
-    """The stop of a queue: its owner, reason, start and end; None as the end means until resumed."""
+    """The stop of a queue: owner, reason, start and end; without an end it lasts until resumed."""
 
     owner: str
     reason: str

@@ -1,0 +1,1 @@
+"""Rules of configured objects, as given, when, then."""
