@@ -1,9 +1,10 @@
 """The kinds of objects, what people call them, and what a list shows of each."""
 
-import msgspec
 from difflib import get_close_matches
-from headgate.cli.failures import CommandFailed
-from headgate.cli.failures import ExitCode
+
+import msgspec
+
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.domain.kinds import registry
 
 
