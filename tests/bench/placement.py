@@ -6,34 +6,31 @@ refresh the update of a cached shape after an admission. Assignment entries are 
 the first gang over most hosts pays for encoding them.
 """
 
-import numpy as np
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.kinds.topology import TopologySpec
-from headgate.domain.nodes.state import NodeSpec
-from headgate.domain.scheduling.placement.capacity_cache import RequestShape
-from headgate.domain.scheduling.placement.capacity_cache import capacities_for
-from headgate.domain.scheduling.placement.flavor_topology import build_host_table
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.placement.place import place_pod_set
-from headgate.domain.scheduling.placement.placement_context import PlacedPods
-from headgate.domain.scheduling.placement.placement_context import PlacementContext
-from headgate.domain.scheduling.placement.placement_context import single_pod_requests
-from headgate.domain.scheduling.placement.search import slice_constraints
-from headgate.domain.scheduling.results import PlacementShortfall
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import SliceLayer
-from headgate.domain.workloads.specs import TopologyRequest
 from statistics import median
 from time import perf_counter
 
+import numpy as np
+
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
+from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.scheduling.placement.capacity_cache import RequestShape, capacities_for
+from headgate.domain.scheduling.placement.flavor_topology import build_host_table
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.place import place_pod_set
+from headgate.domain.scheduling.placement.placement_context import (
+    PlacedPods,
+    PlacementContext,
+    single_pod_requests,
+)
+from headgate.domain.scheduling.placement.search import slice_constraints
+from headgate.domain.scheduling.results import PlacementShortfall
+from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 
 SIZES = (1_000, 10_000, 100_000)
 LEVELS = (3, 8)

@@ -2,53 +2,49 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
+
+from msgspec.structs import replace
+
 from headgate.domain.cell import Cell
-from headgate.domain.facts import DomainEvent
-from headgate.domain.facts import Origin
-from headgate.domain.facts import Recorded
-from headgate.domain.kinds.admission_check import AdmissionCheckCreated
-from headgate.domain.kinds.admission_check import AdmissionCheckSpec
-from headgate.domain.kinds.cluster_queue import ClusterQueueChanged
-from headgate.domain.kinds.cluster_queue import ClusterQueueCreated
-from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.cohort import CohortCreated
-from headgate.domain.kinds.cohort import CohortSpec
-from headgate.domain.kinds.configuration import ConfigurationChanged
-from headgate.domain.kinds.configuration import ConfigurationCreated
-from headgate.domain.kinds.configuration import ConfigurationSpec
-from headgate.domain.kinds.local_queue import LocalQueueCreated
-from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated
-from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.resource_groups import FlavorQuotas
-from headgate.domain.kinds.resource_groups import ResourceGroup
-from headgate.domain.kinds.resource_groups import ResourceQuota
-from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.kinds.topology import TopologyCreated
-from headgate.domain.kinds.topology import TopologySpec
+from headgate.domain.facts import DomainEvent, Origin, Recorded
+from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckSpec
+from headgate.domain.kinds.cluster_queue import (
+    ClusterQueueChanged,
+    ClusterQueueCreated,
+    ClusterQueueSpec,
+)
+from headgate.domain.kinds.cohort import CohortCreated, CohortSpec
+from headgate.domain.kinds.configuration import (
+    ConfigurationChanged,
+    ConfigurationCreated,
+    ConfigurationSpec,
+)
+from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
+from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
+from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyCreated, TopologySpec
 from headgate.domain.nodes.events import NodeCreated
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.commands import ReportReclaimable
-from headgate.domain.workloads.commands import ReportStopped
-from headgate.domain.workloads.commands import WorkloadCommand
+from headgate.domain.workloads.commands import (
+    ReportCheckState,
+    ReportReclaimable,
+    ReportStopped,
+    WorkloadCommand,
+)
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadPodsReady
-from headgate.domain.workloads.events import WorkloadStopped
-from headgate.domain.workloads.events import WorkloadSubmitted
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import TopologyRequest
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.events import (
+    WorkloadFinished,
+    WorkloadPodsReady,
+    WorkloadStopped,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import Workload
-from msgspec.structs import replace
-from typing import Any
-
 
 ORIGIN = Origin(actor="user:test")
 LEVELS = ("block", "rack", HOSTNAME_LABEL)

@@ -1,16 +1,17 @@
 """What is shown can be applied again without a change, and nonsense is only ever refused."""
 
 import json
+from typing import Any
+
 import pytest
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.desired import Refused
-from headgate.adapters.manifests.parse import parse
-from headgate.adapters.manifests.parse import parse_value
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headgate.adapters.manifests.desired import Desired, Refused
+from headgate.adapters.manifests.parse import parse, parse_value
 from headgate.adapters.manifests.registry import MANIFEST_KINDS
 from headgate.adapters.manifests.render import render
-from headgate.adapters.manifests.times import duration_of
-from headgate.adapters.manifests.times import rfc3339
-from headgate.adapters.manifests.times import seconds_of
+from headgate.adapters.manifests.times import duration_of, rfc3339, seconds_of
 from headgate.api.parameters import instant_or_none
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.object_commands import Change
@@ -18,15 +19,10 @@ from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.priority import resolve_priority
-from hypothesis import HealthCheck
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
 from tests.builders.instants import T0
 from tests.builders.workloads import a_workload
 from tests.manifests.drawing.objects import configured_objects
 from tests.manifests.drawing.workloads import workload_manifests
-from typing import Any
 
 
 def as_read(rendered: dict[str, Any]) -> Desired:

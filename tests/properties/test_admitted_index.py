@@ -1,16 +1,13 @@
 """The index of admitted units depends on the present units only, not on what came before."""
 
 import numpy as np
-from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.nodes.state import NodeSpec
-from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex
-from headgate.domain.scheduling.placement.admitted_index import AdmittedUnit
-from headgate.domain.scheduling.placement.admitted_index import UNUSED
-from headgate.domain.scheduling.placement.host_table import DomainId
-from headgate.domain.scheduling.placement.host_table import HostTable
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.scheduling.placement.admitted_index import UNUSED, AdmittedIndex, AdmittedUnit
+from headgate.domain.scheduling.placement.host_table import DomainId, HostTable
 
 Stands = tuple[int, list[tuple[int, int, int]]]
 HOSTS = 4

@@ -1,55 +1,44 @@
 """What holds after any history: nothing is overdrawn or forgotten, and everything settles."""
 
+from typing import Any, NamedTuple
+
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
 from headgate.domain.cell import Cell
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
-from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
+from headgate.domain.kinds.cluster_queue import (
+    AdmissionCheckRule,
+    ClusterQueueResumed,
+    ClusterQueueStopped,
+)
 from headgate.domain.kinds.configuration import AdmissionFairSharing
-from headgate.domain.kinds.local_queue import LocalQueueResumed
-from headgate.domain.kinds.local_queue import LocalQueueStopped
+from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopped
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy
-from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
-from headgate.domain.nodes.events import NodeCordoned
-from headgate.domain.nodes.events import NodeReported
-from headgate.domain.nodes.events import NodeUncordoned
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.nodes.events import NodeCordoned, NodeReported, NodeUncordoned
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import is_open
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.pending_reasons import current_reason
-from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.workloads.events import WorkloadActivated
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadHeld
-from headgate.domain.workloads.events import WorkloadPodsNotReady
-from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.events import WorkloadReleased
+from headgate.domain.workloads.events import (
+    WorkloadActivated,
+    WorkloadDeactivated,
+    WorkloadDeleted,
+    WorkloadHeld,
+    WorkloadPodsNotReady,
+    WorkloadQuotaReserved,
+    WorkloadReleased,
+)
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import TopologyRequest
-from headgate.domain.workloads.state import is_admitted
-from headgate.domain.workloads.state import phase_of
-from hypothesis import HealthCheck
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine
-from hypothesis.stateful import initialize
-from hypothesis.stateful import invariant
-from hypothesis.stateful import precondition
-from hypothesis.stateful import rule
-from tests.builders.world import Fact
-from tests.builders.world import World
-from tests.builders.world import quotas
-from tests.properties.state_digest import folded
-from tests.properties.state_digest import state_digest_text
-from typing import Any
-from typing import NamedTuple
-
+from headgate.domain.workloads.state import is_admitted, phase_of
+from tests.builders.world import Fact, World, quotas
+from tests.properties.state_digest import folded, state_digest_text
 
 QUEUES = ("a", "b", "c", "tight")
 HOSTS = ("b1/r1/h1", "b1/r1/h2", "b1/r2/h3", "b2/r3/h4", "b2/r3/h5")

@@ -1,16 +1,25 @@
 """What holds in any history of nodes that come, fail, shrink, move and go under running gangs."""
 
+from typing import Any
+
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
+
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.nodes.events import NodeChanged
-from headgate.domain.nodes.events import NodeCordoned
-from headgate.domain.nodes.events import NodeDeleted
-from headgate.domain.nodes.events import NodeDrainStarted
-from headgate.domain.nodes.events import NodeReported
-from headgate.domain.nodes.events import NodeUncordoned
+from headgate.domain.nodes.events import (
+    NodeChanged,
+    NodeCordoned,
+    NodeDeleted,
+    NodeDrainStarted,
+    NodeReported,
+    NodeUncordoned,
+)
 from headgate.domain.scheduling.lifecycle.host_watch import host_failures
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PODS
@@ -18,25 +27,10 @@ from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.commands import ReportPodsGone
 from headgate.domain.workloads.events import WorkloadPlaced
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.specs import SliceLayer
-from headgate.domain.workloads.specs import TopologyRequest
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import is_admitted
-from headgate.domain.workloads.state import phase_of
-from hypothesis import HealthCheck
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine
-from hypothesis.stateful import initialize
-from hypothesis.stateful import invariant
-from hypothesis.stateful import precondition
-from hypothesis.stateful import rule
-from msgspec.structs import replace
-from tests.builders.world import World
-from tests.builders.world import quotas
+from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
+from headgate.domain.workloads.state import Workload, is_admitted, phase_of
+from tests.builders.world import World, quotas
 from tests.properties.state_digest import state_digest_text
-from typing import Any
-
 
 HOSTS = {"h1": "b1/r1", "h2": "b1/r1", "h3": "b1/r2", "h4": "b2/r3", "h5": "b2/r3", "h6": "b2/r4"}
 RACKS = ("b1/r1", "b1/r2", "b2/r3")

@@ -1,35 +1,33 @@
 """What always holds of preemption rounds while victims leave one after the other (§6.12)."""
 
-import pytest
 from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from headgate.domain.cell import Cell
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
-from headgate.domain.kinds.queue_preemption import BorrowWithinCohort
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.queue_preemption import PreemptionPolicy
-from headgate.domain.kinds.queue_preemption import ReclaimPolicy
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
+from headgate.domain.kinds.queue_preemption import (
+    BorrowWithinCohort,
+    ClusterQueuePreemption,
+    PreemptionPolicy,
+    ReclaimPolicy,
+)
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.commands import AcknowledgeEviction
 from headgate.domain.workloads.events import WorkloadDeletionRequested
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.specs import EvictionPolicy
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Preemptibility
-from headgate.domain.workloads.specs import Scheduling
+from headgate.domain.workloads.specs import EvictionPolicy, PodSet, Preemptibility, Scheduling
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
-from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
-from hypothesis import HealthCheck
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
-from tests.builders.world import World
-from tests.builders.world import quotas
+from headgate.domain.workloads.transitions.partial_eviction import (
+    oldest_ongoing_eviction,
+    ongoing_evictions,
+)
+from tests.builders.world import World, quotas
 from tests.simulation.invariants import Invariants
 from tests.verify.histories import findings_of
-from typing import Any
-
 
 QUEUES = ("a", "b", "c")
 SOFT = EvictionPolicy(grace_period_seconds=60, handler="ckpt")

@@ -4,20 +4,18 @@ Queues are those of the simulation: a LocalQueue has the name of its ClusterQueu
 """
 
 from collections import Counter
-from collections.abc import Collection
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import product
+
+from msgspec.structs import replace
+
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.resource_groups import ResourceQuota
-from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.admission import PodSetAssignment
+from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
-from itertools import product
-from msgspec.structs import replace
-from tests.simulation.lending import Free
-from tests.simulation.lending import free_of
-
+from tests.simulation.lending import Free, free_of
 
 GPU = "gpu"
 NO_WORKLOADS: Collection[str] = ()

@@ -2,44 +2,40 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from headgate.domain.kinds.cluster_queue import ClusterQueueCreated
-from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
-from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
+from typing import TypeAlias
+
+from msgspec.structs import replace
+
+from headgate.domain.kinds.cluster_queue import (
+    ClusterQueueCreated,
+    ClusterQueueResumed,
+    ClusterQueueSpec,
+    ClusterQueueStopped,
+)
 from headgate.domain.kinds.configured_object import ObjectEvent
-from headgate.domain.kinds.local_queue import LocalQueueCreated
-from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.kinds.namespace import NamespaceCreated
-from headgate.domain.kinds.namespace import NamespaceSpec
+from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
+from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.kinds.queue_stop import StopPolicy
-from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated
-from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.kinds.topology import TopologyCreated
-from headgate.domain.kinds.topology import TopologySpec
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy
-from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
-from headgate.domain.nodes.events import NodeCordoned
-from headgate.domain.nodes.events import NodeCreated
-from headgate.domain.nodes.events import NodeDeleted
-from headgate.domain.nodes.events import NodeDrainStarted
-from headgate.domain.nodes.events import NodeReported
-from headgate.domain.nodes.events import NodeUncordoned
+from headgate.domain.kinds.queue_stop import Stop, StopPolicy
+from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyCreated, TopologySpec
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.nodes.events import (
+    NodeCordoned,
+    NodeCreated,
+    NodeDeleted,
+    NodeDrainStarted,
+    NodeReported,
+    NodeUncordoned,
+)
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rounds.state import is_open
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads import commands as c
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import phase_of
-from msgspec.structs import replace
+from headgate.domain.workloads.state import Workload, phase_of
 from tests.builders.world import quotas
-from tests.simulation.cluster import Cluster
-from tests.simulation.cluster import SECONDS
-from typing import TypeAlias
-
+from tests.simulation.cluster import SECONDS, Cluster
 
 HOSTS = {f"h{number}": (f"b{number % 2}", f"r{number % 4}") for number in range(8)}
 WAITS = WaitForPodsReady(

@@ -3,42 +3,49 @@
 It adds to what `life` has; queues stand for their LocalQueues of the same name.
 """
 
+from msgspec.structs import replace
+
 from headgate.domain.facts import DomainEvent
-from headgate.domain.kinds.admission_check import AdmissionCheckCreated
-from headgate.domain.kinds.admission_check import AdmissionCheckReported
-from headgate.domain.kinds.admission_check import AdmissionCheckSpec
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.cluster_queue import ClusterQueueChanged
-from headgate.domain.kinds.cluster_queue import ClusterQueueCreated
-from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.cluster_queue import FlavorFungibility
-from headgate.domain.kinds.cohort import CohortCreated
-from headgate.domain.kinds.cohort import CohortSpec
-from headgate.domain.kinds.local_queue import LocalQueueCreated
-from headgate.domain.kinds.local_queue import LocalQueueResumed
-from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.kinds.local_queue import LocalQueueStopped
-from headgate.domain.kinds.queue_preemption import BorrowWithinCohort
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.queue_preemption import PreemptionRate
+from headgate.domain.kinds.admission_check import (
+    AdmissionCheckCreated,
+    AdmissionCheckReported,
+    AdmissionCheckSpec,
+)
+from headgate.domain.kinds.cluster_queue import (
+    AdmissionCheckRule,
+    ClusterQueueChanged,
+    ClusterQueueCreated,
+    ClusterQueueSpec,
+    FlavorFungibility,
+)
+from headgate.domain.kinds.cohort import CohortCreated, CohortSpec
+from headgate.domain.kinds.local_queue import (
+    LocalQueueCreated,
+    LocalQueueResumed,
+    LocalQueueSpec,
+    LocalQueueStopped,
+)
+from headgate.domain.kinds.queue_preemption import (
+    BorrowWithinCohort,
+    ClusterQueuePreemption,
+    PreemptionRate,
+)
 from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated
-from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.events import CheckStateName
-from headgate.domain.workloads.specs import ADMISSION_GATES
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import TopologyRequest
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.specs import (
+    ADMISSION_GATES,
+    PodSet,
+    Scheduling,
+    TopologyRequest,
+    WorkloadSpec,
+)
 from headgate.domain.workloads.state import phase_of
-from msgspec.structs import replace
 from tests.builders.world import quotas
 from tests.simulation import scenario_run
-from tests.simulation.cluster import Cluster
-from tests.simulation.cluster import SECONDS
-
+from tests.simulation.cluster import SECONDS, Cluster
 
 GATE = "example.com/data"
 CHECK = "budget"

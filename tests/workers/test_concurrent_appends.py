@@ -1,24 +1,16 @@
 """A worker's plan beside what others do meanwhile, on both kinds of adapters."""
 
 from dataclasses import replace
-from headgate.application.scheduling_loop.run_partition import PartitionRun
-from headgate.domain.kinds.configuration import ConfigurationCreated
-from headgate.domain.kinds.configuration import ConfigurationSpec
-from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
-from headgate.domain.workloads.events import WorkloadHeld
-from headgate.domain.workloads.events import WorkloadPodsReady
 from itertools import count
+
+from headgate.application.scheduling_loop.run_partition import PartitionRun
+from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
+from headgate.domain.workloads.events import WorkloadHeld, WorkloadPodsReady
 from tests.contracts.adapters import Adapters
 from tests.properties.state_digest import state_digest
-from tests.workers.cluster import NAMESPACE
-from tests.workers.cluster import admitted
-from tests.workers.cluster import cluster
-from tests.workers.cluster import folded
-from tests.workers.cluster import record
-from tests.workers.cluster import submitted
-from tests.workers.scheduler_runs import CountedIds
-from tests.workers.scheduler_runs import Worker
-
+from tests.workers.cluster import NAMESPACE, admitted, cluster, folded, record, submitted
+from tests.workers.scheduler_runs import CountedIds, Worker
 
 GPU = "clusterqueue/gpu"
 CPU = "clusterqueue/cpu"

@@ -6,17 +6,17 @@ import msgspec
 from litestar import Controller, post
 from litestar.params import JSONBody, PathParameter
 
+from headgate.adapters.manifests.admission_check import AdmissionCheckObject
 from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.executors.schemas import Message
 from headgate.api.manifests import object_writer
-from headgate.api.objects.policy_shapes import AdmissionCheckObject
 from headgate.api.schemas import RequestBody
 from headgate.api.workloads.schemas import WorkloadObject
 from headgate.application.commands import reports
 from headgate.application.commands.configure_objects import tell_check
-from headgate.domain.checks.commands import ReportCheck
+from headgate.domain.kinds.admission_check import ReportCheck
 from headgate.domain.values.selectors import TaintEffect, Toleration
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.events import CheckStateName

@@ -1,51 +1,28 @@
 """`POST /v1/apply`: creates or changes any number of objects of any kind."""
 
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
 import msgspec
-from collections.abc import Iterator
-from collections.abc import Sequence
-from headgate.api.answers import Answer
-from headgate.api.answers import response
-from headgate.api.callers import Caller
-from headgate.api.callers import services_of
-from headgate.api.command_requests import CommandOptions
-from headgate.api.command_requests import answer_command
-from headgate.api.command_requests import command_request
-from headgate.api.manifest_entries import Entry
-from headgate.api.manifest_entries import entry_of
-from headgate.api.manifest_entries import failure_of
-from headgate.api.manifest_entries import status_of
-from headgate.api.manifest_entries import warnings_of
-from headgate.api.manifests import parsed
-from headgate.api.parameters import IdempotencyHeader
-from headgate.api.parameters import Reason
-from headgate.api.parameters import SubmitDryRun
-from headgate.api.problems import ApiFailure
-from headgate.api.problems import FORBIDDEN
-from headgate.api.problems import INVALID_REQUEST
-from headgate.api.problems import problem_of
-from headgate.api.request_bodies import EXAMPLE_WORKLOAD
-from headgate.api.request_bodies import request_documents
-from headgate.api.schemas import Position
-from headgate.api.schemas import Problem
-from headgate.api.schemas import Schema
-from headgate.api.simulations_ import SimulationRequest
-from headgate.api.simulations_ import simulate
-from headgate.application.commands.apply_objects import apply as apply_objects
-from headgate.application.commands.requests import CommandResult
-from headgate.application.commands.requests import Written
-from headgate.application.cooperative import Cooperative
-from headgate.application.cooperative import each
-from headgate.application.cooperative import run_yielding
-from headgate.application.queries.overview.advice import AdviceView
-from headgate.application.queries.overview.advice import advice_about
-from headgate.application.scheduling_loop.position_marks import OPEN_POSITION
-from headgate.application.scheduling_loop.position_marks import OPEN_RESOURCE_VERSION
-from headgate.domain.kinds.configured_object import Absent
-from litestar import Controller
-from litestar import post
+from litestar import Controller, post
 from litestar.params import RawBody
-from typing import Any
-from typing import Literal
+
+from headgate.api.answers import Answer, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.manifest_entries import Entry, entry_of, failure_of, status_of, warnings_of
+from headgate.api.manifests import parsed
+from headgate.api.parameters import IdempotencyHeader, Reason, SubmitDryRun
+from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of
+from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
+from headgate.api.schemas import Position, Problem, Schema
+from headgate.api.simulations_ import SimulationRequest, simulate
+from headgate.application.commands.apply_objects import apply as apply_objects
+from headgate.application.commands.requests import CommandResult, Written
+from headgate.application.cooperative import Cooperative, each, run_yielding
+from headgate.application.queries.overview.advice import AdviceView, advice_about
+from headgate.application.scheduling_loop.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
+from headgate.domain.kinds.configured_object import Absent
 
 
 class ApplyResult(Schema, kw_only=True, frozen=True):

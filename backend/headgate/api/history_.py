@@ -7,7 +7,8 @@ import msgspec
 from litestar import Controller, get, post
 from litestar.params import FromQuery, JSONBody, QueryParameter
 
-from headgate.adapters.manifests.render import KIND_OF_STREAM, render
+from headgate.adapters.manifests.registry import KIND_OF_STREAM
+from headgate.adapters.manifests.render import render
 from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
@@ -19,7 +20,7 @@ from headgate.application.commands.execute import execute
 from headgate.application.config_history import Question, reverting, revisions
 from headgate.application.config_history import Revision as RecordedRevision
 from headgate.application.queries.views import timestamp
-from headgate.domain.configured import Absent, Configured
+from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.streams import kind_and_key
 from headgate.event_log.catalogue import name_of
 

@@ -6,19 +6,19 @@ from litestar import Controller, get, post
 from litestar.params import JSONBody, PathParameter
 
 from headgate.adapters.manifests.fields import Fields, Problems
+from headgate.adapters.manifests.node import NodeObject
 from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer
-from headgate.api.objects.place_shapes import NodeObject
 from headgate.api.parameters import IdempotencyHeader
 from headgate.api.schemas import Free, RequestBody
 from headgate.api.workloads.schemas import Action
 from headgate.application.commands.configure_objects import NodeOrder, tell_node
 from headgate.application.queries.topology.drains import DrainPreview, drain_preview
+from headgate.domain.nodes.commands import CordonNode, DrainNode, ReportNode, UncordonNode
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.streams import stream_of
-from headgate.domain.topology.commands import CordonNode, DrainNode, ReportNode, UncordonNode
 
 
 def read_amounts(

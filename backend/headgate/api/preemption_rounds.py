@@ -1,27 +1,20 @@
 """A preemption round as the API shows it: schemas, and their content from the state."""
 
+from typing import Any, Literal
+
 import msgspec
+
 from headgate.adapters.manifests.preemption_settings import stage_of
 from headgate.adapters.manifests.workload import rendered_admission
-from headgate.api.schemas import Position
-from headgate.api.schemas import Schema
-from headgate.api.schemas import Timestamp
+from headgate.api.schemas import Position, Schema, Timestamp
 from headgate.api.workloads.schemas import Admission
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.queries.views import timestamp
-from headgate.application.queries.views import timestamp_or_none
-from headgate.domain.rounds.events import QuotaFigures
-from headgate.domain.rounds.events import RoundVictim
-from headgate.domain.rounds.state import Round
-from headgate.domain.rounds.state import is_open
-from headgate.domain.rounds.state import reclaims_nominal_quota
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
+from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.domain.rounds.events import QuotaFigures, RoundVictim
+from headgate.domain.rounds.state import Round, is_open, reclaims_nominal_quota
+from headgate.domain.workloads.state import Workload, condition
 from headgate.domain.workloads.transitions.partial_eviction import find_eviction
-from typing import Any
-from typing import Literal
-
 
 VictimStage = Literal[
     "Requested", "Acknowledged", "Stalled", "Forced", "Stopping",

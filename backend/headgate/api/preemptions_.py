@@ -1,25 +1,19 @@
 """`/v1/preemptions`: preemption rounds newest first, one round, and the chain it belongs to."""
 
 import asyncio
-import msgspec
 from collections.abc import Callable
-from headgate.api.answers import Answer
-from headgate.api.answers import answer
-from headgate.api.answers import response
-from headgate.api.callers import Caller
-from headgate.api.callers import services_of
-from headgate.api.paging import Continue
-from headgate.api.paging import Limit
-from headgate.api.paging import after_token
-from headgate.api.paging import collect_page
-from headgate.api.paging import continue_token
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+from litestar import Controller, get
+from litestar.params import PathParameter, QueryParameter
+
+from headgate.api.answers import Answer, answer, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.paging import Continue, Limit, after_token, collect_page, continue_token
 from headgate.api.parameters import instant_or_none
-from headgate.api.preemption_rounds import PreemptionRound
-from headgate.api.preemption_rounds import RoundChain
-from headgate.api.preemption_rounds import RoundPage
-from headgate.api.preemption_rounds import rendered_round
-from headgate.api.problems import ApiFailure
-from headgate.api.problems import NOT_FOUND
+from headgate.api.preemption_rounds import PreemptionRound, RoundChain, RoundPage, rendered_round
+from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
@@ -28,14 +22,6 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rounds.state import Round
 from headgate.domain.streams import round_stream
 from headgate.domain.values.instants import Instant
-from litestar import Controller
-from litestar import get
-from litestar.params import PathParameter
-from litestar.params import QueryParameter
-from typing import Annotated
-from typing import Any
-from typing import TypeAlias
-
 
 LAST_NAME = "\uffff"
 

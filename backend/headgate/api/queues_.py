@@ -1,48 +1,36 @@
 """The queue tree, usage and pending workloads of queues, and stop, drain and resume."""
 
+from typing import Annotated, Literal
+
 import msgspec
+from litestar import Controller, Router, get, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import JSONBody, PathParameter, QueryParameter
+
 from headgate.adapters.manifests.cluster_queue import ClusterQueueObject
 from headgate.adapters.manifests.local_queue import LocalQueueObject
-from headgate.api.answers import Answer
-from headgate.api.answers import answer
-from headgate.api.answers import answer_view
-from headgate.api.answers import response
-from headgate.api.callers import Caller
-from headgate.api.callers import services_of
-from headgate.api.command_requests import CommandOptions
-from headgate.api.command_requests import answer_command
-from headgate.api.command_requests import command_request
+from headgate.api.answers import Answer, answer, answer_view, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer
-from headgate.api.parameters import IdempotencyHeader
-from headgate.api.parameters import Points
-from headgate.api.parameters import RangeEnd
-from headgate.api.parameters import RangeStart
-from headgate.api.parameters import instant_or_none
-from headgate.api.schemas import RequestBody
-from headgate.api.schemas import Timestamp
+from headgate.api.parameters import IdempotencyHeader, Points, RangeEnd, RangeStart, instant_or_none
+from headgate.api.schemas import RequestBody, Timestamp
 from headgate.application.commands.configure_objects import stop_queue
 from headgate.application.queries.queues.tree import queue_tree
 from headgate.application.queries.queues.usage import usage_over_time
-from headgate.application.queries.queues.views import PendingWorkloadsSummary
-from headgate.application.queries.queues.views import QueueTree
-from headgate.application.queries.queues.views import UsageHistory
-from headgate.application.queries.workloads.pending import Stretch
-from headgate.application.queries.workloads.pending import pending_in_cluster_queue
-from headgate.application.queries.workloads.pending import pending_in_local_queue
+from headgate.application.queries.queues.views import (
+    PendingWorkloadsSummary,
+    QueueTree,
+    UsageHistory,
+)
+from headgate.application.queries.workloads.pending import (
+    Stretch,
+    pending_in_cluster_queue,
+    pending_in_local_queue,
+)
 from headgate.application.time_travel import services_at
-from headgate.domain.queues.commands import ResumeQueue
-from headgate.domain.queues.commands import StopQueue
+from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
 from headgate.domain.streams import stream_of
-from litestar import Controller
-from litestar import Router
-from litestar import get
-from litestar import post
-from litestar.handlers import HTTPRouteHandler
-from litestar.params import JSONBody
-from litestar.params import PathParameter
-from litestar.params import QueryParameter
-from typing import Annotated
-from typing import Literal
 
 
 class StopRequest(RequestBody, kw_only=True, frozen=True):

@@ -1,49 +1,32 @@
 """`POST /v1/simulations`: the effects that changes would have; nothing is written."""
 
 from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+from litestar import Controller, post
+from litestar.params import QueryParameter, RawBody
+
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.workload import rendered_admission
-from headgate.api.answers import Answer
-from headgate.api.answers import answer
-from headgate.api.answers import response
-from headgate.api.callers import Caller
-from headgate.api.callers import origin_of
-from headgate.api.callers import require_namespace
-from headgate.api.callers import services_of
-from headgate.api.manifest_entries import Entry
-from headgate.api.manifest_entries import entry_of
-from headgate.api.manifests import parsed
-from headgate.api.manifests import read_wanted
-from headgate.api.manifests import with_written_pointers
-from headgate.api.parameters import listed
-from headgate.api.parameters import whole_number
-from headgate.api.problems import ApiFailure
-from headgate.api.problems import INVALID_REQUEST
-from headgate.api.problems import NOT_FOUND
-from headgate.api.request_bodies import EXAMPLE_WORKLOAD
-from headgate.api.request_bodies import request_documents
+from headgate.api.answers import Answer, answer, response
+from headgate.api.callers import Caller, origin_of, require_namespace, services_of
+from headgate.api.manifest_entries import Entry, entry_of
+from headgate.api.manifests import parsed, read_wanted, with_written_pointers
+from headgate.api.parameters import listed, whole_number
+from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
+from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
 from headgate.api.schemas import ProblemError
 from headgate.application.access.redaction import allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.apply_objects import change_to
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.commands.submit_workloads import submission
-from headgate.application.cooperative import each
-from headgate.application.cooperative import run_yielding
-from headgate.application.simulations.changes import cordoning
-from headgate.application.simulations.changes import deletion
-from headgate.application.simulations.changes import new_priority
+from headgate.application.cooperative import each, run_yielding
+from headgate.application.simulations.changes import cordoning, deletion, new_priority
 from headgate.application.simulations.simulate import Viewer
 from headgate.application.simulations.simulate import simulate as foresee
 from headgate.application.simulations.views import SimulationView
 from headgate.domain.rejection import Rejection
-from litestar import Controller
-from litestar import post
-from litestar.params import QueryParameter
-from litestar.params import RawBody
-from typing import Annotated
-from typing import NamedTuple
-
 
 Deletions = Annotated[
     str | None,

@@ -1,50 +1,55 @@
 """The steps that a placement is made of (`pkg/cache/scheduler/tas_*`), each put to ours."""
 
 import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 import numpy as np
-from collections.abc import Iterable
-from collections.abc import Iterator
+
 from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.kinds.topology import TopologySpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
 from headgate.domain.nodes.state import NodeSpec
-from headgate.domain.scheduling.placement.balanced import BalancedChoice
-from headgate.domain.scheduling.placement.balanced import best_balanced_choice
-from headgate.domain.scheduling.placement.balanced import distribute_shares
-from headgate.domain.scheduling.placement.balanced import optimal_domain_set
-from headgate.domain.scheduling.placement.domain_capacities import Capacities
-from headgate.domain.scheduling.placement.domain_capacities import SliceConstraints
-from headgate.domain.scheduling.placement.domain_selection import DomainSelection
-from headgate.domain.scheduling.placement.domain_selection import leader_order
-from headgate.domain.scheduling.placement.domain_selection import plain_order
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
-from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor
-from headgate.domain.scheduling.placement.flavor_topology import build_host_table
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import HostTable
-from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.host_table import PODS
-from headgate.domain.scheduling.placement.host_table import is_schedulable
-from headgate.domain.scheduling.placement.placement_context import PlacedPods
-from headgate.domain.scheduling.placement.placement_context import PlacementContext
-from headgate.domain.scheduling.placement.placement_context import add_assumed_usage
-from headgate.domain.scheduling.placement.placement_context import assignment_of
-from headgate.domain.scheduling.placement.placement_context import merge_placed
-from headgate.domain.scheduling.placement.placement_context import pods_of_assignment
+from headgate.domain.scheduling.placement.balanced import (
+    BalancedChoice,
+    best_balanced_choice,
+    distribute_shares,
+    optimal_domain_set,
+)
+from headgate.domain.scheduling.placement.domain_capacities import Capacities, SliceConstraints
+from headgate.domain.scheduling.placement.domain_selection import (
+    DomainSelection,
+    leader_order,
+    plain_order,
+)
+from headgate.domain.scheduling.placement.flavor_topology import (
+    FlavorTopology,
+    belongs_to_flavor,
+    build_host_table,
+)
+from headgate.domain.scheduling.placement.host_table import (
+    ACTUAL,
+    PODS,
+    HostTable,
+    Ints,
+    is_schedulable,
+)
+from headgate.domain.scheduling.placement.placement_context import (
+    PlacedPods,
+    PlacementContext,
+    add_assumed_usage,
+    assignment_of,
+    merge_placed,
+    pods_of_assignment,
+)
 from headgate.domain.scheduling.placement.search import search_request
-from headgate.domain.workloads.admission import TopologyAssignment
-from headgate.domain.workloads.admission import TopologyDomain
-from headgate.domain.workloads.pods.assignment_trimming import pod_count
-from headgate.domain.workloads.pods.assignment_trimming import trimmed_to
+from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
+from headgate.domain.workloads.pods.assignment_trimming import pod_count, trimmed_to
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
-from tests.conformance.installed import Installed
-from tests.conformance.installed import read
-from typing import Any
-
+from tests.conformance.installed import Installed, read
 
 Given = dict[str, Any]
 FLAVOR = "tas"

@@ -1,29 +1,20 @@
 """Workloads that grow by slices and shrink in place while they run."""
 
 import pytest
+from msgspec.structs import replace
+
 from headgate.application.verify.history import History
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.namespace import NamespaceCreated
-from headgate.domain.kinds.namespace import NamespaceSpec
+from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.commands import ChangeSpec
-from headgate.domain.workloads.commands import ReportReclaimable
-from headgate.domain.workloads.commands import Submit
+from headgate.domain.workloads.commands import ChangeSpec, ReportReclaimable, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.specs import ELASTIC
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import REPLACES
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import WorkloadSpec
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import phase_of
-from msgspec.structs import replace
-from tests.builders.scenario import Scenario
-from tests.builders.scenario import pointers
-from tests.builders.world import World
-from tests.builders.world import quotas
+from headgate.domain.workloads.specs import ELASTIC, REPLACES, PodSet, Scheduling, WorkloadSpec
+from headgate.domain.workloads.state import condition, phase_of
+from tests.builders.scenario import Scenario, pointers
+from tests.builders.world import World, quotas
 
 
 def pods(count: int, name: str = "main") -> PodSet:

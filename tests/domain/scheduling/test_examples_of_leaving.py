@@ -1,25 +1,16 @@
 """The worked examples of victims that need time to leave (reference preemption.md §7)."""
 
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.queue_preemption import SoftEviction
-from headgate.domain.workloads.commands import ReportEvictionProgress
-from headgate.domain.workloads.commands import ReportStopping
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadDeletionRequested
-from headgate.domain.workloads.preemption_events import EvictionCancelled
-from headgate.domain.workloads.preemption_events import EvictionForced
-from headgate.domain.workloads.specs import EvictionPolicy
-from headgate.domain.workloads.state import phase_of
-from tests.builders.rounds import SOFT
-from tests.builders.rounds import acknowledge
-from tests.builders.rounds import only_round
-from tests.builders.rounds import streams_with
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
 from typing import Any
 
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, SoftEviction
+from headgate.domain.workloads.commands import ReportEvictionProgress, ReportStopping
+from headgate.domain.workloads.events import WorkloadDeleted, WorkloadDeletionRequested
+from headgate.domain.workloads.preemption_events import EvictionCancelled, EvictionForced
+from headgate.domain.workloads.specs import EvictionPolicy
+from headgate.domain.workloads.state import phase_of
+from tests.builders.rounds import SOFT, acknowledge, only_round, streams_with
+from tests.builders.world import World, names, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 

@@ -5,11 +5,8 @@ from headgate.domain.workloads.commands import ChangeProtection
 from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.state import phase_of
-from tests.builders.rounds import only_round
-from tests.builders.rounds import streams_with
-from tests.builders.world import World
-from tests.builders.world import quotas
-
+from tests.builders.rounds import only_round, streams_with
+from tests.builders.world import World, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 

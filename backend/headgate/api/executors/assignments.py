@@ -2,34 +2,27 @@
 
 import asyncio
 from bisect import bisect_right
-from headgate.adapters.manifests.preemption_settings import rendered_eviction
-from headgate.adapters.manifests.preemption_settings import rendered_shrinking
-from headgate.adapters.manifests.workload import rendered_admission
-from headgate.adapters.manifests.workload import rendered_checks
-from headgate.adapters.manifests.workload import rendered_unhealthy_nodes
-from headgate.adapters.manifests.workload import rendered_updates
-from headgate.adapters.manifests.workload import workload_spec
-from headgate.api.answers import Answer
-from headgate.api.answers import answer
-from headgate.api.callers import Caller
-from headgate.api.callers import services_of
-from headgate.api.executors.schemas import ObservedPod
-from headgate.api.executors.schemas import ObservedPods
-from headgate.api.paging import after_token
-from headgate.api.paging import continue_token
+
+from headgate.adapters.manifests.preemption_settings import rendered_eviction, rendered_shrinking
+from headgate.adapters.manifests.workload import (
+    rendered_admission,
+    rendered_checks,
+    rendered_unhealthy_nodes,
+    rendered_updates,
+    workload_spec,
+)
+from headgate.api.answers import Answer, answer
+from headgate.api.callers import Caller, services_of
+from headgate.api.executors.schemas import ObservedPod, ObservedPods
+from headgate.api.paging import after_token, continue_token
 from headgate.domain.cell import Cell
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.decide.preconditions import require_same_uid
-from headgate.domain.workloads.pods.pod_ranks import ExecutorPod
-from headgate.domain.workloads.pods.pod_ranks import assign_ranks
+from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Eviction
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import is_admitted
-from headgate.domain.workloads.state import phase_of
+from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
-
 
 QUESTION = "assignments"
 

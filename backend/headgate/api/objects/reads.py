@@ -1,24 +1,18 @@
 """Reading configured objects: one, and lists page by page."""
 
 import asyncio
+from collections.abc import Callable, Sequence
+
 import msgspec
-from collections.abc import Callable
-from collections.abc import Sequence
+
 from headgate.adapters.manifests.codec import Codec
-from headgate.api.answers import Answer
-from headgate.api.answers import answer
-from headgate.api.answers import not_modified
-from headgate.api.callers import Caller
-from headgate.api.callers import services_of
+from headgate.api.answers import Answer, answer, not_modified
+from headgate.api.callers import Caller, services_of
 from headgate.api.manifests import manifest_of
-from headgate.api.paging import after_token
-from headgate.api.paging import collect_page
-from headgate.api.paging import continue_token
+from headgate.api.paging import after_token, collect_page, continue_token
 from headgate.api.parameters import label_selector
-from headgate.api.problems import ApiFailure
-from headgate.api.problems import NOT_FOUND
-from headgate.application.access.redaction import NamespaceScope
-from headgate.application.access.redaction import allows
+from headgate.api.problems import NOT_FOUND, ApiFailure
+from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
 from headgate.application.queries.nearest import meant

@@ -1,23 +1,19 @@
 """Creating, replacing and deleting configured objects."""
 
+from typing import Literal
+
 import msgspec
+
 from headgate.adapters.manifests.codec import Codec
 from headgate.api.answers import Answer
-from headgate.api.callers import Caller
-from headgate.api.callers import origin_of
-from headgate.api.callers import services_of
-from headgate.api.command_requests import CommandOptions
-from headgate.api.command_requests import answer_command
-from headgate.api.command_requests import command_request
-from headgate.api.manifests import object_writer
-from headgate.api.manifests import read_wanted
-from headgate.api.manifests import with_written_pointers
+from headgate.api.callers import Caller, origin_of, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.manifests import object_writer, read_wanted, with_written_pointers
 from headgate.api.simulations_ import simulated
 from headgate.application.commands import configure_objects
 from headgate.application.commands.apply_objects import change_to
 from headgate.domain.rejection import Rejection
 from headgate.domain.streams import stream_of
-from typing import Literal
 
 
 class Target(msgspec.Struct, frozen=True):

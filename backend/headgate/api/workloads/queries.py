@@ -1,30 +1,21 @@
 """Reads workloads: one, pages of a list, the explanation and the timeline of one."""
 
 import asyncio
-import msgspec
 from collections.abc import Callable
-from headgate.api.answers import Answer
-from headgate.api.answers import answer
-from headgate.api.answers import answer_view
-from headgate.api.answers import not_modified
-from headgate.api.callers import Caller
-from headgate.api.callers import require_namespace
-from headgate.api.callers import services_of
+from typing import TypeAlias
+
+import msgspec
+
+from headgate.api.answers import Answer, answer, answer_view, not_modified
+from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.manifests import manifest_of
-from headgate.api.paging import after_token
-from headgate.api.paging import collect_page
-from headgate.api.paging import continue_token
-from headgate.api.parameters import equalities
-from headgate.api.parameters import label_selector
-from headgate.api.parameters import listed
-from headgate.api.problems import ApiFailure
-from headgate.api.problems import INVALID_REQUEST
-from headgate.api.problems import NOT_FOUND
+from headgate.api.paging import after_token, collect_page, continue_token
+from headgate.api.parameters import equalities, label_selector, listed
+from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.schemas import ProblemError
 from headgate.api.workloads.schemas import PHASES
 from headgate.application.application_services import ApplicationServices
-from headgate.application.ports import Loaded
-from headgate.application.ports import WorkloadQuery
+from headgate.application.ports import Loaded, WorkloadQuery
 from headgate.application.queries.nearest import meant
 from headgate.application.queries.workloads import timelines
 from headgate.application.queries.workloads.explanations import explanation_view
@@ -32,8 +23,6 @@ from headgate.application.queries.workloads.timelines import Detail
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.streams import workload_stream
-from typing import TypeAlias
-
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 

@@ -1,24 +1,22 @@
 """Seating the pod sets of a workload on the hosts of the flavors that quota chose for them."""
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.scheduling.flavors.assignment import PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.place import PlacementFailure
-from headgate.domain.scheduling.placement.place import PodSetPlacement
-from headgate.domain.scheduling.placement.place import place_pod_sets
-from headgate.domain.scheduling.placement.placement_context import PlacedPods
-from headgate.domain.scheduling.placement.placement_context import PlacementContext
-from headgate.domain.scheduling.placement.replacement import RunningPods
-from headgate.domain.scheduling.placement.replacement import place_scale_up
-from headgate.domain.workloads.admission import PodSetAssignment
-from headgate.domain.workloads.admission import TopologyAssignment
+from headgate.domain.scheduling.placement.place import (
+    PlacementFailure,
+    PodSetPlacement,
+    place_pod_sets,
+)
+from headgate.domain.scheduling.placement.placement_context import PlacedPods, PlacementContext
+from headgate.domain.scheduling.placement.replacement import RunningPods, place_scale_up
+from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.assignment_trimming import trimmed_to
 
 

@@ -4,38 +4,42 @@ For a required level they are the domains of that level; for a preferred one als
 level after the other, and in the end all hosts together.
 """
 
-import msgspec
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import TypeAlias
+
+import msgspec
+
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.scheduling.evaluation.topology_assignment import Where
-from headgate.domain.scheduling.evaluation.topology_assignment import ground_of
-from headgate.domain.scheduling.evaluation.topology_assignment import topology_flavor
+from headgate.domain.scheduling.evaluation.topology_assignment import (
+    Where,
+    ground_of,
+    topology_flavor,
+)
 from headgate.domain.scheduling.flavors.assignment import PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex
 from headgate.domain.scheduling.placement.capacity_cache import RequestShape
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
-from headgate.domain.scheduling.placement.flavor_topology import domain_name
-from headgate.domain.scheduling.placement.flavor_topology import subtopology_of
-from headgate.domain.scheduling.placement.freeable_domains import EvictionSimulation
-from headgate.domain.scheduling.placement.freeable_domains import FreeableDomain
-from headgate.domain.scheduling.placement.freeable_domains import eviction_simulation
-from headgate.domain.scheduling.placement.freeable_domains import fits_in_one_domain
-from headgate.domain.scheduling.placement.freeable_domains import freeable_domains
-from headgate.domain.scheduling.placement.freeable_domains import is_sum_of_hosts
-from headgate.domain.scheduling.placement.host_table import Bools
-from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.placement.flavor_topology import (
+    FlavorTopology,
+    domain_name,
+    subtopology_of,
+)
+from headgate.domain.scheduling.placement.freeable_domains import (
+    EvictionSimulation,
+    FreeableDomain,
+    eviction_simulation,
+    fits_in_one_domain,
+    freeable_domains,
+    is_sum_of_hosts,
+)
+from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
 from headgate.domain.scheduling.placement.search import slice_constraints
 from headgate.domain.workloads.pods.eviction_units import workload_of
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
-from typing import TypeAlias
-
 
 Evictable: TypeAlias = tuple[AdmittedIndex, Bools]
 """Everyone who holds a place, and a mask of those who may be made to leave."""

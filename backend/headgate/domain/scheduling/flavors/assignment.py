@@ -4,24 +4,21 @@ Kueue: `flavorassigner.go: assignFlavors`, `findFlavorForPodSets`. Pod sets of o
 and its workers) share their flavors, and quota is checked for the sum of their requests.
 """
 
+from collections.abc import Callable, Mapping
+
 import msgspec
-from collections.abc import Callable
-from collections.abc import Mapping
+
 from headgate.domain.kinds.cluster_queue import FlavorFungibility
 from headgate.domain.kinds.resource_groups import ResourceGroup
-from headgate.domain.scheduling.flavors.eligibility import FlavorOptions
-from headgate.domain.scheduling.flavors.eligibility import flavor_with_hosts
-from headgate.domain.scheduling.flavors.eligibility import ineligibility
-from headgate.domain.scheduling.flavors.eligibility import placement_request
-from headgate.domain.scheduling.results import FlavorAttempt
-from headgate.domain.scheduling.results import Mode
-from headgate.domain.scheduling.results import QuotaResult
-from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.values.quantities import Requests
-from headgate.domain.values.quantities import added
-from headgate.domain.values.quantities import clamped
+from headgate.domain.scheduling.flavors.eligibility import (
+    FlavorOptions,
+    flavor_with_hosts,
+    ineligibility,
+    placement_request,
+)
+from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
+from headgate.domain.values.quantities import FlavorResource, Requests, added, clamped
 from headgate.domain.workloads.specs import PodSet
-
 
 QuotaCheck = Callable[[FlavorResource, int], QuotaResult]
 

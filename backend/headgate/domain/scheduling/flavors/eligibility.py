@@ -3,28 +3,21 @@
 Kueue: `flavorassigner.go: checkFlavorForPodSets`; semantics in queueing.md §3.3 and §3.4.
 """
 
-import msgspec
-from collections.abc import Iterable
-from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from headgate.domain.config import Config
-from headgate.domain.configuration.quota_amounts import quota_amounts
-from headgate.domain.configuration.specs import ResourceRules
-from headgate.domain.configured import Configured
-from headgate.domain.queues.specs import ClusterQueueSpec
-from headgate.domain.scheduling.matching import flavor_refusal
-from headgate.domain.scheduling.matching import untolerated
-from headgate.domain.scheduling.matching import written
-from headgate.domain.topology.specs import ResourceFlavorSpec
-from headgate.domain.topology.specs import TopologySpec
-from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import TopologyRequest
-from headgate.domain.workloads.specs import allowed_flavors
-from headgate.domain.workloads.state import Workload
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
+import msgspec
+
+from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
+from headgate.domain.kinds.configuration import ResourceRules, quota_amounts
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.topology import TopologySpec
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.scheduling.matching import flavor_refusal, untolerated, written
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.specs import PodSet, TopologyRequest, allowed_flavors
+from headgate.domain.workloads.state import Workload
 
 DEFAULT_RESOURCE_RULES = ResourceRules()
 
@@ -76,7 +69,7 @@ class FlavorOptions:
         return tuple(name for name in needed if name not in self.covered)
 
 
-def flavor_options(config: Config, spec: ClusterQueueSpec) -> FlavorOptions:
+def flavor_options(config: ObjectSet, spec: ClusterQueueSpec) -> FlavorOptions:
     """Returns what a ClusterQueue offers to a workload that restricts no flavors."""
     return FlavorOptions(
         spec,

@@ -1,9 +1,9 @@
 """The hosts of all flavors that the ClusterQueues of a partition give out."""
 
 from collections.abc import Iterable
+
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
-from headgate.domain.scheduling.placement.flavor_topology import build_host_table
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, build_host_table
 from headgate.domain.scheduling.placement.host_table import HostTable
 
 

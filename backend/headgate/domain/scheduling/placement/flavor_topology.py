@@ -4,30 +4,29 @@ Kueue: `tas_topology_tree.go`. The order of leaves is the order of tie-breaks an
 every domain of every level is one contiguous range of leaves (topology.md §1.4, §9.3).
 """
 
-import numpy as np
-from collections.abc import Iterable
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
-from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.kinds.topology import TopologySpec
-from headgate.domain.nodes.state import NodeSpec
-from headgate.domain.scheduling.matching import node_is_of_flavor
-from headgate.domain.scheduling.placement.host_table import Bools
-from headgate.domain.scheduling.placement.host_table import DomainId
-from headgate.domain.scheduling.placement.host_table import HostTable
-from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.host_table import host_name
-from headgate.domain.scheduling.placement.host_table import leaf_id
-from headgate.domain.scheduling.placement.size_index import MAX_INDEXED_SIZE
-from headgate.domain.workloads.admission import TopologyDomain
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from numpy.typing import NDArray
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
+from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.scheduling.matching import node_is_of_flavor
+from headgate.domain.scheduling.placement.host_table import (
+    Bools,
+    DomainId,
+    HostTable,
+    Ints,
+    host_name,
+    leaf_id,
+)
+from headgate.domain.scheduling.placement.size_index import MAX_INDEXED_SIZE
+from headgate.domain.workloads.admission import TopologyDomain
 
 DIRECT_LIMIT = 256
 """Up to this number of leaves, new entries cost less than looking up cached ones."""

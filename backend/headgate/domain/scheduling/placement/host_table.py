@@ -6,16 +6,15 @@ for each resource. Kueue keeps this per flavor (`tas_flavor_snapshot.go: leafDom
 all flavors avoids trap 21.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
 import numpy as np
-from collections.abc import Iterable
-from collections.abc import Mapping
-from collections.abc import Sequence
+from numpy.typing import NDArray
+
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.nodes.state import NodeSpec
-from numpy.typing import NDArray
-from typing import TypeAlias
-
 
 MIN_KEPT_ROWS = 256
 

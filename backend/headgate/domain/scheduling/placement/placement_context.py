@@ -5,33 +5,24 @@ Taints, node selectors and affinity of hosts are checked here, as in Kueue's
 hosts (trap 16).
 """
 
-import msgspec
-import numpy as np
-from collections.abc import Callable
-from collections.abc import Iterable
-from dataclasses import dataclass
-from dataclasses import field
-from headgate.domain.configured import Configured
-from headgate.domain.kinds.configuration import TopologyRules
-from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.scheduling.matching import matches_node
-from headgate.domain.scheduling.matching import untolerated
-from headgate.domain.scheduling.matching import written
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
-from headgate.domain.scheduling.placement.host_table import Bools
-from headgate.domain.scheduling.placement.host_table import HostTable
-from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.host_table import PODS
-from headgate.domain.scheduling.placement.host_table import leaf_id
-from headgate.domain.topology.specs import NodeSpec
-from headgate.domain.values.quantities import Requests
-from headgate.domain.values.selectors import NodeSelectorTerm
-from headgate.domain.workloads.admission import TopologyAssignment
-from headgate.domain.workloads.admission import TopologyDomain
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+import numpy as np
+
+from headgate.domain.kinds.configuration import TopologyRules
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.scheduling.matching import matches_node, untolerated, written
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.host_table import PODS, Bools, HostTable, Ints, leaf_id
+from headgate.domain.values.quantities import Requests
+from headgate.domain.values.selectors import NodeSelectorTerm
+from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
+from headgate.domain.workloads.specs import PodSet, Scheduling
 
 DEFAULT_RULES = TopologyRules()
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from headgate.domain.configuration.specs import TopologyRules
+from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.scheduling.placement.domain_capacities import (
     MIN_INDEXED_DOMAINS,
     UNREACHABLE,

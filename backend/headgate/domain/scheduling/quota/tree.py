@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-from headgate.domain.config import Config
-from headgate.domain.queues.specs import CohortSpec, ResourceGroup, ResourceQuota
+from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.quantities import FlavorResource
 
 FlavorResourceQuantities = dict[FlavorResource, int]
@@ -73,7 +74,7 @@ def quotas_of(groups: Iterable[ResourceGroup]) -> dict[FlavorResource, ResourceQ
     }
 
 
-def build_tree(config: Config, cluster_queues: Iterable[str]) -> QuotaTree:
+def build_tree(config: ObjectSet, cluster_queues: Iterable[str]) -> QuotaTree:
     """Returns the quota trees of these ClusterQueues, with every cohort of the same trees.
 
     A cohort without an object has no quota of its own. A cycle of cohorts is cut where it closes;
@@ -94,13 +95,13 @@ def build_tree(config: Config, cluster_queues: Iterable[str]) -> QuotaTree:
     return _derive(climbed, children, quotas, weights)
 
 
-def parent_cohort(config: Config, cohort: str) -> str:
+def parent_cohort(config: ObjectSet, cohort: str) -> str:
     """Returns the parent of a cohort; empty for a root."""
     found = config.cohorts.get(cohort)
     return found.spec.parent_name if found else ""
 
 
-def root_cohort(config: Config, cohort: str) -> str:
+def root_cohort(config: ObjectSet, cohort: str) -> str:
     """Returns the root of a cohort's tree; in a cycle, its smallest member by name."""
     seen = [cohort]
     while above := parent_cohort(config, seen[-1]):
@@ -110,13 +111,13 @@ def root_cohort(config: Config, cohort: str) -> str:
     return seen[-1]
 
 
-def _path(config: Config, cluster_queue: str) -> tuple[str, ...]:
+def _path(config: ObjectSet, cluster_queue: str) -> tuple[str, ...]:
     cohort = config.cluster_queues[cluster_queue].spec.cohort_name
     above = _up_from(config, cohort) if cohort else ()
     return (f"clusterqueue/{cluster_queue}", *above)
 
 
-def _up_from(config: Config, cohort: str) -> tuple[str, ...]:
+def _up_from(config: ObjectSet, cohort: str) -> tuple[str, ...]:
     path = []
     stop = root_cohort(config, cohort)
     while cohort:
@@ -132,7 +133,7 @@ def _path_to_root(node: str, parents: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(path)
 
 
-def _quotas(config: Config, node: str) -> dict[FlavorResource, ResourceQuota]:
+def _quotas(config: ObjectSet, node: str) -> dict[FlavorResource, ResourceQuota]:
     kind, _, name = node.partition("/")
     if kind == "clusterqueue":
         return quotas_of(config.cluster_queues[name].spec.resource_groups)
@@ -140,7 +141,7 @@ def _quotas(config: Config, node: str) -> dict[FlavorResource, ResourceQuota]:
     return quotas_of(found.spec.resource_groups) if found else {}
 
 
-def _weight_milli(config: Config, node: str) -> int:
+def _weight_milli(config: ObjectSet, node: str) -> int:
     kind, _, name = node.partition("/")
     if kind == "clusterqueue":
         return config.cluster_queues[name].spec.fair_weight_milli
