@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 
 from headgate.application.access.redaction import NamespaceRedaction
-from headgate.application.event_hub import EventHub, Wanted
+from headgate.application.event_hub import EventHub, EventSubscription
 from headgate.bootstrap import Platform
 from headgate.domain.facts import Recorded
 from tests.api.callers import Api, workload
@@ -37,11 +37,11 @@ async def _next(chunks: AsyncIterator[bytes]) -> bytes:
 def test_a_watcher_too_slow_for_the_ring_is_told_to_begin_anew(
     platform: Platform, recorded: list[Recorded], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headgate.application.event_hub.MOST_KEPT", 4)
+    monkeypatch.setattr("headgate.application.event_hub.MAX_KEPT", 4)
 
     async def scenario() -> None:
         hub = EventHub(platform.event_log, NamespaceRedaction())
-        async with aclosing(hub.watch(Wanted(), None, _always)) as chunks:
+        async with aclosing(hub.watch(EventSubscription(), None, _always)) as chunks:
             assert b"position 0" in await _next(chunks)
             hub.publish(recorded[:2])
             assert (await _next(chunks)).count(b"event: fact") == 2
@@ -60,7 +60,7 @@ def test_a_watcher_hears_a_heartbeat_while_nothing_happens(
 
     async def scenario() -> None:
         hub = EventHub(platform.event_log, NamespaceRedaction())
-        async with aclosing(hub.watch(Wanted(), None, _always)) as chunks:
+        async with aclosing(hub.watch(EventSubscription(), None, _always)) as chunks:
             await _next(chunks)
             assert (await _next(chunks)).startswith(b": heartbeat 0")
             assert hub.watchers == 1
@@ -73,11 +73,11 @@ def test_a_watcher_whose_token_is_revoked_is_let_go(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_HEARTBEATS", 0.01)
-    monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_QUESTIONS", 0.0)
+    monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_CHECKS", 0.0)
 
     async def scenario() -> list[bytes]:
         hub = EventHub(platform.event_log, NamespaceRedaction())
-        return [chunk async for chunk in hub.watch(Wanted(), None, _never)]
+        return [chunk async for chunk in hub.watch(EventSubscription(), None, _never)]
 
     assert len(asyncio.run(scenario())) == 1
 
@@ -88,8 +88,8 @@ def test_watchers_of_everything_share_the_same_bytes(
     async def scenario() -> None:
         hub = EventHub(platform.event_log, NamespaceRedaction())
         async with (
-            aclosing(hub.watch(Wanted(), None, _always)) as first,
-            aclosing(hub.watch(Wanted(), None, _always)) as second,
+            aclosing(hub.watch(EventSubscription(), None, _always)) as first,
+            aclosing(hub.watch(EventSubscription(), None, _always)) as second,
         ):
             await _next(first)
             await _next(second)
@@ -103,6 +103,6 @@ def test_streams_end_when_the_hub_closes(platform: Platform) -> None:
     async def scenario() -> list[bytes]:
         hub = EventHub(platform.event_log, NamespaceRedaction())
         asyncio.get_running_loop().call_later(0.01, hub.close)
-        return [chunk async for chunk in hub.watch(Wanted(), None, _always)]
+        return [chunk async for chunk in hub.watch(EventSubscription(), None, _always)]
 
     assert len(asyncio.run(scenario())) == 1

@@ -29,7 +29,7 @@ from headgate.adapters.postgres.tokens import PostgresTokens
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.application.access.identity import Tokens
 from headgate.application.backtests.jobs import BacktestStore
-from headgate.application.cycles.recording import CycleStore
+from headgate.application.cycles.cycle_records import CycleStore
 from headgate.application.live_state.snapshot_store import StateCache
 from headgate.application.ports import EventLog, Followers, Partitions, ReadModels, Tail
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from headgate.application.ports import (
+    AppendConflict,
     Appended,
     AppendUnit,
-    Conflict,
     Fence,
     IdempotencyKey,
     NewEvent,
@@ -65,5 +65,5 @@ def fence(of: PartitionRow) -> Fence:
 
 def are_appended(verdicts: Sequence[Verdict]) -> list[bool]:
     """Which units are in the log."""
-    assert all(isinstance(verdict, Appended | Conflict) for verdict in verdicts)
+    assert all(isinstance(verdict, Appended | AppendConflict) for verdict in verdicts)
     return [isinstance(verdict, Appended) for verdict in verdicts]

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from headgate.application.ports import Appended, Conflict, KeyReused, Replayed
+from headgate.application.ports import AppendConflict, Appended, KeyReused, Replayed
 from tests.contracts.adapters import Adapters
 from tests.contracts.building import are_appended, event, key, unit
 
@@ -49,7 +49,7 @@ def test_a_unit_decided_on_an_old_version_is_refused(adapters: Adapters) -> None
 
     verdict = adapters.log.append([unit(event(ONE))])
 
-    assert verdict == [Conflict(reason="workload/a/1 is at version 1, not 0")]
+    assert verdict == [AppendConflict(reason="workload/a/1 is at version 1, not 0")]
     assert adapters.log.head() == 1
 
 
@@ -114,7 +114,7 @@ def test_a_unit_without_events_says_whether_its_versions_hold(adapters: Adapters
     verdicts = adapters.log.append([unit(expected={ONE: 1}), unit(expected={ONE: 4})])
 
     assert verdicts[0] == Appended(first_position=2, last_position=1)
-    assert isinstance(verdicts[1], Conflict)
+    assert isinstance(verdicts[1], AppendConflict)
     assert adapters.log.head() == 1
 
 

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from headgate.application.cycles.recording import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleTiming
 from headgate.domain.scheduling.partition.parking import Parked
 from tests.contracts.adapters import Adapters
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from headgate.application.ports import Appended, Conflict, PartitionRow, Unavailable
+from headgate.application.ports import AppendConflict, Appended, PartitionRow, Unavailable
 from tests.contracts.adapters import Adapters
 from tests.contracts.building import are_appended, event, fence, unit
 
@@ -204,7 +204,7 @@ def test_an_outside_event_that_guards_makes_a_plan_stale(adapters: Adapters) -> 
         adapters.log.append([unit(event(ONE, wakes=("p",), guards=True))])
         verdicts = session.commit_decisions([unit(event(TWO))], next_due=None)
 
-    assert verdicts == [Conflict(reason="something has moved the guard of the partition")]
+    assert verdicts == [AppendConflict(reason="something has moved the guard of the partition")]
 
 
 def test_an_outside_event_that_does_not_guard_leaves_a_plan_good(adapters: Adapters) -> None:
@@ -252,7 +252,7 @@ def test_a_fence_from_before_another_worker_refuses(adapters: Adapters) -> None:
         while_it_works = adapters.log.append([late])
         session.commit_idle(idle_position=0, next_due=None)
 
-    taken = [Conflict(reason="another worker has taken the partition")]
+    taken = [AppendConflict(reason="another worker has taken the partition")]
     assert while_it_works == taken
     assert adapters.log.append([late]) == taken
 
@@ -262,7 +262,7 @@ def test_a_fence_of_a_partition_that_is_no_more_refuses(adapters: Adapters) -> N
     late = unit(event(ONE), fence=fence(row_of(adapters)))
     adapters.partitions.sync_partitions(["q"], config_position=1)
 
-    assert adapters.log.append([late]) == [Conflict(reason="the partition is no more")]
+    assert adapters.log.append([late]) == [AppendConflict(reason="the partition is no more")]
 
 
 def test_reshaping_keeps_what_stays_and_starts_what_is_new_as_due(adapters: Adapters) -> None:

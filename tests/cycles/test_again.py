@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.cycles.recording import CycleRecord
+from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.cycles.rerun import rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
 from tests.simulation.cluster import Cluster

@@ -1,7 +1,7 @@
 """How long runs of cycles took, counted from the records of workers."""
 
 from headgate.adapters.memory.cycle_store import MemoryCycleStore
-from headgate.application.cycles.recording import CycleOutcome, CycleRecord
+from headgate.application.cycles.cycle_records import CycleOutcome, CycleRecord
 from headgate.application.metrics.counter_metrics import (
     MAX_RECORD_DELAY,
     CycleDurations,

@@ -7,7 +7,7 @@ from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.commands.units import unit_of
-from headgate.application.cycles.recording import CycleRecord
+from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.live_state.live_state import LiveState, SnapshotRule
 from headgate.application.ports import Appended, AppendUnit, Unavailable
 from headgate.application.scheduling_loop.run_partition import (

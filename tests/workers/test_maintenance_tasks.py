@@ -9,7 +9,7 @@ from headgate.adapters.postgres.connections import Pool, connection_of, open_poo
 from headgate.adapters.postgres.cycle_store import PostgresCycleStore
 from headgate.adapters.postgres.housekeeping import PostgresHousekeeping
 from headgate.application import housekeeping
-from headgate.application.cycles.recording import CycleQuery
+from headgate.application.cycles.cycle_records import CycleQuery
 from headgate.application.housekeeping import ChoreList
 from headgate_workers.schedule import MAINTENANCE_TASKS
 from tests.contracts.test_backtest_store import ended, job

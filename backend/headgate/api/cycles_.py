@@ -9,7 +9,7 @@ from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.paging import start_of
 from headgate.application.queries import cycles
-from headgate.application.queries.cycle_views import CycleDetail, CyclePage, CycleRerun
+from headgate.application.queries.cycles import CycleDetail, CyclePage, CycleRerun
 
 CycleId = Annotated[str, PathParameter(description="The cycle, as events name it", max_length=100)]
 
@@ -35,7 +35,7 @@ class Cycles(Controller):
         limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     ) -> Answer:
         """Plans that decided something, or that the log refused because something had changed."""
-        stretch = cycles.Stretch(limit, start_of(before))
+        stretch = cycles.CyclePageRequest(limit, start_of(before))
         scope = request.user.namespaces
         return answer_view(await cycles.page(services_of(request), partition, stretch, scope))
 

@@ -11,9 +11,9 @@ from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, is_still_authorized, services_of
 from headgate.api.parameters import instant_or_none, listed, whole_number
 from headgate.api.positions import STREAMED
-from headgate.application.event_hub import Wanted
+from headgate.application.event_hub import EventSubscription
 from headgate.application.queries import events
-from headgate.application.queries.event_views import EventPage, Histogram
+from headgate.application.queries.events import EventPage, Histogram
 
 Types = Annotated[
     str | None, QueryParameter(name="type", description="Event types, separated by commas")
@@ -54,7 +54,7 @@ class Events(Controller):
         limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     ) -> Answer:
         """`before` is a position; `next` of an answer is the `before` of the page after it."""
-        wanted = events.Wanted(
+        wanted = events.EventQuery(
             types=listed(types),
             streams=listed(streams),
             actor=actor,
@@ -82,8 +82,8 @@ class Events(Controller):
         buckets: Annotated[int, QueryParameter(ge=1, le=500)] = 60,
     ) -> Answer:
         """Up to the last event, by type."""
-        span = events.Span(minutes=minutes, buckets=buckets)
-        wanted = events.Wanted(types=listed(types), streams=listed(streams))
+        span = events.HistogramSpan(minutes=minutes, buckets=buckets)
+        wanted = events.EventQuery(types=listed(types), streams=listed(streams))
         found = await events.histogram(services_of(request), wanted, request.user.namespaces, span)
         return answer_view(found)
 
@@ -129,7 +129,7 @@ class EventStream(Controller):
         namespaces: Annotated[str | None, QueryParameter(description="Separated by commas")] = None,
     ) -> Stream:
         """Resumes after `Last-Event-ID` or `after`; without either it begins now."""
-        wanted = Wanted(
+        wanted = EventSubscription(
             types=frozenset(listed(types)),
             streams=listed(streams),
             namespaces=frozenset(listed(namespaces)),

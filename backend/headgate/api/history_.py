@@ -17,8 +17,8 @@ from headgate.api.parameters import IdempotencyHeader, SubmitDryRun
 from headgate.api.schemas import Position, RequestBody, Schema, Timestamp
 from headgate.api.simulations_ import simulated
 from headgate.application.commands.execute import execute
-from headgate.application.config_history import Question, reverting, revisions
 from headgate.application.config_history import Revision as RecordedRevision
+from headgate.application.config_history import RevisionQuery, revert_command, revisions
 from headgate.application.queries.views import timestamp
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.streams import kind_and_key
@@ -90,7 +90,7 @@ class History(Controller):
         limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
     ) -> Answer:
         """Each with its actor, its reason and every place of the manifest that differs."""
-        question = Question(kind.lower(), stream, before, limit)
+        question = RevisionQuery(kind.lower(), stream, before, limit)
         return await list_revisions(request, question)
 
     @post(
@@ -118,7 +118,7 @@ async def revert(
     """A new change with the old content, or what it would lead to."""
     services = services_of(request)
     actor = origin_of(request).actor
-    change = await reverting(services, actor, asked.stream, asked.position)
+    change = await revert_command(services, actor, asked.stream, asked.position)
     if dry_run == "Admission":
         return await simulated(request, [change], None)
     kind, _ = kind_and_key(asked.stream)
@@ -127,13 +127,13 @@ async def revert(
     return answer_command(await execute(services, call.command(change)))
 
 
-__all__ = ["Question", "list_revisions"]
+__all__ = ["RevisionQuery", "list_revisions"]
 
 
 MISSING = object()
 
 
-async def list_revisions(request: Caller, question: Question) -> Answer:
+async def list_revisions(request: Caller, question: RevisionQuery) -> Answer:
     """A page of changes."""
     services = services_of(request)
     found = await revisions(services, question, request.user.namespaces)

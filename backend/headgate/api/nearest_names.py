@@ -7,7 +7,7 @@ from litestar import Request, Response
 
 from headgate.api.callers import services_of
 from headgate.api.problems import NOT_FOUND, answer_failure
-from headgate.application.queries.nearest import meant
+from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS
 from headgate.domain.rejection import NotFound
@@ -25,7 +25,7 @@ def no_such_object(request: Request[Any, Any, Any], failure: Exception) -> Respo
     assert isinstance(failure, NotFound), "it is registered for nothing else"
     stream = _stream_in(request)
     cell = services_of(request).reader.cell
-    hint = meant(cell, stream, request.user.namespaces) if stream else ""
+    hint = did_you_mean(cell, stream, request.user.namespaces) if stream else ""
     if hint:
         failure = NotFound(failure.detail, remedy=f"{hint} {failure.remedy or NOT_FOUND.remedy}")
     return answer_failure(request, failure)

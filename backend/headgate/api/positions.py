@@ -9,7 +9,7 @@ from headgate.api.callers import PAST, services_of
 from headgate.api.parameters import instant_or_none, whole_number
 from headgate.api.problems import INVALID_REQUEST, UNSUPPORTED_MEDIA_TYPE, ApiFailure
 from headgate.api.schemas import ProblemError
-from headgate.application.failures import NotYetThere
+from headgate.application.failures import PositionNotReached
 from headgate.application.time_travel.services_at import PointInTime, services_at
 
 MIN_POSITION_WAIT_SECONDS = 5.0
@@ -26,7 +26,7 @@ async def reach_position(request: Request[Any, Any, Any]) -> None:
         raise ApiFailure(INVALID_REQUEST, "minPosition is no position.", errors=(error,))
     reader = services_of(request).reader
     if not await reader.reached(position, within_seconds=MIN_POSITION_WAIT_SECONDS):
-        raise NotYetThere(f"The log stands at {reader.position}, not yet at {position}.")
+        raise PositionNotReached(f"The log stands at {reader.position}, not yet at {position}.")
 
 
 def check_media_type(request: Request[Any, Any, Any]) -> None:

@@ -28,10 +28,10 @@ from headgate.application.failures import (
     Archived,
     Contended,
     KeyUsedDifferently,
-    NotYetThere,
+    LimitExceeded,
     Overloaded,
+    PositionNotReached,
     StaleVersion,
-    TooMuch,
 )
 from headgate.application.ports import Unavailable
 from headgate.domain.rejection import (
@@ -247,13 +247,13 @@ BY_FAILURE: dict[type[Exception], Kind] = {
         "That part of the log was archived",
         "Ask for a later moment, or bring the archived part back with `headgate log restore`.",
     ),
-    TooMuch: Kind(
+    LimitExceeded: Kind(
         413,
         "too-much-to-work-out",
         "It takes more than one request may have",
         "Ask about fewer changes at a time.",
     ),
-    NotYetThere: TIMEOUT,
+    PositionNotReached: TIMEOUT,
     Unavailable: UNAVAILABLE,
     Unstorable: Kind(
         422,

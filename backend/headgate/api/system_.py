@@ -14,8 +14,7 @@ from headgate.api.positions import PRESENT_ONLY, read_at
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.schemas import Whole
 from headgate.application.metrics.exposition import exposition
-from headgate.application.queries.system import system
-from headgate.application.queries.system_views import SystemView
+from headgate.application.queries.system import SystemView, system
 
 
 class Health(Whole, kw_only=True, frozen=True):

@@ -7,7 +7,7 @@ from headgate.application.access.identity import TokenCache, Tokens
 from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.backtests.jobs import BacktestStore
 from headgate.application.bounded_executor import BoundedExecutor
-from headgate.application.cycles.recording import CycleStore
+from headgate.application.cycles.cycle_records import CycleStore
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit

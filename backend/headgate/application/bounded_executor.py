@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
 
+from headgate.application.cooperative import Result
 from headgate.application.failures import Overloaded
 
 MAX_WAITING = 32
-Result = TypeVar("Result")
 
 
 @dataclass(slots=True)

@@ -22,10 +22,10 @@ from headgate.domain.nodes.events import NodeCordoned, NodeDrainStarted, NodeUnc
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.streams import kind_and_key
 
-NOT_REVERTED = ("node",)
+IRREVERSIBLE_KINDS = ("node",)
 """What nodes report is in their spec and is no configuration: apply the wanted part instead."""
 
-SWITCHES = (
+SWITCH_EVENTS = (
     NodeCordoned,
     NodeDrainStarted,
     NodeUncordoned,
@@ -47,7 +47,7 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RevisionQuery:
     """Which changes; empty fields do not filter. `before` is a position."""
 
     kind: str = ""
@@ -57,13 +57,13 @@ class Question:
 
 
 async def revisions(
-    services: ApplicationServices, question: Question, scope: NamespaceScope
+    services: ApplicationServices, question: RevisionQuery, scope: NamespaceScope
 ) -> list[Revision]:
     """The newest changes that match and may be seen, newest first."""
     return await asyncio.to_thread(_revisions, services, question, scope)
 
 
-async def reverting(
+async def revert_command(
     services: ApplicationServices, actor: str, stream: str, position: int
 ) -> StreamCommand:
     """The change that makes an object what it was after the event at a position.
@@ -74,7 +74,7 @@ async def reverting(
     events = await asyncio.to_thread(services.log.read_stream, stream)
     if kind not in KINDS_BY_STREAM or not events:
         raise NotFound(f"There was never a {stream}.", remedy="Name it as `kind/name`.")
-    if kind in NOT_REVERTED:
+    if kind in IRREVERSIBLE_KINDS:
         remedy = "Apply the node as it should be, or uncordon it."
         raise IllegalNow("What nodes report cannot be taken back.", remedy=remedy)
     was: Absent | Configured[Any] = Absent()
@@ -98,7 +98,7 @@ def _wanted(kind: str, was: Configured[Any]) -> DesiredObject:
 
 
 def _revisions(
-    services: ApplicationServices, question: Question, scope: NamespaceScope
+    services: ApplicationServices, question: RevisionQuery, scope: NamespaceScope
 ) -> list[Revision]:
     found: list[Recorded] = []
     before = question.before
@@ -112,7 +112,7 @@ def _revisions(
     return _with_states(services, found[: question.limit])
 
 
-def _streams(question: Question) -> tuple[str, ...]:
+def _streams(question: RevisionQuery) -> tuple[str, ...]:
     if question.stream:
         return (question.stream,)
     kinds = (question.kind,) if question.kind else tuple(KINDS_BY_STREAM)
@@ -123,7 +123,7 @@ def _counts(recorded: Recorded) -> bool:
     """Stops and cordons are changes as well, and their ends; what is reported is none."""
     event = recorded.event
     is_wanted = configures(recorded.stream, event) and not isinstance(event, AdmissionCheckReported)
-    return is_wanted or isinstance(event, SWITCHES)
+    return is_wanted or isinstance(event, SWITCH_EVENTS)
 
 
 def _with_states(services: ApplicationServices, found: Sequence[Recorded]) -> list[Revision]:

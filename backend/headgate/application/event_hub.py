@@ -14,20 +14,20 @@ from headgate.application.access.redaction import (
     allows,
     namespace_of,
 )
-from headgate.application.event_rendering import render_event, shown_event
+from headgate.application.event_json import render_event, shown_event
 from headgate.application.ports import EventLog
 from headgate.domain.facts import Recorded
 from headgate.event_log.catalogue import name_of
 
 SECONDS_BETWEEN_FLUSHES = 0.03
 SECONDS_BETWEEN_HEARTBEATS = 15.0
-SECONDS_BETWEEN_QUESTIONS = 5.0
-MOST_KEPT = 8_192
-MOST_RESUMED = 50_000
+SECONDS_BETWEEN_CHECKS = 5.0
+MAX_KEPT = 8_192
+MAX_RESUMED = 50_000
 PAGE = 2_000
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class EventSubscription(msgspec.Struct, frozen=True, kw_only=True):
     """Which events a watcher wants; empty means all. `streams` ending in `/` are prefixes."""
 
     types: frozenset[str] = frozenset()
@@ -79,7 +79,7 @@ class EventHub:
     def __init__(self, log: EventLog, redaction: NamespaceRedaction) -> None:
         self._log = log
         self._tenants = redaction
-        self._frames: deque[Frame] = deque(maxlen=MOST_KEPT)
+        self._frames: deque[Frame] = deque(maxlen=MAX_KEPT)
         self._shared: dict[tuple[int, int, NamespaceScope], bytes] = {}
         self._more = asyncio.Event()
         self._flush: asyncio.TimerHandle | None = None
@@ -106,7 +106,7 @@ class EventHub:
         self._wake()
 
     async def watch(
-        self, wanted: Wanted, after: int | None, may_go_on: Callable[[], Awaitable[bool]]
+        self, wanted: EventSubscription, after: int | None, may_go_on: Callable[[], Awaitable[bool]]
     ) -> AsyncGenerator[bytes, None]:
         """The frames a watcher wants, after a position or from now on, with heartbeats.
 
@@ -118,7 +118,7 @@ class EventHub:
             yield b"retry: 1000\n: position %d\n\n" % cursor
             asked_at = time.monotonic()
             async for chunk in self._from(wanted, cursor):
-                if time.monotonic() - asked_at >= SECONDS_BETWEEN_QUESTIONS:
+                if time.monotonic() - asked_at >= SECONDS_BETWEEN_CHECKS:
                     if not await may_go_on():
                         return
                     asked_at = time.monotonic()
@@ -127,8 +127,8 @@ class EventHub:
         finally:
             self.watchers -= 1
 
-    async def _from(self, wanted: Wanted, cursor: int) -> AsyncGenerator[bytes, None]:
-        if cursor > self.position or self.position - cursor > MOST_RESUMED:
+    async def _from(self, wanted: EventSubscription, cursor: int) -> AsyncGenerator[bytes, None]:
+        if cursor > self.position or self.position - cursor > MAX_RESUMED:
             cursor = self.position
             yield _reset(cursor)
         while cursor < self._oldest and not self._closed:
@@ -140,7 +140,7 @@ class EventHub:
         async for chunk in self._live(wanted, cursor):
             yield chunk
 
-    async def _live(self, wanted: Wanted, cursor: int) -> AsyncGenerator[bytes, None]:
+    async def _live(self, wanted: EventSubscription, cursor: int) -> AsyncGenerator[bytes, None]:
         while not self._closed:
             if cursor < self._oldest:
                 cursor = self.position
@@ -161,7 +161,7 @@ class EventHub:
         """The position after which every event is among the frames."""
         return self._frames[0].recorded.position - 1 if self._frames else self.position
 
-    def _since(self, cursor: int, wanted: Wanted) -> bytes:
+    def _since(self, cursor: int, wanted: EventSubscription) -> bytes:
         count = self.position - cursor
         if not wanted.is_everything:
             return self._joined(self._last(count), wanted)
@@ -175,7 +175,7 @@ class EventHub:
         assert found[-1].recorded.position == self.position
         return found
 
-    def _joined(self, frames: Sequence[Frame], wanted: Wanted) -> bytes:
+    def _joined(self, frames: Sequence[Frame], wanted: EventSubscription) -> bytes:
         chosen = [frame for frame in frames if wanted.takes(frame.recorded, frame.kind)]
         if wanted.scope is None:
             return b"".join(frame.wire for frame in chosen)

@@ -17,7 +17,7 @@ class Overloaded(Exception):
     """More appends wait than will be served in reasonable time; try again a little later."""
 
 
-class NotYetThere(Exception):
+class PositionNotReached(Exception):
     """The position asked for was not reached in the time one may wait."""
 
 
@@ -29,5 +29,5 @@ class BrokenFile(Exception):
     """A file is not what was saved in it, or does not belong to this log."""
 
 
-class TooMuch(Exception):
+class LimitExceeded(Exception):
     """What is asked for takes more time or memory than one request may have."""

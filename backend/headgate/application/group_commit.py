@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from headgate.application.failures import Overloaded
 from headgate.application.ports import Appended, AppendUnit, EventLog, Unavailable, Verdict
 
-Waiting = tuple[AppendUnit, asyncio.Future[Verdict]]
+QueuedAppend = tuple[AppendUnit, asyncio.Future[Verdict]]
 
 
 class GroupCommit:
@@ -24,14 +24,14 @@ class GroupCommit:
         log: EventLog,
         committed: Callable[[Sequence[AppendUnit]], None],
         *,
-        most_in_group: int = 400,
-        most_waiting: int = 20_000,
+        max_in_group: int = 400,
+        max_waiting: int = 20_000,
     ) -> None:
         self._log = log
         self._committed = committed
-        self._most_in_group = most_in_group
-        self._most_waiting = most_waiting
-        self._waiting: deque[Waiting] = deque()
+        self._max_in_group = max_in_group
+        self._max_waiting = max_waiting
+        self._waiting: deque[QueuedAppend] = deque()
         self._writer: asyncio.Task[None] | None = None
 
     async def append(self, unit: AppendUnit) -> Verdict:
@@ -44,7 +44,7 @@ class GroupCommit:
         return list(await asyncio.gather(*self._enqueued(units)))
 
     def _enqueued(self, units: Sequence[AppendUnit]) -> list[asyncio.Future[Verdict]]:
-        if len(self._waiting) + len(units) > self._most_waiting:
+        if len(self._waiting) + len(units) > self._max_waiting:
             raise Overloaded("too many writes are waiting for the log")
         loop = asyncio.get_running_loop()
         answers: list[asyncio.Future[Verdict]] = [loop.create_future() for _ in units]
@@ -56,12 +56,12 @@ class GroupCommit:
     async def _write(self) -> None:
         try:
             while self._waiting:
-                size = min(len(self._waiting), self._most_in_group)
+                size = min(len(self._waiting), self._max_in_group)
                 await self._write_group([self._waiting.popleft() for _ in range(size)])
         finally:
             self._writer = None
 
-    async def _write_group(self, group: list[Waiting]) -> None:
+    async def _write_group(self, group: list[QueuedAppend]) -> None:
         try:
             verdicts = await asyncio.to_thread(self._log.append, [unit for unit, _ in group])
         except Unavailable as outage:
@@ -71,14 +71,14 @@ class GroupCommit:
         else:
             self._answer(group, verdicts)
 
-    async def _write_one_by_one(self, group: list[Waiting], failure: Exception) -> None:
+    async def _write_one_by_one(self, group: list[QueuedAppend], failure: Exception) -> None:
         if len(group) == 1:
             _fail(group, failure)
             return
         for waiting in group:
             await self._write_group([waiting])
 
-    def _answer(self, group: list[Waiting], verdicts: Sequence[Verdict]) -> None:
+    def _answer(self, group: list[QueuedAppend], verdicts: Sequence[Verdict]) -> None:
         appended = []
         for (unit, answer), verdict in zip(group, verdicts, strict=True):
             if isinstance(verdict, Appended):
@@ -89,7 +89,7 @@ class GroupCommit:
             self._committed(appended)
 
 
-def _fail(group: list[Waiting], failure: Exception) -> None:
+def _fail(group: list[QueuedAppend], failure: Exception) -> None:
     for _, answer in group:
         if not answer.done():
             answer.set_exception(failure)

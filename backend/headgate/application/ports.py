@@ -85,7 +85,7 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
     last_position: int
 
 
-class Conflict(msgspec.Struct, frozen=True, kw_only=True):
+class AppendConflict(msgspec.Struct, frozen=True, kw_only=True):
     """The unit was refused: what it was decided on has changed. Load, decide and try again."""
 
     reason: str
@@ -104,7 +104,7 @@ class KeyReused(msgspec.Struct, frozen=True, kw_only=True):
     key: str
 
 
-Verdict = Appended | Conflict | Replayed | KeyReused
+Verdict = Appended | AppendConflict | Replayed | KeyReused
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """Records of cycles in memory."""
 
-from headgate.application.cycles.recording import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleTiming
 from headgate.domain.values.instants import Instant
 
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from headgate.application.access.identity import Token
 from headgate.application.ports import (
+    AppendConflict,
     Appended,
     AppendUnit,
-    Conflict,
     Fence,
     IdempotencyKey,
     KeyReused,
@@ -78,7 +78,7 @@ class MemoryDatabase:
             if earlier is not None:
                 return _replay(earlier, unit.idempotency)
         reason = self._fence_conflict(unit.fence, session) or self._conflict(unit, ahead)
-        return Conflict(reason=reason) if reason else None
+        return AppendConflict(reason=reason) if reason else None
 
     def _append_one(self, unit: AppendUnit, session: object) -> Verdict:
         refused = self.refusal(unit, session)

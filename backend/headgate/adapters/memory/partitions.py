@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from headgate.adapters.memory.database import MemoryDatabase, new_partition
 from headgate.application.ports import (
+    AppendConflict,
     Appended,
     AppendUnit,
-    Conflict,
     Fence,
     PartitionRow,
     Unavailable,
@@ -116,7 +116,7 @@ class MemoryPartitionSession:
             refusals = self._refusals(fenced)
             if any(refused is not None for refused in refusals):
                 self._release()
-                taken_back = Conflict(reason="another unit of the same commit was refused")
+                taken_back = AppendConflict(reason="another unit of the same commit was refused")
                 return [refused or taken_back for refused in refusals]
             verdicts = self._database.append(fenced, self)
             assert all(isinstance(verdict, Appended) for verdict in verdicts)

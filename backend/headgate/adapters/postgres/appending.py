@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from headgate.application.ports import (
+    AppendConflict,
     Appended,
     AppendUnit,
-    Conflict,
     IdempotencyKey,
     KeyReused,
     Replayed,
@@ -210,7 +210,7 @@ def _verdict(unit: AppendUnit, answer: _Answer) -> Verdict:
         case "appended":
             return Appended(first_position=answer.first, last_position=answer.last)
         case "conflict":
-            return Conflict(reason=answer.reason)
+            return AppendConflict(reason=answer.reason)
         case "key_reused":
             assert unit.idempotency is not None
             return KeyReused(key=unit.idempotency.key)

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.application.cycles.recording import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleTiming
 from headgate.domain.values.instants import Instant
 
 _PUT = """

@@ -9,7 +9,14 @@ import msgspec
 from headgate.adapters.postgres.appending import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of, outages
 from headgate.adapters.postgres.reading import gapless, rows_after
-from headgate.application.ports import Appended, AppendUnit, Conflict, Fence, PartitionRow, Verdict
+from headgate.application.ports import (
+    AppendConflict,
+    Appended,
+    AppendUnit,
+    Fence,
+    PartitionRow,
+    Verdict,
+)
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
 
@@ -185,7 +192,7 @@ def _fenced(unit: AppendUnit, row: PartitionRow) -> AppendUnit:
 def _taken_back(verdict: Verdict) -> Verdict:
     """What is not committed was not appended, whatever was said of it before."""
     if isinstance(verdict, Appended):
-        return Conflict(reason="another unit of the same commit was refused")
+        return AppendConflict(reason="another unit of the same commit was refused")
     return verdict
 
 

@@ -15,7 +15,7 @@ from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
-from headgate.application.queries.nearest import meant
+from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.streams import stream_of
@@ -50,7 +50,7 @@ async def read(request: Caller, codec: Codec, name: str, if_none_match: str | No
     stream = stream_of(codec.kind.stream_kind, name, str(request.path_params.get("namespace", "")))
     (loaded,) = await asyncio.to_thread(services.models.load, [stream])
     if isinstance(loaded.state, Absent) or not allows(request.user.namespaces, stream):
-        remedy = meant(services.reader.cell, stream, request.user.namespaces)
+        remedy = did_you_mean(services.reader.cell, stream, request.user.namespaces)
         raise ApiFailure(NOT_FOUND, f"There is no {codec.kind.name} {name}.", remedy=remedy)
     position = max(loaded.position, services.reader.position)
     if not codec.is_status_derived:

@@ -16,7 +16,7 @@ from headgate.api.schemas import ProblemError
 from headgate.api.workloads.schemas import PHASES
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded, WorkloadQuery
-from headgate.application.queries.nearest import meant
+from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.application.queries.workloads import timelines
 from headgate.application.queries.workloads.explanations import explanation_view
 from headgate.application.queries.workloads.timelines import Detail
@@ -160,6 +160,6 @@ async def loaded_workload(request: Caller, name: str) -> Loaded:
     services, stream = services_of(request), workload_stream(key)
     (loaded,) = await asyncio.to_thread(services.models.load, [stream])
     if isinstance(loaded.state, Absent):
-        remedy = meant(services.reader.cell, stream, request.user.namespaces)
+        remedy = did_you_mean(services.reader.cell, stream, request.user.namespaces)
         raise ApiFailure(NOT_FOUND, f"There is no workload {key}.", remedy=remedy)
     return loaded

@@ -10,7 +10,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.backtests.jobs import UNFINISHED, Backtest, OverlayFact
 from headgate.application.commands.deciding import decided
 from headgate.application.commands.requests import StreamCommand
-from headgate.application.failures import TooMuch
+from headgate.application.failures import LimitExceeded
 from headgate.application.ports import Loaded
 from headgate.application.time_travel.historical_ports import ResolvedPoint
 from headgate.application.time_travel.services_at import PointInTime, services_at
@@ -97,10 +97,10 @@ def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cell: Cell) -> None
         violation = Violation(pointer="/to", rule=rule, remedy="Name a later end.")
         raise InvalidRequest("Nothing happened there.", remedy=rule, violations=(violation,))
     if events > MAX_EVENTS:
-        raise TooMuch(f"The stretch has {events} events; {MAX_EVENTS} are the most for one.")
+        raise LimitExceeded(f"The stretch has {events} events; {MAX_EVENTS} are the most for one.")
     if len(cell.workloads) > MAX_WORKLOADS:
         detail = f"There are {len(cell.workloads)} workloads; {MAX_WORKLOADS} are the most."
-        raise TooMuch(detail)
+        raise LimitExceeded(detail)
 
 
 def _overlay(

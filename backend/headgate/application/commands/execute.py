@@ -26,9 +26,9 @@ from headgate.application.commands.requests import (
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.failures import Contended, KeyUsedDifferently
 from headgate.application.ports import (
+    AppendConflict,
     Appended,
     AppendUnit,
-    Conflict,
     IdempotencyKey,
     KeyReused,
     Replayed,
@@ -91,7 +91,7 @@ async def execute_each(
 
 async def _append_each(
     services: ApplicationServices, found: Sequence[CommandResult], basis: Basis
-) -> list[Appended | Conflict | None]:
+) -> list[Appended | AppendConflict | None]:
     units = await run_yielding(_units_of_each(services, found, basis))
     given = await services.commits.append_each(list(units.values()))
     verdicts = dict(zip(units, given, strict=True))
@@ -147,7 +147,7 @@ async def _attempt(
             return _replayed(replayed)
         case KeyReused(key=key):
             raise KeyUsedDifferently(f"Idempotency-Key {key!r} was used for another request.")
-        case Conflict():
+        case AppendConflict():
             return None
 
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headgate.application.cycles.recording import CycleRecord
+from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.ports import Fence
 from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
 from headgate.domain.cell import Cell

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from threading import Lock
 
-from headgate.application.cycles.recording import CycleStore, CycleTiming
+from headgate.application.cycles.cycle_records import CycleStore, CycleTiming
 from headgate.application.metrics.event_counters import (
     WAIT_METRICS,
     EventCounters,

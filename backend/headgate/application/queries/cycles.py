@@ -6,20 +6,73 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
-from headgate.application.cycles.recording import CycleQuery, CycleRecord
+from headgate.application.cycles.cycle_records import CycleOutcome, CycleQuery, CycleRecord
 from headgate.application.cycles.rerun import RerunResult, rerun_cycle
-from headgate.application.queries.cycle_views import CycleDetail, CyclePage, CycleRerun, CycleView
-from headgate.application.queries.events import shown
-from headgate.application.queries.views import timestamp
+from headgate.application.queries.events import EventView, shown
+from headgate.application.queries.views import Position, Schema, Timestamp, Whole, timestamp
 from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.facts import Recorded
 from headgate.domain.rejection import NotFound
 from headgate.domain.values.instants import Instant
 
-MOST_EVENTS = 5_000
+
+class CycleView(Whole, kw_only=True, frozen=True):
+    """Cycles planned on top of each other by one worker, and committed together or refused.
+
+    `input_position` is what they were planned on, `heads` how many workloads were looked at,
+    `conflicts` how many plans in a row had been refused before.
+    """
+
+    id: str
+    partition: str
+    worker: str
+    at: Timestamp
+    input_position: Position
+    first_position: Position
+    last_position: Position
+    outcome: CycleOutcome
+    conflict: str
+    cycles: int
+    heads: int
+    decisions: int
+    conflicts: int
+    parked: int
+    planning_microseconds: int
+    commit_microseconds: int
 
 
-class Stretch(msgspec.Struct, frozen=True):
+class CyclePage(Schema, kw_only=True, frozen=True):
+    """Records, newest first; `next` is the `before` of the page after it."""
+
+    position: Position
+    items: list[CycleView]
+    next: str | None = None
+
+
+class CycleDetail(Whole, kw_only=True, frozen=True):
+    """One record with the facts it led to, in order."""
+
+    position: Position
+    cycle: CycleView
+    events: list[EventView]
+
+
+class CycleRerun(Whole, kw_only=True, frozen=True):
+    """What came of running it again on the same input; digests are over the stored bytes."""
+
+    position: Position
+    id: str
+    is_same: bool
+    events: int
+    digest_then: str
+    digest_again: str
+    first_difference: str
+
+
+MAX_EVENTS = 5_000
+
+
+class CyclePageRequest(msgspec.Struct, frozen=True):
     """So many of the records, after the last one of the page before."""
 
     limit: int
@@ -27,7 +80,7 @@ class Stretch(msgspec.Struct, frozen=True):
 
 
 async def page(
-    services: ApplicationServices, partition: str, stretch: Stretch, scope: NamespaceScope
+    services: ApplicationServices, partition: str, stretch: CyclePageRequest, scope: NamespaceScope
 ) -> CyclePage:
     """The newest records, of one or all partitions, as someone may see them."""
     reader = services.reader
@@ -111,7 +164,7 @@ def _recorded(services: ApplicationServices, record: CycleRecord) -> list[Record
     if not record.first_position:
         return []
     count = record.last_position - record.first_position + 1
-    return services.log.read(record.first_position - 1, limit=min(count, MOST_EVENTS))
+    return services.log.read(record.first_position - 1, limit=min(count, MAX_EVENTS))
 
 
 def _view(services: ApplicationServices, record: CycleRecord, scope: NamespaceScope) -> CycleView:

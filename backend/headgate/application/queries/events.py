@@ -7,24 +7,58 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, allows, open_prefixes
 from headgate.application.application_services import ApplicationServices
-from headgate.application.event_rendering import shown_event
+from headgate.application.event_json import shown_event
 from headgate.application.ports import EventFilter
-from headgate.application.queries.event_views import (
-    EventPage,
-    EventView,
-    Histogram,
-    HistogramBucket,
-)
-from headgate.application.queries.views import timestamp
+from headgate.application.queries.views import Free, Position, Schema, Timestamp, Whole, timestamp
 from headgate.domain.facts import Recorded
 from headgate.domain.values.instants import Instant
+
+
+class EventView(Schema, kw_only=True, frozen=True):
+    """One fact of the log."""
+
+    position: Position
+    stream: str
+    version: int
+    type: str
+    at: Timestamp
+    actor: str
+    reason: str = ""
+    causation: str = ""
+    correlation: str = ""
+    data: Free
+
+
+class EventPage(Schema, kw_only=True, frozen=True):
+    """Newest first; `next` is what `before` must be for the page after this one."""
+
+    position: Position
+    items: list[EventView]
+    next: int | None = None
+
+
+class HistogramBucket(Whole, kw_only=True, frozen=True):
+    """How many events there were, in all and by type, from `at` for one bucket's length."""
+
+    at: Timestamp
+    count: int
+    types: dict[str, int]
+
+
+class Histogram(Whole, kw_only=True, frozen=True):
+    """Events over time, oldest bucket first."""
+
+    position: Position
+    bucket_seconds: int
+    buckets: list[HistogramBucket]
+
 
 MICROSECONDS_PER_MINUTE = 60_000_000
 NOTHING = ("nothing",)
 """A stream that does not exist: what someone asks for and may not see matches nothing."""
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which events; empty means all. `streams` ending in `/` are prefixes."""
 
     types: tuple[str, ...] = ()
@@ -46,7 +80,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Span(msgspec.Struct, frozen=True, kw_only=True):
+class HistogramSpan(msgspec.Struct, frozen=True, kw_only=True):
     """So many minutes up to now, in so many buckets."""
 
     minutes: int
@@ -55,7 +89,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
 
 async def page(
     services: ApplicationServices,
-    wanted: Wanted,
+    wanted: EventQuery,
     scope: NamespaceScope,
     *,
     before: int | None,
@@ -73,7 +107,7 @@ async def page(
 
 
 async def histogram(
-    services: ApplicationServices, wanted: Wanted, scope: NamespaceScope, span: Span
+    services: ApplicationServices, wanted: EventQuery, scope: NamespaceScope, span: HistogramSpan
 ) -> Histogram:
     """How many events there were in each bucket of the span."""
     width = max(1_000_000, span.minutes * MICROSECONDS_PER_MINUTE // span.buckets)

@@ -7,8 +7,8 @@ import msgspec
 from headgate.application.ports import ReadModels
 from headgate.domain.rounds.state import Round
 
-MOST_ROUNDS = 60
-MOST_OF_ONE = 20
+MAX_ROUNDS = 60
+MAX_ROUNDS_PER_WORKLOAD = 20
 
 
 class Link(msgspec.Struct, frozen=True, order=True):
@@ -27,15 +27,15 @@ class Chain(msgspec.Struct, frozen=True):
 
 
 def chain_of(models: ReadModels, start: Round) -> Chain:
-    """Everything linked with a round, before and after it, up to `MOST_ROUNDS` rounds."""
+    """Everything linked with a round, before and after it, up to `MAX_ROUNDS` rounds."""
     known = {start.id: start}
     links: dict[Link, None] = {}
     ahead = deque([start])
-    while ahead and len(known) < MOST_ROUNDS:
+    while ahead and len(known) < MAX_ROUNDS:
         current = ahead.popleft()
         for link, other in _neighbours(models, current):
             links[link] = None
-            if other.id not in known and len(known) < MOST_ROUNDS:
+            if other.id not in known and len(known) < MAX_ROUNDS:
                 known[other.id] = other
                 ahead.append(other)
     ordered = sorted(known.values(), key=lambda found: (found.committed_at, found.id))
@@ -64,7 +64,7 @@ def _neighbours(models: ReadModels, current: Round) -> list[tuple[Link, Round]]:
 
 
 def _rounds_of(models: ReadModels, workload: str, before: tuple[int, str] | None) -> list[Round]:
-    loaded = models.rounds(after=before, limit=MOST_OF_ONE, workload=workload)
+    loaded = models.rounds(after=before, limit=MAX_ROUNDS_PER_WORKLOAD, workload=workload)
     return [found.state for found in loaded]
 
 

@@ -4,7 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from headgate.application.cycles.recording import CycleRecord, Stopwatch, discard_record, record_of
+from headgate.application.cycles.cycle_records import (
+    CycleRecord,
+    Stopwatch,
+    discard_record,
+    record_of,
+)
 from headgate.application.live_state.live_state import LiveState
 from headgate.application.ports import (
     Appended,

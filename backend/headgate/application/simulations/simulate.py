@@ -8,7 +8,7 @@ from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.deciding import catch_up
 from headgate.application.commands.requests import StreamCommand
-from headgate.application.failures import TooMuch
+from headgate.application.failures import LimitExceeded
 from headgate.application.queries.views import Free, timestamp
 from headgate.application.queries.workloads.explanations import blocker_view
 from headgate.application.queries.workloads.views import AsOf
@@ -54,7 +54,7 @@ async def simulate(
     Raises the `Rejection` of a refused change, `TooMuch` for what takes too long, `Overloaded`.
     """
     if len(changes) > MOST_CHANGES:
-        raise TooMuch(f"At most {MOST_CHANGES} changes are tried at once.")
+        raise LimitExceeded(f"At most {MOST_CHANGES} changes are tried at once.")
     if not isinstance(services.reader, FixedReader):
         await catch_up(services)
     cell = services.reader.cell.fork()
@@ -65,7 +65,7 @@ async def simulate(
         foreseen = await history.executor.do(lambda: try_out(cell, trying))
     except Endless as endless:
         detail = "What would happen cannot be worked out in the time one may take."
-        raise TooMuch(detail) from endless
+        raise LimitExceeded(detail) from endless
     as_of = AsOf(position=position, time=timestamp(at))
     return _View(services, viewer, foreseen).whole(as_of)
 

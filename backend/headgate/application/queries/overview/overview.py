@@ -36,7 +36,7 @@ async def overview(services: ApplicationServices, scope: NamespaceScope) -> Over
     """Of everything that may be seen."""
     cell = services.reader.cell
     now = services.clock.now()
-    wanted = events.Wanted()
+    wanted = events.EventQuery()
     newest = await events.page(services, wanted, scope, before=None, limit=LOOKED_AT)
     return Overview(
         position=cell.position,

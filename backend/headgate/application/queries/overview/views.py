@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from headgate.application.queries.event_views import EventView
+from headgate.application.queries.events import EventView
 from headgate.application.queries.views import Position, Timestamp, Whole
 
 

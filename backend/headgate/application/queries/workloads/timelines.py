@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.event_rendering import shown_event
+from headgate.application.event_json import shown_event
 from headgate.application.queries.workloads.titles import told
 from headgate.application.queries.workloads.views import Timeline, TimelineEntry
 from headgate.domain.facts import Recorded

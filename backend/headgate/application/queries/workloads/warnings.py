@@ -12,7 +12,7 @@ from headgate.application.access.redaction import NamespaceScope
 from headgate.application.commands.kept_out import config_after, kept_out
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries.nearest import meant
+from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.application.queries.overview.advice import AdviceView
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import Obstacle
@@ -74,4 +74,6 @@ def _near(cell: Cell, workload: Workload, found: Obstacle, scope: NamespaceScope
     """A LocalQueue that may have been meant, where there is none of that name."""
     if found.reason != "LocalQueueDoesNotExist":
         return ""
-    return meant(cell, stream_of("localqueue", workload.spec.queue_name, workload.namespace), scope)
+    return did_you_mean(
+        cell, stream_of("localqueue", workload.spec.queue_name, workload.namespace), scope
+    )

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from headgate.application.ports import Appended, Conflict, Verdict
+from headgate.application.ports import AppendConflict, Appended, Verdict
 from headgate.application.scheduling_loop.plan_batch import PlannedBatch, PlanRequest
 from headgate.domain.scheduling.partition.parking import Parked
 from headgate.domain.values.instants import Instant
@@ -138,7 +138,7 @@ def record_of(
         heads=planned.heads,
         decisions=planned.decisions,
         reservations=_reservations(planned),
-        conflict=verdict.reason if isinstance(verdict, Conflict) else "",
+        conflict=verdict.reason if isinstance(verdict, AppendConflict) else "",
         parking=parking,
     )
 

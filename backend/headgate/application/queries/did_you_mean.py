@@ -6,11 +6,11 @@ from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.domain.cell import Cell
 from headgate.domain.streams import kind_and_key, stream_of
 
-MOST_COMPARED = 2_000
+MAX_COMPARED = 2_000
 """Names are compared one by one; with more of them in a namespace only the same name is sought."""
 
 
-def meant(cell: Cell, stream: str, scope: NamespaceScope) -> str:
+def did_you_mean(cell: Cell, stream: str, scope: NamespaceScope) -> str:
     """The same name in another namespace, or one like it; empty where there is neither."""
     kind, key = kind_and_key(stream)
     namespace, slash, name = key.rpartition("/")
@@ -27,7 +27,7 @@ def meant(cell: Cell, stream: str, scope: NamespaceScope) -> str:
         return ""
     prefix = namespace + slash
     here = [key.removeprefix(prefix) for key in objects if key.startswith(prefix)]
-    near = get_close_matches(name, here, 1) if len(here) <= MOST_COMPARED else []
+    near = get_close_matches(name, here, 1) if len(here) <= MAX_COMPARED else []
     return f"Did you mean {near[0]}?" if near else ""
 
 
