@@ -4,7 +4,7 @@ import pytest
 
 from headgate.application.queries.overview.attention import (
     LONG_HEAD_SECONDS,
-    MOST_OF_A_KIND,
+    MAX_PER_KIND,
     attention,
     needing_attention,
 )
@@ -107,10 +107,10 @@ def test_cohorts_in_a_circle_are_told_though_their_queues_count_as_active() -> N
 
 def test_of_each_kind_only_the_first_few_are_shown_and_all_are_counted() -> None:
     world = World()
-    for number in range(MOST_OF_A_KIND + 5):
+    for number in range(MAX_PER_KIND + 5):
         world.cluster_queue(f"q{number:02}", quotas(absent=4))
-    assert len(attention(world.cell, world.at, None)) == MOST_OF_A_KIND
-    assert len(needing_attention(world.cell, world.at, None)) == MOST_OF_A_KIND + 5
+    assert len(attention(world.cell, world.at, None)) == MAX_PER_KIND
+    assert len(needing_attention(world.cell, world.at, None)) == MAX_PER_KIND + 5
 
 
 def test_pods_that_do_not_stop_are_told_though_the_rest_of_the_workload_runs() -> None:

@@ -3,7 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from headgate.application.queries.overview.detectors import DRIFT_EVENTS, drifting, findings
+from headgate.application.queries.overview.detectors import (
+    DRIFT_EVENTS,
+    detected_problems,
+    drifted_followers,
+)
 from headgate.application.queries.workloads.expected import expected_start
 from headgate.application.queries.workloads.explanations import explanation_of
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
@@ -33,14 +37,14 @@ def _overtaking(younger: int, priority: int = 0) -> World:
 
 def test_who_is_overtaken_again_and_again_starves() -> None:
     world = _overtaking(6)
-    (found,) = findings(world.cell, world.at)
+    (found,) = detected_problems(world.cell, world.at)
     assert (found.kind, found.about) == ("Starvation", "team/large")
     assert found.evidence == "workload/team/small-5"
 
 
 def test_who_waits_for_the_more_important_or_for_few_does_not_starve() -> None:
     for world in (_overtaking(6, priority=9), _overtaking(2)):
-        assert findings(world.cell, world.at) == []
+        assert detected_problems(world.cell, world.at) == []
 
 
 def _overtaken(needs: int) -> World:
@@ -60,7 +64,7 @@ def _overtaken(needs: int) -> World:
 
 def test_who_asks_for_more_than_there_can_be_never_starts_and_does_not_starve() -> None:
     world = _overtaken(5)
-    (found,) = findings(world.cell, world.at)
+    (found,) = detected_problems(world.cell, world.at)
     assert (found.kind, found.about) == ("NeverStarts", "team/large")
     assert found.sentence == (
         "Needs 5 gpu of flavor plain; ClusterQueue gpu can never use more than 4. What would help: "
@@ -69,22 +73,25 @@ def test_who_asks_for_more_than_there_can_be_never_starts_and_does_not_starve() 
     assert found.evidence == "workload/team/large"
     world.change_cluster_queue("gpu", resource_groups=quotas(plain=5))
     # Nobody has looked at it again, but what was said of it is no longer so.
-    assert [found.kind for found in findings(world.cell, world.at)] == ["Starvation"]
+    assert [found.kind for found in detected_problems(world.cell, world.at)] == ["Starvation"]
     world.settle()
-    assert findings(world.cell, world.at) == []
+    assert detected_problems(world.cell, world.at) == []
 
 
 def test_who_asks_for_the_same_and_was_not_looked_at_never_starts_either() -> None:
     world = _overtaken(5)
     world.submit("twin", "gpu", {"gpu": 5})
     world.settle()
-    assert [found.about for found in findings(world.cell, world.at)] == ["team/large", "team/twin"]
+    assert [found.about for found in detected_problems(world.cell, world.at)] == [
+        "team/large",
+        "team/twin",
+    ]
 
 
 def test_who_is_held_while_others_start_does_not_starve() -> None:
     world = _overtaking(6)
     world.record("workload/team/large", WorkloadHeld(owner="admin", reason="later"))
-    assert findings(world.cell, world.at) == []
+    assert detected_problems(world.cell, world.at) == []
 
 
 def test_who_may_start_with_fewer_pods_is_judged_by_the_fewest() -> None:
@@ -96,7 +103,7 @@ def test_who_may_start_with_fewer_pods_is_judged_by_the_fewest() -> None:
         world.settle()
         world.submit("elastic", "gpu", {"gpu": 1}, count=(8, least))
         world.settle()
-        assert [found.kind for found in findings(world.cell, world.at)] == kinds
+        assert [found.kind for found in detected_problems(world.cell, world.at)] == kinds
 
 
 def _gang(*, ready: bool = True, pods: int = 12, taken: bool = False) -> World:
@@ -116,7 +123,7 @@ def _gang(*, ready: bool = True, pods: int = 12, taken: bool = False) -> World:
 
 def test_a_gang_for_which_no_rack_is_large_enough_even_empty_never_starts() -> None:
     world = _gang(pods=17)
-    (found,) = findings(world.cell, world.at)
+    (found,) = detected_problems(world.cell, world.at)
     assert found.kind == "NeverStarts"
     assert found.sentence == (
         "Needs room for 17 pods in one rack; the best rack r2 has room for 16. "
@@ -127,12 +134,12 @@ def test_a_gang_for_which_no_rack_is_large_enough_even_empty_never_starts() -> N
 def test_a_gang_whose_rack_is_taken_or_out_may_start_yet() -> None:
     for world in (_gang(taken=True), _gang(ready=False)):
         assert world.admitted() in (["team/before"], [])
-        assert findings(world.cell, world.at) == []
+        assert detected_problems(world.cell, world.at) == []
 
 
 def test_one_that_another_evicts_again_and_again_thrashes_too() -> None:
     world = _evicting(again=2)
-    (found,) = findings(world.cell, world.at)
+    (found,) = detected_problems(world.cell, world.at)
     assert found.sentence.startswith("team/urgent made team/small go 3 times in an hour")
     assert "InClusterQueue" in found.sentence
 
@@ -146,21 +153,21 @@ def test_two_that_evict_each_other_thrash() -> None:
         preemptor=victim.workload,
         victims=(replace(victim, workload=first.preemptor),),
     )
-    (found,) = findings(world.cell, world.at)
+    (found,) = detected_problems(world.cell, world.at)
     assert found.kind == "Thrash"
     assert found.sentence.startswith("team/small and team/urgent made each other go 3 times")
 
 
 def test_what_is_long_past_is_no_thrashing() -> None:
     world = _evicting(again=2)
-    assert findings(world.cell, world.at) != []
+    assert detected_problems(world.cell, world.at) != []
     world.wait(2 * HOUR)
-    assert findings(world.cell, world.at) == []
+    assert detected_problems(world.cell, world.at) == []
 
 
 def test_one_round_is_no_thrashing() -> None:
     world = _evicting(again=0)
-    assert findings(world.cell, world.at) == []
+    assert detected_problems(world.cell, world.at) == []
 
 
 def _evicting(again: int) -> World:
@@ -182,7 +189,7 @@ def _evicting(again: int) -> World:
 
 
 def test_a_read_model_far_behind_drifts() -> None:
-    found = drifting({"near": 10, "far": 1}, DRIFT_EVENTS + 5)
+    found = drifted_followers({"near": 10, "far": 1}, DRIFT_EVENTS + 5)
     assert [one.about for one in found] == ["far"]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import get_args
 
-from headgate.application.queries.overview.never_starting import never_starting
+from headgate.application.queries.overview.unschedulable import unschedulable_workloads
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.pending_reasons import current_reason
@@ -54,7 +54,7 @@ class Checker:
             self.checked[found.dominant] += 1
             for what in contradictions(cell, workload, found, now):
                 self._contradict(cell, key, f"{found.dominant}: {what}")
-        for workload, _ in never_starting(cell, at):
+        for workload, _ in unschedulable_workloads(cell, at):
             self.checked["NeverStarts"] += 1
             if empty(cell).fits(cell, workload):
                 self._contradict(cell, workload.key, "it would start where nobody else is")

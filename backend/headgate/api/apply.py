@@ -20,7 +20,7 @@ from headgate.api.simulations_ import SimulationRequest, simulate
 from headgate.application.commands.apply_objects import apply as apply_objects
 from headgate.application.commands.requests import CommandResult, Written
 from headgate.application.cooperative import Cooperative, each, run_yielding
-from headgate.application.queries.overview.advice import AdviceView, advice_about
+from headgate.application.queries.overview.config_warnings import AdviceView, advice_about
 from headgate.application.scheduling_loop.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
 from headgate.domain.kinds.configured_object import Absent
 

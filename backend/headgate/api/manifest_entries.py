@@ -11,7 +11,7 @@ from headgate.api.manifests import wanted_of, with_written_pointers
 from headgate.api.problems import ApiFailure
 from headgate.application.commands.requests import CommandResult, DesiredObject
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries.overview.advice import AdviceView
+from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.application.queries.workloads.warnings import warnings_about
 
 

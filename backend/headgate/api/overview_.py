@@ -4,7 +4,7 @@ from litestar import Controller, get
 
 from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
-from headgate.application.queries.overview.advice import AdvicePage, advice
+from headgate.application.queries.overview.config_warnings import AdvicePage, advice
 from headgate.application.queries.overview.overview import overview
 from headgate.application.queries.overview.views import Overview
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headgate.application.queries.overview.detectors import findings
+from headgate.application.queries.overview.detectors import detected_problems
 from headgate.domain.kinds.cluster_queue import FlavorFungibility
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
@@ -317,4 +317,4 @@ def test_who_waits_for_the_hosts_of_another_flavor_is_not_told_that_it_has_none(
 @pytest.mark.parametrize("big_quota", [16, 99])
 def test_who_could_start_in_another_flavor_is_not_said_to_never_start(big_quota: int) -> None:
     world = two_pools(big_quota)
-    assert findings(world.cell, world.at) == []
+    assert detected_problems(world.cell, world.at) == []

@@ -10,8 +10,8 @@ from headgate.application.metrics.counter_metrics import counter_lines, cycle_du
 from headgate.application.metrics.local_queues import FINISHED, local_queue_lines
 from headgate.application.metrics.text_format import Sample, metric_lines
 from headgate.application.ports import PartitionRow
-from headgate.application.queries.overview.attention import needing_in_steps
-from headgate.application.queries.overview.detectors import drifting, findings_in_steps
+from headgate.application.queries.overview.attention import find_attention
+from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
 from headgate.application.queries.queues.figures import counts_of, standing_of
 from headgate.application.queries.queues.tree import queue_counts
 from headgate.domain.cell import Cell
@@ -87,10 +87,10 @@ def _findings(
 ) -> Cooperative[list[Sample]]:
     """Every kind of detector has a figure, also while it finds nothing."""
     cell, now = services.reader.cell, services.clock.now()
-    shown = yield from findings_in_steps(cell, now)
-    detected = (*shown, *drifting(positions, cell.position))
+    shown = yield from detect_problems(cell, now)
+    detected = (*shown, *drifted_followers(positions, cell.position))
     counts = dict.fromkeys(DETECTORS, 0)
-    others = yield from needing_in_steps(cell, now, None)
+    others = yield from find_attention(cell, now, None)
     for kind in (*(d.kind for d in detected), *(a.kind for a in others)):
         counts[kind] = counts.get(kind, 0) + 1
     return [({"kind": kind}, count) for kind, count in sorted(counts.items())]

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
 from headgate.application.cooperative import Cooperative, at_once, each
-from headgate.application.queries.overview.advice import advice
-from headgate.application.queries.overview.never_starting import HOPELESS
+from headgate.application.queries.overview.config_warnings import advice
+from headgate.application.queries.overview.unschedulable import UNSCHEDULABLE
 from headgate.application.queries.overview.views import Attention
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
@@ -22,40 +22,38 @@ LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300
 LONG_HEAD_SECONDS = 3_600
 """A strict line that has not moved for so long is told, whatever its head waits for."""
-MOST_OF_A_KIND = 10
+MAX_PER_KIND = 10
 NEVER_STARTS = "It cannot start as things are configured"
 LONG_AGO = "It has been the first for a long time"
-CRITICAL_LAST = {"critical": 0, "warning": 1, "info": 2}
+SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
 
 
 def needing_attention(cell: Cell, at: Instant, scope: NamespaceScope) -> list[Attention]:
     """All of it, in no order."""
-    return at_once(needing_in_steps(cell, at, scope))
+    return at_once(find_attention(cell, at, scope))
 
 
-def needing_in_steps(
-    cell: Cell, at: Instant, scope: NamespaceScope
-) -> Cooperative[list[Attention]]:
+def find_attention(cell: Cell, at: Instant, scope: NamespaceScope) -> Cooperative[list[Attention]]:
     """The same in steps, as every workload is looked at."""
     found = [*_queues(cell), *_nodes(cell)]
     found += yield from each(_blocked_lines(cell, at, scope))
     found += _configuration(cell, scope)
     found += yield from _workloads(cell, at, scope)
     if scope is None:
-        found += _set_aside(cell)
+        found += _quarantined(cell)
     return found
 
 
 def attention(cell: Cell, at: Instant, scope: NamespaceScope) -> list[Attention]:
     """The worst first; of each kind only the first few."""
-    return worst_of(needing_attention(cell, at, scope))
+    return most_severe(needing_attention(cell, at, scope))
 
 
-def worst_of(found: Iterable[Attention]) -> list[Attention]:
+def most_severe(found: Iterable[Attention]) -> list[Attention]:
     """The worst first; of each kind only the first few."""
     few: list[Attention] = []
-    for one in sorted(found, key=lambda a: (CRITICAL_LAST[a.severity], a.kind, a.title)):
-        if sum(other.kind == one.kind for other in few) < MOST_OF_A_KIND:
+    for one in sorted(found, key=lambda a: (SEVERITY_ORDER[a.severity], a.kind, a.title)):
+        if sum(other.kind == one.kind for other in few) < MAX_PER_KIND:
             few.append(one)
     return few
 
@@ -71,7 +69,7 @@ def _queues(cell: Cell) -> Iterator[Attention]:
             kind="QueueInactive",
             severity="info" if stopped and not waiting else "warning",
             title=f"ClusterQueue {name} admits nothing",
-            detail=f"{activity.message.removesuffix('.')}. {_who_waits(waiting)}.",
+            detail=f"{activity.message.removesuffix('.')}. {_pending_count_text(waiting)}.",
             link=f"/queues/{name}",
             stream=f"clusterqueue/{name}",
         )
@@ -89,7 +87,7 @@ def _blocked_lines(cell: Cell, at: Instant, scope: NamespaceScope) -> Iterator[A
         if head is None or head.explanation is None:
             continue
         behind = len(line.members) - 1
-        is_hopeless = head.explanation.dominant in HOPELESS
+        is_hopeless = head.explanation.dominant in UNSCHEDULABLE
         if not is_hopeless and (not behind or _waited_seconds(head, at) < LONG_HEAD_SECONDS):
             continue
         is_open = scope is None or head.namespace in scope
@@ -100,7 +98,7 @@ def _blocked_lines(cell: Cell, at: Instant, scope: NamespaceScope) -> Iterator[A
             severity="warning",
             title=f"ClusterQueue {name} starts nothing behind {who}",
             detail=f"{head.explanation.sentence if is_open else untold}. "
-            f"{_who_waits(behind, 'behind it')}.",
+            f"{_pending_count_text(behind, 'behind it')}.",
             link=f"/workloads/{head.key}" if is_open else f"/queues/{name}",
             stream=workload_stream(head.key) if is_open else "",
         )
@@ -121,7 +119,7 @@ def _configuration(cell: Cell, scope: NamespaceScope) -> Iterator[Attention]:
             )
 
 
-def _who_waits(count: int, where: str = "") -> str:
+def _pending_count_text(count: int, where: str = "") -> str:
     match count:
         case 0:
             told = "Nobody waits"
@@ -186,7 +184,7 @@ def _workload(workload: Workload, at: Instant) -> Iterator[Attention]:
         )
 
 
-def _set_aside(cell: Cell) -> Iterator[Attention]:
+def _quarantined(cell: Cell) -> Iterator[Attention]:
     for stream, reason in sorted(cell.set_aside.items()):
         yield Attention(
             kind="SetAside",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headgate.application.cooperative import Cooperative, at_once
-from headgate.application.queries.overview.never_starting import Proofs
+from headgate.application.queries.overview.unschedulable import UnschedulableProofs
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
@@ -21,7 +21,7 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload, condition, phase_of
 
-Kind = Literal["Starvation", "NeverStarts", "Thrash", "FollowerDrift"]
+ProblemKind = Literal["Starvation", "NeverStarts", "Thrash", "FollowerDrift"]
 LONG_WAIT_SECONDS = 3_600
 OVERTAKERS = 5
 """So many younger ones of no higher priority must have started while it waited."""
@@ -35,51 +35,53 @@ DRIFT_EVENTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DetectedProblem:
     """One thing that goes wrong; `evidence` is the stream whose last event shows it."""
 
-    kind: Kind
+    kind: ProblemKind
     about: str
     sentence: str
     evidence: str = ""
     namespace: str = ""
 
 
-def findings(cell: Cell, at: Instant) -> list[Finding]:
+def detected_problems(cell: Cell, at: Instant) -> list[DetectedProblem]:
     """Everything that the state shows, in a fixed order."""
-    return at_once(findings_in_steps(cell, at))
+    return at_once(detect_problems(cell, at))
 
 
-def findings_in_steps(cell: Cell, at: Instant) -> Cooperative[list[Finding]]:
+def detect_problems(cell: Cell, at: Instant) -> Cooperative[list[DetectedProblem]]:
     """The same in steps, as every workload is looked at."""
-    never = yield from _never_starting(cell, at)
+    never = yield from _unschedulable(cell, at)
     hopeless = {found.about for found in never}
     starving = yield from _starving(cell, at, hopeless)
     return [*starving, *never, *_thrashing(cell, at)]
 
 
-def drifting(positions: Mapping[str, int], head: int) -> list[Finding]:
+def drifted_followers(positions: Mapping[str, int], head: int) -> list[DetectedProblem]:
     """Read models that are too far behind the log."""
     return [
-        Finding("FollowerDrift", name, f"Read model {name} is {head - position} events behind.")
+        DetectedProblem(
+            "FollowerDrift", name, f"Read model {name} is {head - position} events behind."
+        )
         for name, position in sorted(positions.items())
         if head - position > DRIFT_EVENTS
     ]
 
 
-def _never_starting(cell: Cell, at: Instant) -> Cooperative[list[Finding]]:
-    found, proofs = [], Proofs(cell, at)
+def _unschedulable(cell: Cell, at: Instant) -> Cooperative[list[DetectedProblem]]:
+    found, proofs = [], UnschedulableProofs(cell, at)
     for _, workload in sorted(cell.workloads.items()):
         why = proofs.of(workload)
         if why is not None:
-            found.append(_told_hopeless(workload, why))
+            found.append(_unschedulable_problem(workload, why))
         yield
     return found
 
 
-def _told_hopeless(workload: Workload, why: Explanation) -> Finding:
+def _unschedulable_problem(workload: Workload, why: Explanation) -> DetectedProblem:
     helps = f" What would help: {'; '.join(why.would_unblock)}." if why.would_unblock else ""
-    return Finding(
+    return DetectedProblem(
         "NeverStarts",
         workload.key,
         f"{why.sentence}.{helps}",
@@ -88,7 +90,9 @@ def _told_hopeless(workload: Workload, why: Explanation) -> Finding:
     )
 
 
-def _starving(cell: Cell, at: Instant, hopeless: Container[str]) -> Cooperative[list[Finding]]:
+def _starving(
+    cell: Cell, at: Instant, hopeless: Container[str]
+) -> Cooperative[list[DetectedProblem]]:
     started = _started_by_queue(cell)
     latest = at - LONG_WAIT_SECONDS * MICROSECONDS_PER_SECOND
     old = [item for item in cell.workloads.items() if item[1].created_at <= latest]
@@ -101,7 +105,7 @@ def _starving(cell: Cell, at: Instant, hopeless: Container[str]) -> Cooperative[
         overtakers = [other for other in started.get(queue, ()) if _overtook(other, workload)]
         if len(overtakers) >= OVERTAKERS and _takes_part(cell, workload, at):
             last = max(overtakers, key=lambda one: (_reserved_at(one), one.key))
-            told = Finding(
+            told = DetectedProblem(
                 "Starvation",
                 key,
                 f"{len(overtakers)} younger workloads of no higher priority started before it in "
@@ -136,7 +140,7 @@ def _reserved_at(workload: Workload) -> Instant:
     return found.last_transition_at if found else 0
 
 
-def _thrashing(cell: Cell, at: Instant) -> Iterator[Finding]:
+def _thrashing(cell: Cell, at: Instant) -> Iterator[DetectedProblem]:
     since = at - THRASH_SECONDS * MICROSECONDS_PER_SECOND
     pairs: dict[tuple[str, str], list[Round]] = {}
     for _, found in sorted(cell.rounds.items()):
@@ -147,17 +151,17 @@ def _thrashing(cell: Cell, at: Instant) -> Iterator[Finding]:
     for (one, other), rounds in sorted(pairs.items()):
         if len(rounds) >= THRASH_ROUNDS:
             last = max(rounds, key=lambda found: (found.committed_at, found.id))
-            yield Finding(
+            yield DetectedProblem(
                 "Thrash",
                 one,
-                f"{_who_made_whom_go(one, other, rounds)} {len(rounds)} times in an hour, the last "
+                f"{_mutual_evictions(one, other, rounds)} {len(rounds)} times in an hour, the last "
                 f"time by the rule {_rule_of(last, (one, other))}.",
                 round_stream(last.id),
                 one.partition("/")[0],
             )
 
 
-def _who_made_whom_go(one: str, other: str, rounds: Iterable[Round]) -> str:
+def _mutual_evictions(one: str, other: str, rounds: Iterable[Round]) -> str:
     first, *more = sorted({found.preemptor for found in rounds})
     if more:
         return f"{one} and {other} made each other go"

@@ -9,8 +9,8 @@ from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import EventFilter
 from headgate.application.queries import events
-from headgate.application.queries.overview.attention import needing_in_steps, worst_of
-from headgate.application.queries.overview.detectors import drifting, findings_in_steps
+from headgate.application.queries.overview.attention import find_attention, most_severe
+from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
 from headgate.application.queries.overview.views import Attention, CountAt, Overview
 from headgate.application.queries.views import timestamp
 from headgate.domain.cell import Cell
@@ -23,7 +23,7 @@ LOOKED_AT = 100
 """Events among which the recent ones are looked for; reasons to wait come with every change."""
 EXPLAINED = "workload.explained"
 ADMITTED = "workload.admitted"
-MOST_DETECTED = 20
+MAX_PROBLEMS = 20
 TITLES = {
     "Starvation": "{} starves",
     "NeverStarts": "{} can never start as it is",
@@ -53,8 +53,8 @@ async def _findings(
 ) -> list[Attention]:
     """What the detectors found and what else needs attention, with the positions that show it."""
     cell, reader = services.reader.cell, services.reader
-    needing = await reader.while_still(needing_in_steps(cell, now, scope))
-    found = [*await _detected(services, scope, now), *worst_of(needing)]
+    needing = await reader.while_still(find_attention(cell, now, scope))
+    found = [*await _detected(services, scope, now), *most_severe(needing)]
     places = [(one.stream, cell.version_of(one.stream)) for one in found]
     shown_at = await asyncio.to_thread(services.log.positions_of, places)
     return [
@@ -68,10 +68,10 @@ async def _detected(
 ) -> list[Attention]:
     cell = services.reader.cell
     positions = await asyncio.to_thread(services.followers.positions)
-    shown = await services.reader.while_still(findings_in_steps(cell, now))
+    shown = await services.reader.while_still(detect_problems(cell, now))
     found = [
         one
-        for one in (*shown, *drifting(positions, services.reader.position))
+        for one in (*shown, *drifted_followers(positions, services.reader.position))
         if scope is None or one.namespace in scope
     ]
     return [
@@ -83,7 +83,7 @@ async def _detected(
             link=f"/workloads/{one.about}" if one.namespace else "/events",
             stream=one.evidence if allows(scope, one.evidence) else "",
         )
-        for one in found[:MOST_DETECTED]
+        for one in found[:MAX_PROBLEMS]
     ]
 
 

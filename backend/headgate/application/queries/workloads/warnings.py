@@ -13,7 +13,7 @@ from headgate.application.commands.kept_out import config_after, kept_out
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.did_you_mean import did_you_mean
-from headgate.application.queries.overview.advice import AdviceView
+from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.domain.cell import Cell
 from headgate.domain.scheduling.lines.standing import Obstacle
 from headgate.domain.streams import stream_of

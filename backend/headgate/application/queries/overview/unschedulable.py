@@ -14,11 +14,11 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Workload, phase_of
 
-HOPELESS = ("ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed")
+UNSCHEDULABLE = ("ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed")
 """Why a workload waits that no other workload's end can help."""
 
 
-class Proofs:
+class UnschedulableProofs:
     """Who can never start at one moment; those who ask for the same are looked at once."""
 
     def __init__(self, cell: Cell, at: Instant) -> None:
@@ -33,7 +33,7 @@ class Proofs:
         if phase_of(workload) != "Pending" or not _is_told_so(self._cell, workload):
             return None
         known = recorded_reason(self._cell, workload, self._at)
-        if known is None or known.dominant not in HOPELESS:
+        if known is None or known.dominant not in UNSCHEDULABLE:
             return None
         fewest = _with_fewest_pods(workload)
         kind = (cluster_queue_of(self._cell.config, workload), shape_of(fewest))
@@ -43,9 +43,9 @@ class Proofs:
         return found if found is not None and _is_proof(found) else None
 
 
-def never_starting(cell: Cell, at: Instant) -> Iterator[tuple[Workload, Explanation]]:
+def unschedulable_workloads(cell: Cell, at: Instant) -> Iterator[tuple[Workload, Explanation]]:
     """Everyone who waits and can never start as it is, with what proves it, by key."""
-    proofs = Proofs(cell, at)
+    proofs = UnschedulableProofs(cell, at)
     for _, workload in sorted(cell.workloads.items()):
         found = proofs.of(workload)
         if found is not None:
@@ -60,11 +60,11 @@ def _is_told_so(cell: Cell, workload: Workload) -> bool:
         line = partition.pending.get(cluster_queue_of(cell.config, workload))
         other = line.explained_like(workload.key) if line is not None else None
         found = cell.workloads[other].explanation if other else None
-    return found is not None and found.dominant in HOPELESS
+    return found is not None and found.dominant in UNSCHEDULABLE
 
 
 def _is_proof(found: Explanation) -> bool:
-    is_hopeless = found.dominant in HOPELESS and all(map(_is_for_good, found.blockers))
+    is_hopeless = found.dominant in UNSCHEDULABLE and all(map(_is_for_good, found.blockers))
     return is_hopeless and not _has_a_way(found)
 
 
@@ -91,8 +91,8 @@ def _is_for_good(blocker: Blocker) -> bool:
 
 def _has_a_way(found: Explanation) -> bool:
     """Whether some pod set could have a flavor in which only others stand in its way."""
-    for_good = {(b.pod_set, b.flavor) for b in found.blockers if b.reason in HOPELESS}
+    for_good = {(b.pod_set, b.flavor) for b in found.blockers if b.reason in UNSCHEDULABLE}
     return any(
-        b.flavor and b.reason not in HOPELESS and (b.pod_set, b.flavor) not in for_good
+        b.flavor and b.reason not in UNSCHEDULABLE and (b.pod_set, b.flavor) not in for_good
         for b in found.blockers
     )
