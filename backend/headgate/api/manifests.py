@@ -20,8 +20,13 @@ from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.requests import CommandResult, DesiredObject, Writer, Written
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries.queues.consumption import Consumed, consumed_by
-from headgate.application.queries.queues.status import Status, status_of, weighted_share_of
+from headgate.application.queries.queues.status import (
+    ConsumedResources,
+    Status,
+    consumed_by,
+    status_of,
+    weighted_share_of,
+)
 from headgate.application.scheduling_loop.position_marks import OPEN_RESOURCE_VERSION
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.cohort import CohortSpec
@@ -194,7 +199,7 @@ def _queue_status(status: Status) -> QueueStatus:
     )
 
 
-def _with_consumed(status: QueueStatus, consumed: Consumed) -> QueueStatus:
+def _with_consumed(status: QueueStatus, consumed: ConsumedResources) -> QueueStatus:
     return msgspec.structs.replace(status, consumed_nanos=consumed.nanos, consumed_at=consumed.at)
 
 

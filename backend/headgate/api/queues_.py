@@ -21,10 +21,10 @@ from headgate.application.queries.queues.usage import usage_over_time
 from headgate.application.queries.queues.views import (
     PendingWorkloadsSummary,
     QueueTree,
-    UsageHistory,
+    UsageOverTime,
 )
-from headgate.application.queries.workloads.pending import (
-    Stretch,
+from headgate.application.queries.workloads.pending_workloads import (
+    PendingPageRequest,
     pending_in_cluster_queue,
     pending_in_local_queue,
 )
@@ -71,7 +71,7 @@ class Queues(Controller):
         "/clusterqueues/{name:str}/usage",
         operation_id="readUsage",
         summary="What a ClusterQueue used, borrowed and lent at instants of the past",
-        responses=response(UsageHistory),
+        responses=response(UsageOverTime),
     )
     async def usage(
         self,
@@ -98,7 +98,7 @@ class Queues(Controller):
         offset: Annotated[int, QueryParameter(ge=0)] = 0,
     ) -> Answer:
         """Kueue's visibility API, with why each one waits."""
-        return await pending(request, name, "", Stretch(offset, limit))
+        return await pending(request, name, "", PendingPageRequest(offset, limit))
 
     @get(
         "/namespaces/{namespace:str}/localqueues/{name:str}/pendingworkloads",
@@ -115,7 +115,7 @@ class Queues(Controller):
         offset: Annotated[int, QueryParameter(ge=0)] = 0,
     ) -> Answer:
         """Kueue's visibility API, with why each one waits."""
-        return await pending(request, name, namespace, Stretch(offset, limit))
+        return await pending(request, name, namespace, PendingPageRequest(offset, limit))
 
 
 def _cluster_queue_handler(verb: Verb) -> HTTPRouteHandler:
@@ -203,7 +203,7 @@ def _command(request: Caller, verb: Verb, data: StopRequest) -> StopQueue | Resu
     )
 
 
-__all__ = ["Stretch", "pending", "tree", "usage"]
+__all__ = ["PendingPageRequest", "pending", "tree", "usage"]
 
 
 async def tree(request: Caller) -> Answer:
@@ -221,7 +221,9 @@ async def usage(
     return answer_view(await usage_over_time(services_of(request), name, stretch))
 
 
-async def pending(request: Caller, name: str, namespace: str, stretch: Stretch) -> Answer:
+async def pending(
+    request: Caller, name: str, namespace: str, stretch: PendingPageRequest
+) -> Answer:
     """A waiting line, of a LocalQueue where there is a namespace."""
     services = services_of(request)
     scope = request.user.namespaces

@@ -10,14 +10,13 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import Points, RangeEnd, RangeStart, instant_or_none
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.schemas import ProblemError
-from headgate.application.queries.topology.fits import near_fits_of, topology_fits
-from headgate.application.queries.topology.fragmentation import fragmentation_of
-from headgate.application.queries.topology.map import topology_map
-from headgate.application.queries.topology.views import (
+from headgate.application.queries.topology.fits import fragmentation_of, near_fits_of, topology_fits
+from headgate.application.queries.topology.map import (
     FragmentationHistory,
     NearFitsView,
     TopologyFits,
     TopologyMap,
+    topology_map,
 )
 from headgate.application.time_travel.services_at import SampledPeriod
 from headgate.domain.values.quantities import NotAQuantity, Requests, amount_of

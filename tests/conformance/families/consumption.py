@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headgate.application.queries.queues.consumption import consumed_by
-from headgate.application.queries.queues.lines import line_of
+from headgate.application.queries.queues.pending_order import pending_order
+from headgate.application.queries.queues.status import consumed_by
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.scheduling.local_queue_ranking import DEFAULT_WEIGHT_MILLI
 from headgate.domain.scheduling.ordering.consumption import (
@@ -87,7 +87,7 @@ def first_by_usage(case: Case) -> Iterator[str]:
         used_for_ages(installed, key, amounts, installed.at)
     installed.add("Workload", *case.inputs["wls"])
     wanted = case.want["wantWl"]["metadata"]
-    first = line_of(installed.cell, name).keys[0]
+    first = pending_order(installed.cell, name).keys[0]
     yield from differences("first", f"{wanted['namespace']}/{wanted['name']}", first)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from headgate.application.queries.queues.lines import line_of
+from headgate.application.queries.queues.pending_order import pending_order
 from headgate.domain.scheduling.lifecycle.consequences import consequences
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadSpecChanged
@@ -172,7 +172,7 @@ def shown_in_order(case: Case) -> Iterator[str]:
     values = [*(case.given("workloads") or ()), *(case.given("inadmissibleWorkloads") or ())]
     installed = _alone(values)
     wanted = [_key(found["obj"]) for found in case.checked["firstSnap"]]
-    yield from differences("order", wanted, list(line_of(installed.cell, QUEUE).keys))
+    yield from differences("order", wanted, list(pending_order(installed.cell, QUEUE).keys))
 
 
 def _alone(

@@ -7,7 +7,7 @@ namespaces and competitors are such that a cycle of the engine comes to it.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from headgate.application.queries.queues.lines import line_of
+from headgate.application.queries.queues.pending_order import pending_order
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from tests.conformance.cases import Case
@@ -176,7 +176,7 @@ def _is_apart(installed: Installed, key: str) -> bool:
 def _is_kept_first(installed: Installed, key: str) -> bool:
     """Whether it goes before one of higher priority that came later."""
     _add_workload(installed, QUEUE, {"metadata": {"name": "urgent"}}, priority=9)
-    return line_of(installed.cell, QUEUE).keys[0] == key
+    return pending_order(installed.cell, QUEUE).keys[0] == key
 
 
 def _by_flavors(last: Manifest) -> str:

@@ -7,8 +7,8 @@ from typing import Any, cast
 from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import at_once
-from headgate.application.queries.workloads.pending import (
-    Stretch,
+from headgate.application.queries.workloads.pending_workloads import (
+    PendingPageRequest,
     pending_in_cluster_queue,
     pending_in_local_queue,
 )
@@ -46,7 +46,7 @@ def priority(case: Case) -> Iterator[str]:
 
 
 def _asked(serving: ApplicationServices, request: dict[str, Any]) -> list[dict[str, Any]]:
-    stretch = Stretch(**request["queryParams"])
+    stretch = PendingPageRequest(**request["queryParams"])
     name = request["queueName"]
     if "nsName" in request:
         steps = pending_in_local_queue(serving, f"{request['nsName']}/{name}", None, stretch)

@@ -1,6 +1,6 @@
 """Who is looked at first, who blocks whom, and when those who did not fit are looked at again."""
 
-from headgate.application.queries.queues.lines import line_of
+from headgate.application.queries.queues.pending_order import pending_order
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadHeld
@@ -158,7 +158,7 @@ def test_one_that_backs_off_keeps_its_place_in_the_shown_line() -> None:
     )
     world.record("workload/team/runs", evicted)
     world.stop("team/runs")
-    assert line_of(world.cell, "q").keys == ("team/waits", "team/runs")
+    assert pending_order(world.cell, "q").keys == ("team/waits", "team/runs")
     world.settle()
     assert world.admitted() == ["team/waits"]
 
@@ -171,7 +171,7 @@ def test_one_that_others_make_room_for_is_kept_first_in_its_line() -> None:
     mid = world.submit("mid", "q", {"gpu": 2}, priority=1)
     world.settle()
     high = world.submit("high", "q", {"gpu": 9}, priority=2)
-    assert line_of(world.cell, "q").keys == (mid, high)
+    assert pending_order(world.cell, "q").keys == (mid, high)
 
 
 def test_a_strict_line_keeps_nobody_first() -> None:
@@ -182,4 +182,4 @@ def test_a_strict_line_keeps_nobody_first() -> None:
     mid = world.submit("mid", "q", {"gpu": 2}, priority=1)
     world.settle()
     high = world.submit("high", "q", {"gpu": 9}, priority=2)
-    assert line_of(world.cell, "q").keys == (high, mid)
+    assert pending_order(world.cell, "q").keys == (high, mid)

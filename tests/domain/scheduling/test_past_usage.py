@@ -1,7 +1,7 @@
 """LocalQueues that used little of late go first; what they used fades and is never lost."""
 
-from headgate.application.queries.queues.consumption import consumed_by
-from headgate.application.queries.queues.lines import line_of
+from headgate.application.queries.queues.pending_order import pending_order
+from headgate.application.queries.queues.status import consumed_by
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import AdmissionFairSharing
@@ -97,7 +97,7 @@ def test_a_double_weight_halves_what_counts() -> None:
     world.finish("team/p2")
     world.submit("light", "b", {"gpu": 3})
     world.submit("weighty", "heavy", {"gpu": 3})
-    assert line_of(world.cell, "q").keys == ("team/weighty", "team/light")
+    assert pending_order(world.cell, "q").keys == ("team/weighty", "team/light")
 
 
 def test_usage_has_no_say_where_the_cluster_queue_does_not_ask_for_it() -> None:

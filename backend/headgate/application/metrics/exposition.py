@@ -12,7 +12,7 @@ from headgate.application.metrics.text_format import Sample, metric_lines
 from headgate.application.ports import PartitionRow
 from headgate.application.queries.overview.attention import find_attention
 from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
-from headgate.application.queries.queues.figures import counts_of, standing_of
+from headgate.application.queries.queues.status import counts_of, reserved_usage
 from headgate.application.queries.queues.tree import queue_counts
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
@@ -99,7 +99,7 @@ def _findings(
 def _queue_lines(cell: Cell) -> Iterator[str]:
     names = sorted(cell.config.cluster_queues)
     counts = {name: queue_counts(cell, name) for name in names}
-    standings = {name: standing_of(cell, name) for name in names}
+    standings = {name: reserved_usage(cell, name) for name in names}
     pending = []
     for name, count in counts.items():
         active = count.pending + count.nominated

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from headgate.application.metrics.counter_metrics import local_queue_labels
 from headgate.application.metrics.text_format import Sample, metric_lines
-from headgate.application.queries.queues.figures import counts_of, local_queue_key, taken_by
+from headgate.application.queries.queues.status import counts_of, local_queue_key, usage_of_workload
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.queue_activity import local_queue_activity
 from headgate.domain.values.quantities import FlavorUsage
@@ -78,7 +78,7 @@ def _held(cell: Cell) -> tuple[dict[str, FlavorUsage], dict[str, FlavorUsage]]:
                 if is_admitted(workload):
                     totals.append(used.setdefault(door, {}))
                 for total in totals:
-                    for each, amount in taken_by(partition, workload).items():
+                    for each, amount in usage_of_workload(partition, workload).items():
                         total[each] = total.get(each, 0) + amount
     return reserved, used
 

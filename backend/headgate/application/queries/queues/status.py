@@ -1,8 +1,9 @@
 """The status of one ClusterQueue or LocalQueue, derived from all workloads."""
 
+from collections.abc import Mapping
+
 import msgspec
 
-from headgate.application.queries.queues.figures import counts_of, standing_of
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.queue_activity import (
     Activity,
@@ -10,11 +11,137 @@ from headgate.domain.kinds.queue_activity import (
     cluster_queue_activity,
     local_queue_activity,
 )
+from headgate.domain.scheduling.ordering.consumption import ONE, with_penalties
+from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
+from headgate.domain.scheduling.quota.usage import loans_in_tree
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.quantities import FlavorUsage
+from headgate.domain.values.quantities import FlavorResource, FlavorUsage
+from headgate.domain.workloads.state import Workload, is_admitted
+
+QuotaLoan = tuple[str, str, int]
+"""Borrower, lender, amount; both as nodes of the tree (`clusterqueue/a`, `cohort/b`)."""
+
+
+class ReservedUsage(msgspec.Struct, frozen=True):
+    """Usage of one queue: of everyone who holds quota, and of those admitted alone."""
+
+    reserved: FlavorUsage
+    admitted: FlavorUsage
+
+
+def reserved_usage(cell: Cell, cluster_queue: str, local_queue: str = "") -> ReservedUsage:
+    """What a ClusterQueue's workloads hold, or those of one of its LocalQueues (`ns/name`)."""
+    key = cell.partitioning.of_cluster_queue.get(cluster_queue)
+    reserved: FlavorUsage = {}
+    admitted: FlavorUsage = {}
+    if key is None:
+        return ReservedUsage(reserved, admitted)
+    partition = cell.partition(key)
+    for name in partition.charges.holding.get(cluster_queue, ()):
+        workload = cell.workloads[name]
+        if local_queue and local_queue != local_queue_key(workload):
+            continue
+        amounts = usage_of_workload(partition, workload)
+        _add(reserved, amounts)
+        if is_admitted(workload):
+            _add(admitted, amounts)
+    return ReservedUsage(reserved, admitted)
+
+
+def local_queue_key(workload: Workload) -> str:
+    """The LocalQueue of a workload as `namespace/name`."""
+    return f"{workload.namespace}/{workload.spec.queue_name}"
+
+
+def usage_of_workload(partition: Partition, workload: Workload) -> FlavorResourceQuantities:
+    """The quota a workload holds now."""
+    if workload.admission is None:
+        return {}
+    return partition.charges.charge_of(workload, workload.admission).amounts
+
+
+def counts_of(cell: Cell, name: str) -> Mapping[str, int]:
+    """Workloads by phase of `clusterqueue/x`, `localqueue/ns/x`, or of all for an empty name."""
+    return cell.partitioning.counts.get(name, {})
+
+
+def used_below(partition: Partition, node: str, key: FlavorResource) -> int:
+    """What all ClusterQueues at or below a node use."""
+    if node.startswith("clusterqueue/"):
+        return partition.usage[ACTUAL][node].get(key, 0)
+    return sum(used_below(partition, child, key) for child in partition.tree.children[node])
+
+
+def nominal_below(tree: QuotaTree, node: str, key: FlavorResource) -> int:
+    """The nominal quota of a node and of everything below it."""
+    below = sum(nominal_below(tree, child, key) for child in tree.children[node])
+    return tree.nominal(node, key) + below
+
+
+def used_beyond_quota(partition: Partition, node: str, key: FlavorResource) -> int:
+    """What the ClusterQueues at or below a node use beyond their own quota, borrowed or not."""
+    if node.startswith("clusterqueue/"):
+        used = partition.usage[ACTUAL][node].get(key, 0)
+        return max(0, used - partition.tree.nominal(node, key))
+    below = partition.tree.children[node]
+    return sum(used_beyond_quota(partition, child, key) for child in below)
+
+
+def loans(partition: Partition, key: FlavorResource) -> list[QuotaLoan]:
+    """Who uses whose quota, in every tree of the partition."""
+    tree = partition.tree
+    roots = sorted({path[-1] for path in tree.path.values()})
+    return [
+        (loan.borrower, loan.lender, loan.amount)
+        for root in roots
+        for loan in loans_in_tree(tree, partition.usage[ACTUAL], root, key)
+    ]
+
+
+def _add(total: FlavorUsage, amounts: Mapping[FlavorResource, int]) -> None:
+    for key, amount in amounts.items():
+        total[key] = total.get(key, 0) + amount
+
+
+NANO = 10**9
+
+
+MILLI = 1000
+
+
+class ConsumedResources(msgspec.Struct, frozen=True):
+    """Billionths of base units (cores, bytes, devices) by resource, as they were `at` an instant.
+
+    `about_to_count` are the entry penalties of workloads with reserved quota.
+    """
+
+    at: Instant
+    nanos: dict[str, int]
+    about_to_count: dict[str, int]
+
+
+def consumed_by(cell: Cell, local_queue: str, at: Instant) -> ConsumedResources | None:
+    """Of a LocalQueue (`namespace/name`); None while admission fair sharing is switched off."""
+    if cell.usage_history.rules is None:
+        return None
+    found = cell.usage_history.at(local_queue, at)
+    total = with_penalties(found)
+    pending = {name: total[name] - found.consumed.get(name, 0) for name in sorted(total)}
+    return ConsumedResources(found.at, _nanos(found.consumed), _nanos(pending))
+
+
+def _nanos(amounts: dict[str, int]) -> dict[str, int]:
+    """Rounded to the nearest; what rounds to nothing is left out."""
+    found = {
+        name: (amount * (NANO // MILLI if name == "cpu" else NANO) + ONE // 2) // ONE
+        for name, amount in sorted(amounts.items())
+    }
+    return {name: nanos for name, nanos in found.items() if nanos}
+
 
 WAITING = ("Pending", "Nominated", "Retrying")
 ADMITTED = ("Starting", "Running", "Evicting")
@@ -37,7 +164,7 @@ def status_of(cell: Cell, cluster_queue: str, local_queue: str = "") -> Status:
     """Of a ClusterQueue, or of the LocalQueue (`namespace/name`) that leads to it."""
     name = f"localqueue/{local_queue}" if local_queue else f"clusterqueue/{cluster_queue}"
     phases = counts_of(cell, name)
-    standing = standing_of(cell, cluster_queue, local_queue)
+    standing = reserved_usage(cell, cluster_queue, local_queue)
     admitted = sum(phases.get(phase, 0) for phase in ADMITTED)
     return Status(
         activity=local_queue_activity(cell.config, local_queue)

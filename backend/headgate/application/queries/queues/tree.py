@@ -5,15 +5,15 @@ from collections.abc import Iterable
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.queries.queues.figures import (
-    Loan,
+from headgate.application.queries.queues.status import (
+    QuotaLoan,
     counts_of,
     loans,
     nominal_below,
     used_below,
     used_beyond_quota,
+    weighted_share_of,
 )
-from headgate.application.queries.queues.status import weighted_share_of
 from headgate.application.queries.queues.views import (
     Lent,
     LocalQueueLine,
@@ -34,7 +34,7 @@ from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.values.quantities import FlavorResource
 
-Loans = dict[FlavorResource, list[Loan]]
+Loans = dict[FlavorResource, list[QuotaLoan]]
 
 
 def queue_tree(services: ApplicationServices, scope: NamespaceScope) -> QueueTree:
@@ -171,7 +171,9 @@ def _lines_of(partition: Partition) -> list[FlavorResource]:
     return sorted({key for of_node in amounts for key in of_node})
 
 
-def _line(partition: Partition, node: str, key: FlavorResource, found: list[Loan]) -> QueueLine:
+def _line(
+    partition: Partition, node: str, key: FlavorResource, found: list[QuotaLoan]
+) -> QueueLine:
     tree = partition.tree
     quota = tree.quotas[node].get(key)
     inside = [loan for loan in found if _is_inside(partition, loan[0], node)]

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.projections.queue_history import QueueMinute
-from headgate.application.queries.queues.figures import counts_of
-from headgate.application.queries.queues.status import WAITING, weighted_share_of
+from headgate.application.queries.queues.status import WAITING, counts_of, weighted_share_of
 from headgate.application.queries.queues.tree import lines_of
-from headgate.application.queries.queues.views import UsageHistory, UsagePoint
+from headgate.application.queries.queues.views import UsageOverTime, UsagePoint
 from headgate.application.queries.views import timestamp
 from headgate.application.time_travel.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.time_travel.services_at import SampledPeriod, sample_instants
@@ -27,7 +26,7 @@ COUNTED = ("submitted", "admitted", "evicted", "finished")
 
 async def usage_over_time(
     services: ApplicationServices, cluster_queue: str, stretch: SampledPeriod
-) -> UsageHistory:
+) -> UsageOverTime:
     """The queue at each instant of a stretch.
 
     Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
@@ -52,7 +51,7 @@ async def usage_over_time(
     # One instant at a time, so that others who look at the past need not wait for all of them.
     while len(found) < len(moments) and not late():
         found.append(await history.executor.do(lambda: next(looks)))
-    return UsageHistory(
+    return UsageOverTime(
         position=services.reader.position,
         counted_position=counted.position,
         at=timestamp(services.clock.now()),

@@ -116,7 +116,7 @@ class UsagePoint(Whole, kw_only=True, frozen=True):
     finished: int
 
 
-class UsageHistory(Whole, kw_only=True, frozen=True):
+class UsageOverTime(Whole, kw_only=True, frozen=True):
     """A ClusterQueue over time; not `complete` where there was no time to look at the latest.
 
     What happened to workloads has been counted up to `countedPosition`.

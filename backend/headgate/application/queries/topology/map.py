@@ -7,14 +7,7 @@ import msgspec
 from headgate.application.access.redaction import NamespaceScope, foreign_workloads
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.queries.topology.views import (
-    DomainNode,
-    HostView,
-    HostWorkload,
-    TaintView,
-    TopologyMap,
-)
-from headgate.application.queries.views import timestamp
+from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
@@ -26,7 +19,132 @@ from headgate.domain.values.quantities import Requests, added, scaled
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
-Node = Configured[NodeSpec]
+
+class TaintView(Whole, kw_only=True, frozen=True):
+    """A mark that keeps pods away."""
+
+    key: str
+    value: str
+    effect: str
+
+
+class HostWorkload(Whole, kw_only=True, frozen=True):
+    """Pods of one workload on one host; other teams' keys are withheld from submitters."""
+
+    key: str
+    pods: int
+    cluster_queue: str
+    priority: int
+
+
+class HostView(Whole, kw_only=True, frozen=True):
+    """A node of the topology."""
+
+    name: str
+    ready: bool
+    cordoned: bool
+    taints: list[TaintView]
+    workloads: list[HostWorkload]
+
+
+class DomainNode(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
+    """A domain of some level; amounts are integers in base units, `host` is set on leaves."""
+
+    path: list[str]
+    hosts: int
+    ready: int
+    allocatable: dict[str, int]
+    used: dict[str, int]
+    others: dict[str, int]
+    free: dict[str, int]
+    children: list["DomainNode"]
+    host: HostView | None = None
+
+
+class TopologyMap(Whole, kw_only=True, frozen=True):
+    """All domains of a topology."""
+
+    position: Position
+    at: Timestamp
+    topology: str
+    levels: list[str]
+    resources: list[str]
+    domains: list[DomainNode]
+
+
+class LevelFitView(Whole, kw_only=True, frozen=True):
+    """The most pods that one domain of a level takes, where that is, and all domains together.
+
+    `fragmentation` is how much of that lies outside the largest domain, in thousandths.
+    """
+
+    flavor: str
+    level: str
+    domains: int
+    with_room: int
+    largest: int
+    domain: list[str]
+    together: int
+    fragmentation: int
+
+
+class TopologyFits(Whole, kw_only=True, frozen=True):
+    """The largest gang of pods with these requests, for every flavor and level."""
+
+    position: Position
+    at: Timestamp
+    topology: str
+    requests: dict[str, int]
+    fits: list[LevelFitView]
+
+
+class FragmentationPoint(Whole, kw_only=True, frozen=True):
+    """What fitted at one instant; nothing where the topology had no hosts yet."""
+
+    position: Position
+    at: Timestamp
+    fits: list[LevelFitView]
+
+
+class FragmentationHistory(Whole, kw_only=True, frozen=True):
+    """The largest gangs and the fragmentation at instants of equal distance, oldest first.
+
+    `complete` is false where there was no time to look at all of them: the latest are missing.
+    """
+
+    position: Position
+    at: Timestamp
+    topology: str
+    requests: dict[str, int]
+    complete: bool
+    points: list[FragmentationPoint]
+
+
+class NearFitView(Whole, kw_only=True, frozen=True):
+    """How many pods or slices a domain takes, and who holds most of what it is short of."""
+
+    pod_set: str
+    flavor: str
+    level: str
+    domain: list[str]
+    unit: str
+    fits: int
+    needs: int
+    resource: str
+    in_the_way: list[HostWorkload]
+
+
+class NearFitsView(Whole, kw_only=True, frozen=True):
+    """The domains that come nearest to taking a workload, nearest first for each pod set."""
+
+    position: Position
+    at: Timestamp
+    topology: str
+    workload: str
+    near: list[NearFitView]
+
+
+NodeObject = Configured[NodeSpec]
 Path = tuple[str, ...]
 
 
@@ -49,7 +167,7 @@ def topology_map(
     spec = topology.spec
     nodes = yield from _nodes_of(cell, name, spec)
     stays = yield from _stays(cell, name)
-    places: dict[Path, list[Node]] = {}
+    places: dict[Path, list[NodeObject]] = {}
     for node in nodes:
         places.setdefault(leaf_path(node, spec), []).append(node)
         yield
@@ -71,7 +189,7 @@ def topology_map(
     )
 
 
-def _nodes_of(cell: Cell, topology: str, spec: TopologySpec) -> Cooperative[list[Node]]:
+def _nodes_of(cell: Cell, topology: str, spec: TopologySpec) -> Cooperative[list[NodeObject]]:
     flavors = [
         flavor.spec
         for flavor in cell.config.resource_flavors.values()
@@ -113,7 +231,7 @@ def _add_stays(found: dict[Path, list[_Stay]], workload: Workload, flavors: set[
             found.setdefault(domain.values, []).append(stay)
 
 
-def _leaf(path: Path, node: Node, stays: list[_Stay], scope: NamespaceScope) -> DomainNode:
+def _leaf(path: Path, node: NodeObject, stays: list[_Stay], scope: NamespaceScope) -> DomainNode:
     spec = node.spec
     used: Requests = {}
     for stay in stays:
@@ -133,7 +251,7 @@ def _leaf(path: Path, node: Node, stays: list[_Stay], scope: NamespaceScope) -> 
 
 
 def _place_of_hosts(
-    path: Path, nodes: list[Node], stays: list[_Stay], scope: NamespaceScope
+    path: Path, nodes: list[NodeObject], stays: list[_Stay], scope: NamespaceScope
 ) -> DomainNode:
     """A lowest domain that is no host: pods are counted in it, not on its hosts."""
     hosts = [_leaf((*path, host_name(node)), node, [], scope) for node in nodes]
@@ -152,7 +270,7 @@ def _free(allocatable: Requests, used: Requests, others: Requests) -> Requests:
     }
 
 
-def _host(node: Node, stays: list[_Stay], scope: NamespaceScope) -> HostView:
+def _host(node: NodeObject, stays: list[_Stay], scope: NamespaceScope) -> HostView:
     return HostView(
         name=host_name(node),
         ready=node.spec.ready,

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries.queues.lines import Line, line_of, line_of_tree
+from headgate.application.queries.queues.pending_order import (
+    PendingOrder,
+    pending_order,
+    pending_order_of_tree,
+)
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.expected import expected_start
 from headgate.application.queries.workloads.moved_pods import moved_pods
@@ -188,11 +192,11 @@ def blocker_view(
 def position_of(cell: Cell, workload: Workload) -> Cooperative[QueuePosition | None]:
     """Its place in line, if it waits in one."""
     name = cluster_queue_of(cell.config, workload)
-    line: Line = line_of(cell, name)
+    line: PendingOrder = pending_order(cell, name)
     place = line.place(workload.key)
     if place is None:
         return None
-    together = yield from line_of_tree(cell, name)
+    together = yield from pending_order_of_tree(cell, name)
     return QueuePosition(
         cluster_queue=place,
         local_queue=line.place_in_local_queue(cell, workload.key),

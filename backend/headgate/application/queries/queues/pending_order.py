@@ -11,7 +11,7 @@ from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.order import Order, order_of
 
 
-class Line(msgspec.Struct, frozen=True):
+class PendingOrder(msgspec.Struct, frozen=True):
     """The workloads that wait for one ClusterQueue, first to last, also those that back off."""
 
     keys: tuple[str, ...]
@@ -39,17 +39,17 @@ class Line(msgspec.Struct, frozen=True):
         return mates.index(key) + 1
 
 
-def line_of(cell: Cell, cluster_queue: str) -> Line:
+def pending_order(cell: Cell, cluster_queue: str) -> PendingOrder:
     """The line of a ClusterQueue; empty where there is no such queue."""
     key = cell.partitioning.of_cluster_queue.get(cluster_queue)
     if key is None:
-        return Line(())
+        return PendingOrder(())
     waiting = cell.partition(key).pending[cluster_queue]
     ranks = local_queue_ranks(cell, cluster_queue, cell.changed_at)
-    return Line(waiting.in_order(ranks), waiting.strict)
+    return PendingOrder(waiting.in_order(ranks), waiting.strict)
 
 
-def line_of_tree(cell: Cell, cluster_queue: str) -> Cooperative[tuple[str, ...]]:
+def pending_order_of_tree(cell: Cell, cluster_queue: str) -> Cooperative[tuple[str, ...]]:
     """Everyone who waits in the tree of cohorts of a ClusterQueue, as if their lines were merged.
 
     Each time the first of a line comes that goes before the first of the others by priority and
@@ -59,7 +59,7 @@ def line_of_tree(cell: Cell, cluster_queue: str) -> Cooperative[tuple[str, ...]]
     root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
     names = tuple(partition.cluster_queues)
     together = [name for name in names if partition.tree.root_of(f"clusterqueue/{name}") == root]
-    lines = yield from each(line_of(cell, name).keys for name in together)
+    lines = yield from each(pending_order(cell, name).keys for name in together)
     return (yield from _merged(cell, [line for line in lines if line]))
 
 

@@ -5,8 +5,8 @@ import msgspec
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.queries.queues.figures import local_queue_key
-from headgate.application.queries.queues.lines import line_of, line_of_tree
+from headgate.application.queries.queues.pending_order import pending_order, pending_order_of_tree
+from headgate.application.queries.queues.status import local_queue_key
 from headgate.application.queries.queues.views import (
     PendingListMeta,
     PendingMeta,
@@ -19,7 +19,7 @@ from headgate.domain.rejection import NotFound
 from headgate.domain.workloads.state import Workload, phase_of
 
 
-class Stretch(msgspec.Struct, frozen=True):
+class PendingPageRequest(msgspec.Struct, frozen=True):
     """So many, after the first few."""
 
     offset: int = 0
@@ -34,7 +34,7 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def pending_in_cluster_queue(
-    services: ApplicationServices, name: str, scope: NamespaceScope, stretch: Stretch
+    services: ApplicationServices, name: str, scope: NamespaceScope, stretch: PendingPageRequest
 ) -> Cooperative[PendingWorkloadsSummary]:
     """Who waits in a ClusterQueue; raises `NotFound`."""
     cell = services.reader.cell
@@ -45,7 +45,7 @@ def pending_in_cluster_queue(
 
 
 def pending_in_local_queue(
-    services: ApplicationServices, key: str, scope: NamespaceScope, stretch: Stretch
+    services: ApplicationServices, key: str, scope: NamespaceScope, stretch: PendingPageRequest
 ) -> Cooperative[PendingWorkloadsSummary]:
     """Who waits in a LocalQueue (`namespace/name`); raises `NotFound`."""
     cell = services.reader.cell
@@ -61,9 +61,9 @@ def _places(services: ApplicationServices, cluster_queue: str) -> Cooperative[li
     cell = services.reader.cell
     seen: dict[str, int] = {}
     places = []
-    together = yield from line_of_tree(cell, cluster_queue)
+    together = yield from pending_order_of_tree(cell, cluster_queue)
     of_tree = {key: place for place, key in enumerate(together)}
-    for index, key in enumerate(line_of(cell, cluster_queue).keys):
+    for index, key in enumerate(pending_order(cell, cluster_queue).keys):
         workload = cell.workloads[key]
         local = local_queue_key(workload)
         places.append(_Place(workload, index, seen.get(local, 0), of_tree[key]))
@@ -73,7 +73,10 @@ def _places(services: ApplicationServices, cluster_queue: str) -> Cooperative[li
 
 
 def _summary(
-    services: ApplicationServices, places: list[_Place], scope: NamespaceScope, stretch: Stretch
+    services: ApplicationServices,
+    places: list[_Place],
+    scope: NamespaceScope,
+    stretch: PendingPageRequest,
 ) -> Cooperative[PendingWorkloadsSummary]:
     chosen = places[stretch.offset : stretch.offset + max(0, stretch.limit)]
     position = services.reader.position
