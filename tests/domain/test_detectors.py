@@ -8,7 +8,7 @@ from headgate.application.queries.overview.detectors import (
     detected_problems,
     drifted_followers,
 )
-from headgate.application.queries.workloads.expected import expected_start
+from headgate.application.queries.workloads.expected_start import expected_start
 from headgate.application.queries.workloads.explanations import explanation_of
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.events import WorkloadHeld

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.application.queries.workloads.waiting_since import since
+from headgate.application.queries.workloads.reason_since import reason_since
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.pending_reasons import recorded_reason
@@ -56,7 +56,7 @@ def test_a_reason_has_held_since_the_fact_that_is_named(seed: int) -> None:
             before = held.get(key, ((), 0))
             if before[0] != what_holds(found):
                 held[key] = (what_holds(found), recorded.position)
-            start = since(cell.config, workload, found, past.read)
+            start = reason_since(cell.config, workload, found, past.read)
             if start is not None:
                 told += 1
                 # One before it in a strict queue has been there before it became the head.
@@ -94,6 +94,6 @@ def test_a_hold_lasts_from_the_first_one_however_often_it_is_renewed(
     for event in events:
         world.record("workload/team/w", event)
     found = Explanation(dominant="OnHold", sentence="u holds it")
-    known = since(world.cell.config, world["team/w"], found, lambda _: world.history)
+    known = reason_since(world.cell.config, world["team/w"], found, lambda _: world.history)
     assert known is not None
     assert known.position == start

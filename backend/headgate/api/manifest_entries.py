@@ -12,7 +12,7 @@ from headgate.api.problems import ApiFailure
 from headgate.application.commands.requests import CommandResult, DesiredObject
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.overview.config_warnings import AdviceView
-from headgate.application.queries.workloads.warnings import warnings_about
+from headgate.application.queries.workloads.submission_warnings import warnings_about
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -34,8 +34,12 @@ from headgate.application.commands.act_on_workloads import Verb
 from headgate.application.commands.deciding import catch_up
 from headgate.application.commands.requests import CommandRequest, CommandResult, Written
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries.workloads.clinic import case_with_forecast, clinic
-from headgate.application.queries.workloads.clinic_views import CaseView, Clinic
+from headgate.application.queries.workloads.stuck_workloads import (
+    CaseView,
+    Clinic,
+    stuck_workload_with_forecast,
+    stuck_workloads,
+)
 from headgate.domain.rejection import InvalidObject, Violation
 from headgate.domain.workloads.state import Phase
 
@@ -133,7 +137,7 @@ class ClinicPage(Controller):
         )
         services = services_of(request)
         await catch_up(services)
-        steps = clinic(services, query, request.user.namespaces, limit=limit)
+        steps = stuck_workloads(services, query, request.user.namespaces, limit=limit)
         return answer_view(await services.reader.while_still(steps))
 
     @get(
@@ -148,7 +152,7 @@ class ClinicPage(Controller):
         loaded = await loaded_workload(request, name)
         await services.reader.reached(loaded.position, within_seconds=5.0)
         key = f"{request.path_params['namespace']}/{name}"
-        found = case_with_forecast(services, key, request.user.namespaces)
+        found = stuck_workload_with_forecast(services, key, request.user.namespaces)
         return answer(found, position=services.reader.position)
 
     @post(

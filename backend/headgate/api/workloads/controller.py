@@ -33,8 +33,11 @@ from headgate.api.workloads.schemas import (
     WorkloadObject,
     WrittenWorkload,
 )
-from headgate.application.queries.workloads.explanations import MOST_REASONS
-from headgate.application.queries.workloads.views import ExplanationView, Timeline
+from headgate.application.queries.workloads.explanations import (
+    MAX_REASONS,
+    ExplanationView,
+    Timeline,
+)
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 Phases = Annotated[
@@ -52,7 +55,7 @@ Reasons = Annotated[
     QueryParameter(
         name="history",
         ge=0,
-        le=MOST_REASONS,
+        le=MAX_REASONS,
         description="How many of the reasons it was given last; the timeline tells all",
     ),
 ]
@@ -215,7 +218,7 @@ class Workloads(Controller):
         responses=response(ExplanationView),
     )
     async def explanation(
-        self, request: Caller, name: Name, history: Reasons = MOST_REASONS
+        self, request: Caller, name: Name, history: Reasons = MAX_REASONS
     ) -> Answer:
         """Recorded by the scheduler, or derived where it had no need to look."""
         return await explanation(request, name, history)

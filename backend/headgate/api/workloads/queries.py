@@ -69,7 +69,7 @@ async def timeline(
     key = f"{request.path_params['namespace']}/{name}"
     question = f"timeline|{key}"
     before = after_token(after, question, int)
-    wanted = timelines.Wanted(limit=limit, before=before, detail=detail)
+    wanted = timelines.TimelineQuery(limit=limit, before=before, detail=detail)
     scope = request.user.namespaces
     page, following = await timelines.timeline(services_of(request), key, scope, wanted)
     if following is not None:

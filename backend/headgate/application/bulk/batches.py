@@ -13,7 +13,7 @@ from headgate.application.commands.deciding import catch_up
 from headgate.application.commands.requests import CommandRequest
 from headgate.application.ports import EventFilter
 from headgate.application.queries.views import timestamp
-from headgate.application.queries.workloads.titles import told
+from headgate.application.queries.workloads.titles import title_of
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.rejection import IllegalNow, NotFound
@@ -105,7 +105,7 @@ def _item(cell: Cell, verb: str, first: Recorded, latest: Recorded) -> BatchItem
     why_not = _why_it_stays(workload, verb, first)
     return BatchItem(
         workload=key,
-        did=told(latest.event)[0] if latest is first else told(first.event)[0],
+        did=title_of(latest.event)[0] if latest is first else title_of(first.event)[0],
         phase=phase_of(workload) if workload else "",
         can_undo=not why_not,
         reason=why_not,

@@ -10,8 +10,7 @@ from headgate.application.commands.deciding import catch_up
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import LimitExceeded
 from headgate.application.queries.views import Free, timestamp
-from headgate.application.queries.workloads.explanations import blocker_view
-from headgate.application.queries.workloads.views import AsOf
+from headgate.application.queries.workloads.explanations import AsOf, blocker_view
 from headgate.application.simulations.trying import Foreseen, Standing, Trying, try_out
 from headgate.application.simulations.views import (
     EffectView,

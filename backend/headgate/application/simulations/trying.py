@@ -9,8 +9,11 @@ from headgate.application.commands.deciding import decided
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.cooperative import at_once
 from headgate.application.ports import Loaded
-from headgate.application.queries.workloads.explanations import fresh_explanation, position_of
-from headgate.application.queries.workloads.views import QueuePosition
+from headgate.application.queries.workloads.explanations import (
+    QueuePosition,
+    fresh_explanation,
+    position_of,
+)
 from headgate.domain.cell import Cell
 from headgate.domain.foresight.course import Course
 from headgate.domain.foresight.difference import Effect, Fact, effects

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from headgate.application.queries.views import Free, Schema, Whole
-from headgate.application.queries.workloads.views import AsOf, BlockerView, QueuePosition
+from headgate.application.queries.workloads.explanations import AsOf, BlockerView, QueuePosition
 from headgate.domain.foresight.difference import What
 from headgate.domain.workloads.state import Phase
 

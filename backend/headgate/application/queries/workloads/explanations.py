@@ -2,6 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
@@ -11,18 +14,10 @@ from headgate.application.queries.queues.pending_order import (
     pending_order,
     pending_order_of_tree,
 )
-from headgate.application.queries.views import timestamp
-from headgate.application.queries.workloads.expected import expected_start
+from headgate.application.queries.views import Free, Position, Schema, Timestamp, timestamp
+from headgate.application.queries.workloads.expected_start import ExpectedStart, expected_start
 from headgate.application.queries.workloads.moved_pods import moved_pods
-from headgate.application.queries.workloads.views import (
-    AsOf,
-    Attempt,
-    BlockerView,
-    ExplanationView,
-    QueuePosition,
-    ReasonThen,
-)
-from headgate.application.queries.workloads.waiting_since import attempts_of, since
+from headgate.application.queries.workloads.reason_since import evaluation_count, reason_since
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
@@ -34,7 +29,118 @@ from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
 
-MOST_REASONS = 500
+
+class BlockerView(Schema, kw_only=True, frozen=True):
+    """One thing in the way; amounts are integers in base units."""
+
+    type: str
+    reason: str
+    message: str
+    pod_set: str = ""
+    flavor: str = ""
+    resource: str = ""
+    level: str = ""
+    domain: str = ""
+    need: int | None = None
+    have: int | None = None
+    short_by: int | None = None
+    held_by: list[str] = []
+    refused: list[dict[str, str]] = []
+    excluded_hosts: dict[str, int] = {}
+
+
+class AsOf(Schema, kw_only=True, frozen=True):
+    """When and where in the log an answer holds."""
+
+    position: Position
+    time: Timestamp
+
+
+class QueuePosition(Schema, kw_only=True, frozen=True):
+    """Place in line, from 1; absent where the workload does not wait in line.
+
+    `cohort` is its place among all that wait in the tree its ClusterQueue is in.
+    """
+
+    cluster_queue: int | None = None
+    local_queue: int | None = None
+    cohort: int | None = None
+    of: int
+
+
+class ReasonThen(Schema, kw_only=True, frozen=True):
+    """Why it waited from then on, as it was recorded."""
+
+    position: Position
+    at: Timestamp
+    dominant: str
+    sentence: str
+
+
+class Attempt(Schema, kw_only=True, frozen=True):
+    """One cycle that looked at it and found something new; `cycle` is its id in `/v1/cycles`."""
+
+    position: Position
+    time: Timestamp
+    cycle: str
+
+
+class ExplanationView(Schema, kw_only=True, frozen=True):
+    """Why a workload waits, and what would help.
+
+    `since` is the fact from which on this reason has held without a break, and `unchangedSince` its
+    time; both are absent where the log does not tell. `attempts` counts the cycles that looked at
+    it and found something new, and `lastAttempt` is the last of them: looks that found the same
+    again are not in the log. `history` keeps the reasons it waited for before, also once it is
+    admitted.
+    """
+
+    workload: str
+    as_of: AsOf
+    phase: Phase
+    verdict: Literal["Waiting", "Admitted", "Finished", "Inactive"]
+    dominant: str
+    sentence: str
+    evaluated: bool
+    unchanged_since: Timestamp | None = None
+    since: AsOf | None = None
+    blockers: list[BlockerView]
+    would_unblock: list[str]
+    position: QueuePosition | None = None
+    attempts: int = 0
+    last_attempt: Attempt | None = None
+    expected_start: ExpectedStart | None = None
+    history: list[ReasonThen] = []
+
+
+class TimelineEntry(Schema, kw_only=True, frozen=True):
+    """One fact of a workload's life, told to a person.
+
+    Unless it was asked for whole, `data` leaves out what grows with the cluster: of an explanation
+    what is in the way and would help, of an admission the hosts. Reads with `at` this position tell
+    them.
+    """
+
+    position: Position
+    at: Timestamp
+    type: str
+    actor: str
+    reason: str = ""
+    title: str
+    detail: str = ""
+    data: Free
+
+
+class Timeline(Schema, kw_only=True, frozen=True):
+    """A page of a workload's life, newest first; `earlier` facts happened before those on it."""
+
+    position: Position
+    entries: list[TimelineEntry]
+    earlier: int
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+MAX_REASONS = 500
 VERDICTS = {
     "Succeeded": "Finished",
     "Failed": "Finished",
@@ -44,7 +150,7 @@ VERDICTS = {
     "Running": "Admitted",
     "Evicting": "Admitted",
 }
-STATED: dict[Phase, tuple[str, str]] = {
+STATED_REASONS: dict[Phase, tuple[str, str]] = {
     "Starting": ("Admitted", "It is admitted; its pods are starting."),
     "Running": ("Admitted", "It is admitted and all its pods are ready."),
     "Evicting": ("Evicting", "It was evicted and waits until its pods are gone."),
@@ -58,7 +164,7 @@ async def explanation_view(
     services: ApplicationServices,
     workload: Workload,
     scope: NamespaceScope,
-    reasons: int = MOST_REASONS,
+    reasons: int = MAX_REASONS,
 ) -> ExplanationView:
     """Everything known of why it stands where it stands, as someone may see it.
 
@@ -69,9 +175,9 @@ async def explanation_view(
     past = await asyncio.to_thread(read, stream)
     cell = services.reader.cell
     found = fresh_explanation(cell, workload, services.clock.now())
-    start = await asyncio.to_thread(since, cell.config, workload, found, read)
+    start = await asyncio.to_thread(reason_since, cell.config, workload, found, read)
     place = await services.reader.while_still(position_of(cell, workload))
-    attempts = attempts_of(past)
+    attempts = evaluation_count(past)
     hide = services.redaction.redacted
     phase = phase_of(workload)
     return ExplanationView(
@@ -138,9 +244,9 @@ def fresh_explanation(cell: Cell, workload: Workload, at: Instant) -> Explanatio
 
 def _stated(workload: Workload) -> Explanation | None:
     phase = phase_of(workload)
-    if phase not in STATED:
+    if phase not in STATED_REASONS:
         return None
-    dominant, sentence = STATED[phase]
+    dominant, sentence = STATED_REASONS[phase]
     if workload.unhealthy_nodes and phase in {"Starting", "Running"}:
         lost = ", ".join(f"{host} ({why})" for host, why in workload.unhealthy_nodes.items())
         dominant = "HostsFailed"

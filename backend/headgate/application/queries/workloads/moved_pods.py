@@ -12,7 +12,7 @@ from headgate.domain.workloads.events import (
     WorkloadScaledDown,
 )
 
-MOST_HOSTS = 3
+MAX_LISTED_HOSTS = 3
 
 
 def moved_pods(past: Sequence[Recorded]) -> str:
@@ -46,5 +46,5 @@ def _sentence(lost: list[str], new: list[str]) -> str:
 
 
 def _listed(hosts: list[str]) -> str:
-    more = len(hosts) - MOST_HOSTS
-    return ", ".join(hosts[:MOST_HOSTS]) + (f" and {more} more" if more > 0 else "")
+    more = len(hosts) - MAX_LISTED_HOSTS
+    return ", ".join(hosts[:MAX_LISTED_HOSTS]) + (f" and {more} more" if more > 0 else "")

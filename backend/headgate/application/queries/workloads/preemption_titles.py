@@ -6,7 +6,7 @@ from typing import Any
 from headgate.application.queries.views import timestamp
 from headgate.domain.workloads import preemption_events as facts
 
-PREEMPTION_TOLD: dict[type, Callable[[Any], tuple[str, str]]] = {
+PREEMPTION_TITLES: dict[type, Callable[[Any], tuple[str, str]]] = {
     facts.PriorityDivergenceObserved: lambda e: (
         "Pods name another priority",
         ", ".join(f"{found.name}: {found.priority}" for found in e.pod_sets),

@@ -8,8 +8,8 @@ import msgspec
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.event_json import shown_event
-from headgate.application.queries.workloads.titles import told
-from headgate.application.queries.workloads.views import Timeline, TimelineEntry
+from headgate.application.queries.workloads.explanations import Timeline, TimelineEntry
+from headgate.application.queries.workloads.titles import title_of
 from headgate.domain.facts import Recorded
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
@@ -18,7 +18,7 @@ Detail = Literal["Brief", "Whole"]
 KEPT_OF_EXPLANATIONS = ("dominant", "sentence", "evaluated")
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class TimelineQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Which page: so many facts before a version of the stream, or the newest ones."""
 
     limit: int
@@ -27,7 +27,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def timeline(
-    services: ApplicationServices, key: str, scope: NamespaceScope, wanted: Wanted
+    services: ApplicationServices, key: str, scope: NamespaceScope, wanted: TimelineQuery
 ) -> tuple[Timeline, int | None]:
     """A page of its life, newest first, and the version that the next page lies before, if any.
 
@@ -58,7 +58,7 @@ def _entry(
         if detail == "Whole"
         else shown_event(recorded, redaction, scope, in_brief)
     )
-    title, more = told(recorded.event)
+    title, more = title_of(recorded.event)
     return TimelineEntry(
         position=recorded.position,
         at=event["at"],

@@ -4,17 +4,17 @@ from collections.abc import Callable
 from typing import Any
 
 from headgate.application.queries.views import timestamp
-from headgate.application.queries.workloads.preemption_titles import PREEMPTION_TOLD
+from headgate.application.queries.workloads.preemption_titles import PREEMPTION_TITLES
 from headgate.domain.workloads import events as facts
 from headgate.domain.workloads.admission import hosts_of
 
-MOST_HOSTS = 8
+MAX_TITLE_HOSTS = 8
 """Hosts that a line names; a large gang has hundreds."""
 
-Told = tuple[str, str]
+EventTitle = tuple[str, str]
 """A title, and a detail that may be empty."""
 
-TOLD: dict[type, Callable[[Any], Told]] = {
+EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {
     facts.WorkloadSubmitted: lambda e: ("Submitted", _pods(e.spec)),
     facts.WorkloadSpecChanged: lambda e: ("Changed", _pods(e.spec)),
     facts.WorkloadExplained: lambda e: (f"Waits: {e.explanation.dominant}", e.explanation.sentence),
@@ -56,13 +56,13 @@ TOLD: dict[type, Callable[[Any], Told]] = {
     facts.WorkloadFinished: lambda e: (e.reason, e.message),
     facts.WorkloadDeletionRequested: lambda _: ("Deletion requested", ""),
     facts.WorkloadDeleted: lambda _: ("Deleted", ""),
-    **PREEMPTION_TOLD,
+    **PREEMPTION_TITLES,
 }
 
 
-def told(event: object) -> Told:
+def title_of(event: object) -> EventTitle:
     """The title and detail of a workload's event."""
-    return TOLD[type(event)](event)
+    return EVENT_TITLES[type(event)](event)
 
 
 def _pods(spec: Any) -> str:  # noqa: ANN401 - a WorkloadSpec, as the table's lambdas see it
@@ -82,8 +82,8 @@ def _failures(hosts: dict[str, str]) -> str:
 
 def _hosts(admission: Any) -> str:  # noqa: ANN401 - an Admission
     found = hosts_of(admission)
-    rest = f" and {len(found) - MOST_HOSTS} more" if len(found) > MOST_HOSTS else ""
-    return f"On {', '.join(found[:MOST_HOSTS])}{rest}"
+    rest = f" and {len(found) - MAX_TITLE_HOSTS} more" if len(found) > MAX_TITLE_HOSTS else ""
+    return f"On {', '.join(found[:MAX_TITLE_HOSTS])}{rest}"
 
 
 def _reclaimed(pods: dict[str, int]) -> str:

@@ -20,7 +20,7 @@ from headgate.domain.streams import stream_of
 from headgate.domain.values.pointers import moved
 from headgate.domain.workloads.state import Workload
 
-Places: TypeAlias = tuple[tuple[str, str], ...]
+FieldPointers: TypeAlias = tuple[tuple[str, str], ...]
 """Where parts of our shape stand in a manifest as it was written."""
 
 QUEUE_NAME = "/spec/queueName"
@@ -32,12 +32,12 @@ class _KeptOut(msgspec.Struct):
 
     workload: Workload
     obstacle: Obstacle
-    places: Places
+    places: FieldPointers
     count: int = 0
 
 
 def warnings_about(
-    cell: Cell, written: Iterable[tuple[CommandResult, Places]], scope: NamespaceScope
+    cell: Cell, written: Iterable[tuple[CommandResult, FieldPointers]], scope: NamespaceScope
 ) -> Cooperative[list[AdviceView]]:
     """One warning for all that goes to the same queue and cannot, named after the first of them."""
     pairs = tuple(written)

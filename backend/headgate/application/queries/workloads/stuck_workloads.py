@@ -8,8 +8,14 @@ from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk.selection import Query, selected
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.queries.views import timestamp, timestamp_or_none
-from headgate.application.queries.workloads.clinic_views import CaseView, Clinic, LimitView
+from headgate.application.queries.views import (
+    Position,
+    Schema,
+    Timestamp,
+    Whole,
+    timestamp,
+    timestamp_or_none,
+)
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.values.instants import Instant
 from headgate.domain.views.clinic import PATIENT_PHASES, Case, case_of
@@ -21,6 +27,57 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
 )
 
+
+class LimitView(Whole, kw_only=True, frozen=True):
+    """One limit: the field, what it allows, how much is used, and whether it decided."""
+
+    field: str
+    most: int
+    used: int
+    decided: bool
+
+
+class CaseView(Schema, kw_only=True, frozen=True):
+    """One workload: how it came to this, and what the action that helps does.
+
+    `next` is what it would do right after that action, tried on the installation as it stands; it
+    is left out in lists.
+    """
+
+    workload: str
+    uid: str
+    phase: str
+    cluster_queue: str = ""
+    queue_name: str = ""
+    priority: int = 0
+    cause: str
+    sentence: str
+    by: str = ""
+    since: Timestamp | None = None
+    attempts: int = 0
+    evictions: int = 0
+    next_try_at: Timestamp | None = None
+    gives_up_at: Timestamp | None = None
+    limits: list[LimitView] = []
+    helps: str
+    resets: list[str] = []
+    keeps: list[str] = []
+    next: str = ""
+
+
+class Clinic(Whole, kw_only=True, frozen=True):
+    """Everyone who is inactive, backs off or is held; `causes` counts all that match by cause.
+
+    `more` is how many beyond the limit are not listed.
+    """
+
+    position: Position
+    at: Timestamp
+    causes: dict[str, int]
+    more: int
+    items: list[CaseView]
+
+
 HELP: dict[str, WorkloadEvent] = {
     "activate": WorkloadActivated(),
     "requeue": WorkloadRequeued(reason="Requested"),
@@ -28,7 +85,7 @@ HELP: dict[str, WorkloadEvent] = {
 }
 
 
-def clinic(
+def stuck_workloads(
     services: ApplicationServices, query: Query, scope: NamespaceScope, *, limit: int
 ) -> Cooperative[Clinic]:
     """Those that match, who have been so the longest first."""
@@ -48,7 +105,9 @@ def clinic(
     )
 
 
-def case_with_forecast(services: ApplicationServices, key: str, scope: NamespaceScope) -> CaseView:
+def stuck_workload_with_forecast(
+    services: ApplicationServices, key: str, scope: NamespaceScope
+) -> CaseView:
     """One case, with what its workload would do right after the action that helps."""
     cell, at = services.reader.cell, services.clock.now()
     workload = cell.workloads.get(key)

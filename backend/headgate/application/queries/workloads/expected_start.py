@@ -13,11 +13,11 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload, condition, phase_of
 
-ENOUGH = 8
-MOST = 500
+MIN_SAMPLES = 8
+MAX_SAMPLES = 500
 HALF, NINE_TENTHS = 50, 90
 CANNOT_SAY = "Cannot say when it starts"
-UNFORESEEABLE = {
+UNPREDICTABLE_REASONS = {
     "ExceedsMaxQuota": "it needs more than its queue can ever have",
     "NoMatchingFlavor": "no flavor of its queue suits it",
     "OnHold": "somebody holds it",
@@ -28,7 +28,7 @@ UNFORESEEABLE = {
     "SetAside": "it is left out",
 }
 BROKEN_QUEUE = "its queue admits nothing until somebody mends it"
-HOPELESS_HEAD = "the one before it in its strict queue may never start"
+UNSCHEDULABLE_HEAD = "the one before it in its strict queue may never start"
 
 
 class Calibration(Schema, kw_only=True, frozen=True):
@@ -61,9 +61,9 @@ def expected_start(
     waits = _waits_like(cell, workload)
     waited = at - workload.created_at
     longer = sorted(wait for wait in waits if wait > waited)
-    if len(waits) < ENOUGH:
+    if len(waits) < MIN_SAMPLES:
         return ExpectedStart(cannot_say=f"{CANNOT_SAY}: {_too_few(len(waits))}.")
-    if len(longer) < ENOUGH // 2:
+    if len(longer) < MIN_SAMPLES // 2:
         told = f"{CANNOT_SAY}: it has waited longer than nearly all of {len(waits)} like it."
         return ExpectedStart(cannot_say=told, calibration=_calibration(waits))
     again = workload.requeue.requeue_at or 0
@@ -78,14 +78,14 @@ def expected_start(
 
 def _unforeseeable(cell: Cell, why: Explanation) -> str:
     """What only a person can end, in its own way or in that of who is before it; often nothing."""
-    if why.dominant in UNFORESEEABLE:
-        return UNFORESEEABLE[why.dominant]
+    if why.dominant in UNPREDICTABLE_REASONS:
+        return UNPREDICTABLE_REASONS[why.dominant]
     if any(blocker.type == "Queue" for blocker in why.blockers):
         return BROKEN_QUEUE
     if why.dominant == "BehindHead":
         head = cell.workloads.get(why.blockers[0].held_by[0])
-        if head and head.explanation and head.explanation.dominant in UNFORESEEABLE:
-            return HOPELESS_HEAD
+        if head and head.explanation and head.explanation.dominant in UNPREDICTABLE_REASONS:
+            return UNSCHEDULABLE_HEAD
     return ""
 
 
@@ -106,7 +106,7 @@ def _waits_like(cell: Cell, workload: Workload) -> list[int]:
         if is_like and reserved is not None and reserved.status and _size(other) == size:
             wait = reserved.last_transition_at - other.created_at
             found.append((reserved.last_transition_at, key, wait))
-    return [wait for _, _, wait in sorted(found)[-MOST:]]
+    return [wait for _, _, wait in sorted(found)[-MAX_SAMPLES:]]
 
 
 def _size(workload: Workload) -> tuple[tuple[str, int], ...]:
@@ -123,9 +123,9 @@ def _calibration(waits: Sequence[int]) -> Calibration:
     held = sum(
         wait <= _percentile(sorted(waits[:number]), NINE_TENTHS)
         for number, wait in enumerate(waits)
-        if number >= ENOUGH
+        if number >= MIN_SAMPLES
     )
-    return Calibration(predictions=max(0, len(waits) - ENOUGH), held=held)
+    return Calibration(predictions=max(0, len(waits) - MIN_SAMPLES), held=held)
 
 
 def _percentile(ordered: Sequence[int], percent: int) -> int:

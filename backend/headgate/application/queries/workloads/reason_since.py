@@ -43,8 +43,8 @@ from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.preemption_events import PreemptionWithheld
 from headgate.domain.workloads.state import Workload
 
-LOOKS = (WorkloadExplained, WorkloadQuotaReserved, PlacementNominated)
-GOES_ON = (
+EVALUATION_EVENTS = (WorkloadExplained, WorkloadQuotaReserved, PlacementNominated)
+NEUTRAL_EVENTS = (
     EvictionAcknowledged,
     EvictionProgressed,
     NominationWithdrawn,
@@ -57,7 +57,7 @@ GOES_ON = (
 )
 """What happens to a workload and changes nothing of what keeps it."""
 
-ITS_OWN = {
+CAUSING_EVENTS = {
     "AdmissionGated",
     "Admitted",
     "BackingOff",
@@ -75,7 +75,7 @@ ITS_OWN = {
 }
 """Reasons that the workload's own facts are enough for."""
 
-ALSO_GOES_ON: dict[str, tuple[type, ...]] = {
+NEUTRAL_EVENTS_OF_REASON: dict[str, tuple[type, ...]] = {
     "AdmissionGated": (WorkloadRequeued,),
     "Deactivated": (WorkloadHeld, WorkloadReleased, WorkloadRequeued, WorkloadSpecChanged),
     "OnHold": (WorkloadRequeued, WorkloadSpecChanged),
@@ -88,40 +88,48 @@ ALSO_GOES_ON: dict[str, tuple[type, ...]] = {
 }
 """What happens behind a reason that comes before it in the order of `recorded_reason`."""
 
-SHUT = ("LocalQueueStopped", "Stopped", "AdmissionCheckInactive")
+INACTIVE_REASONS = ("LocalQueueStopped", "Stopped", "AdmissionCheckInactive")
 """Reasons that lie with a queue or a check which lets nobody through; earlier ones come first."""
 
-Read = Callable[[str], Sequence[Recorded]]
+StreamReader = Callable[[str], Sequence[Recorded]]
 """A stream of the log from its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
-class Attempts:
+class EvaluationCount:
     """How many cycles looked at it and found something new, and the last of them."""
 
     count: int
     last: Recorded | None
 
 
-def attempts_of(past: Sequence[Recorded]) -> Attempts:
+def evaluation_count(past: Sequence[Recorded]) -> EvaluationCount:
     """The cycles that left a trace on a workload; one that found nothing new leaves none."""
-    looks = [one for one in past if isinstance(one.event, LOOKS) and one.origin.actor == SCHEDULER]
+    looks = [
+        one
+        for one in past
+        if isinstance(one.event, EVALUATION_EVENTS) and one.origin.actor == SCHEDULER
+    ]
     cycles = dict.fromkeys(one.origin.correlation or str(one.position) for one in looks)
-    return Attempts(len(cycles), looks[-1] if looks else None)
+    return EvaluationCount(len(cycles), looks[-1] if looks else None)
 
 
-def since(config: ObjectSet, workload: Workload, found: Explanation, read: Read) -> Recorded | None:
+def reason_since(
+    config: ObjectSet, workload: Workload, found: Explanation, read: StreamReader
+) -> Recorded | None:
     """The fact from which on the dominant reason has held without a break; None if unknown.
 
     The numbers behind a reason may have changed meanwhile. What was found for another that asks
     for the same is not yet a reason of its own: that begins with the first look at itself.
     """
     past = read(workload_stream(workload.key))
-    doors = [read(stream) for stream in _doors(config, workload)]
+    doors = [read(stream) for stream in _local_queues(config, workload)]
     start = _since(workload, found, past, doors, read)
-    if start is None or found.dominant in ITS_OWN:
+    if start is None or found.dominant in CAUSING_EVENTS:
         return start
-    place = SHUT.index(found.dominant) if found.dominant in SHUT else len(doors)
+    place = (
+        INACTIVE_REASONS.index(found.dominant) if found.dominant in INACTIVE_REASONS else len(doors)
+    )
     opened = [fact for door in doors[:place] if (fact := _toggled(door, shut=False)) is not None]
     return max([start, *opened], key=lambda one: one.position)
 
@@ -131,20 +139,23 @@ def _since(
     found: Explanation,
     past: Sequence[Recorded],
     doors: Sequence[Sequence[Recorded]],
-    read: Read,
+    read: StreamReader,
 ) -> Recorded | None:
     told = _told_since(found.dominant, past)
     if told is not None:
         return told
     if found.dominant == "OnHold":
         return _held_since(past)
-    entered, known = _entered(past, ALSO_GOES_ON.get(found.dominant, ())), workload.explanation
-    if found.dominant in ITS_OWN or (known is not None and known.dominant == found.dominant):
+    entered, known = (
+        _entered(past, NEUTRAL_EVENTS_OF_REASON.get(found.dominant, ())),
+        workload.explanation,
+    )
+    if found.dominant in CAUSING_EVENTS or (known is not None and known.dominant == found.dominant):
         return entered
     if found.dominant == "BehindHead":
         other = _entered(read(workload_stream(found.blockers[0].held_by[0])))
-    elif found.dominant in SHUT:
-        behind = doors[SHUT.index(found.dominant) :]
+    elif found.dominant in INACTIVE_REASONS:
+        behind = doors[INACTIVE_REASONS.index(found.dominant) :]
         shut = (fact for door in behind if (fact := _toggled(door, shut=True)) is not None)
         other = next(shut, None)
     else:
@@ -152,7 +163,7 @@ def _since(
     return max(entered, other, key=lambda one: one.position) if entered and other else None
 
 
-def _doors(config: ObjectSet, workload: Workload) -> list[str]:
+def _local_queues(config: ObjectSet, workload: Workload) -> list[str]:
     """The streams of what may keep it out beside itself: its queues, and their checks."""
     name = workload.spec.queue_name
     local = config.local_queues.get(f"{workload.namespace}/{name}")
@@ -179,7 +190,7 @@ def _told_since(dominant: str, past: Sequence[Recorded]) -> Recorded | None:
             first = recorded
         elif isinstance(event, WorkloadReleased) and first is not None:
             return recorded if _last_told(past[:number]) == dominant else first
-        elif not isinstance(event, GOES_ON):
+        elif not isinstance(event, NEUTRAL_EVENTS):
             return first
     return first
 
@@ -196,7 +207,7 @@ def _last_told(past: Sequence[Recorded]) -> str:
 
 def _entered(past: Sequence[Recorded], also: tuple[type, ...] = ()) -> Recorded | None:
     """The last fact that changed how it stands; `also` are kinds that do not, as things are."""
-    neutral = (*GOES_ON, *also)
+    neutral = (*NEUTRAL_EVENTS, *also)
     return next((one for one in reversed(past) if not isinstance(one.event, neutral)), None)
 
 
@@ -209,7 +220,7 @@ def _held_since(past: Sequence[Recorded]) -> Recorded | None:
     for number, recorded in reversed(list(enumerate(past))):
         if isinstance(recorded.event, WorkloadHeld):
             first = recorded
-        elif not isinstance(recorded.event, (*GOES_ON, *ALSO_GOES_ON["OnHold"])):
+        elif not isinstance(recorded.event, (*NEUTRAL_EVENTS, *NEUTRAL_EVENTS_OF_REASON["OnHold"])):
             return recorded if first is None or _is_held_after(past[: number + 1]) else first
     return first
 
