@@ -4,7 +4,11 @@ from dataclasses import dataclass
 from random import Random
 
 from headgate.application.commands.requests import DecisionContext, StreamCommand
-from headgate.application.simulations.trying import Standing, Trying, try_out
+from headgate.application.simulations.simulation_run import (
+    PredictedState,
+    SimulationRequest,
+    run_simulation,
+)
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
 from headgate.domain.streams import workload_stream
@@ -58,7 +62,7 @@ def _compare(cluster: Cluster, command: c.Submit) -> tuple[Told, Told]:
 
     change = StreamCommand(stream=workload_stream(key), decide=decide)
     fork = cluster.witness.cell.fork()
-    foretold = try_out(fork, Trying([change], cluster.now, lambda: False))
+    foretold = run_simulation(fork, SimulationRequest([change], cluster.now, lambda: False))
     before = cluster.log.head()
     cluster.record(
         *(
@@ -73,7 +77,7 @@ def _compare(cluster: Cluster, command: c.Submit) -> tuple[Told, Told]:
     return _told(foretold.at_first[key]), _happened(cluster.witness.cell, key)
 
 
-def _told(standing: Standing) -> Told:
+def _told(standing: PredictedState) -> Told:
     assert standing.workload is not None
     victims = tuple(victim.workload for victim in standing.victims)
     return _as_told(standing.workload, victims)

@@ -6,7 +6,11 @@ import msgspec
 import pytest
 
 from headgate.application.commands.requests import StreamCommand
-from headgate.application.simulations.trying import Foreseen, Trying, try_out
+from headgate.application.simulations.simulation_run import (
+    SimulationOutcome,
+    SimulationRequest,
+    run_simulation,
+)
 from headgate.domain.cell import Cell
 from headgate.domain.foresight.course import Endless
 from tests.foresight.submits import compare_day, rest
@@ -24,13 +28,13 @@ def test_days_foretell_every_kind_of_verdict() -> None:
     assert {"Admitted", "MakesRoom", "Waits"} <= verdicts
 
 
-def _foresee(seed: int, *changes: StreamCommand, late: bool = False) -> Foreseen:
+def _foresee(seed: int, *changes: StreamCommand, late: bool = False) -> SimulationOutcome:
     cluster = installed_cluster(seed, 150)
     rest(cluster)
     cell = cluster.witness.cell.fork()
     before = _content(cell)
     try:
-        return try_out(cell, Trying(changes, cluster.now, lambda: late))
+        return run_simulation(cell, SimulationRequest(changes, cluster.now, lambda: late))
     finally:
         assert _content(cell) == before, "trying out changes nothing"
 

@@ -16,9 +16,8 @@ from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.request_bodies import request_documents
 from headgate.api.simulations_ import entries_of
 from headgate.application.backtests import requests
-from headgate.application.backtests.jobs import Backtest
+from headgate.application.backtests.jobs import Backtest, BacktestPage, BacktestView, view_of
 from headgate.application.backtests.requests import cancel, find
-from headgate.application.backtests.views import BacktestPage, BacktestView, view_of
 from headgate.application.commands.apply_objects import change_to
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.time_travel.services_at import PointInTime

@@ -22,10 +22,9 @@ from headgate.application.commands.apply_objects import change_to
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.commands.submit_workloads import submission
 from headgate.application.cooperative import each, run_yielding
-from headgate.application.simulations.changes import cordoning, deletion, new_priority
-from headgate.application.simulations.simulate import Viewer
+from headgate.application.simulations.simulate import SimulationView, Viewer
 from headgate.application.simulations.simulate import simulate as foresee
-from headgate.application.simulations.views import SimulationView
+from headgate.application.simulations.simulation_run import cordoning, deletion, new_priority
 from headgate.domain.rejection import Rejection
 
 Deletions = Annotated[

@@ -20,16 +20,17 @@ from headgate.api.parameters import (
 )
 from headgate.api.schemas import RequestBody, Timestamp
 from headgate.api.workloads.queries import loaded_workload, named_phases
-from headgate.application.bulk.acting import (
-    Bulk,
-    Chosen,
+from headgate.application.bulk.batches import batch_of, undo, undo_action
+from headgate.application.bulk.bulk_actions import (
+    Batch,
+    BulkRequest,
+    BulkResult,
+    BulkSelection,
+    BulkTarget,
     act_on_all,
     act_on_all_once,
     preview,
 )
-from headgate.application.bulk.batches import batch_of, undo, undoing
-from headgate.application.bulk.selection import Query
-from headgate.application.bulk.views import Batch, BulkResult
 from headgate.application.commands.act_on_workloads import Verb
 from headgate.application.commands.deciding import catch_up
 from headgate.application.commands.requests import CommandRequest, CommandResult, Written
@@ -126,7 +127,7 @@ class ClinicPage(Controller):
         since: Since = None,
     ) -> Answer:
         """Who has been so the longest comes first."""
-        query = Query(
+        query = BulkSelection(
             namespace=namespace,
             phases=named_phases(phases),  # type: ignore[arg-type]
             cluster_queue=cluster_queue,
@@ -208,7 +209,7 @@ class ClinicPage(Controller):
         call = await _call(request, data.reason, idempotency_key)
         services = services_of(request)
         if call.key is not None:
-            bulk = await undoing(services, call, batch, data.reason)
+            bulk = await undo_action(services, call, batch, data.reason)
             return answer_command(await act_on_all_once(services, call, bulk))
         undone = await undo(services, call, batch, data.reason)
         return answer(undone, position=services.reader.position)
@@ -225,7 +226,7 @@ def _nothing_written(_: Sequence[CommandResult]) -> Cooperative[Written]:
     return Written(status=200, body=b"")
 
 
-def _bulk(data: BulkAction) -> Bulk:
+def _bulk(data: BulkAction) -> BulkRequest:
     if (data.query is None) == (not data.workloads):
         violation = Violation(
             pointer="/query",
@@ -235,18 +236,18 @@ def _bulk(data: BulkAction) -> Bulk:
         raise InvalidObject(
             "Whom this is about is not clear.", remedy="Correct it.", violations=(violation,)
         )
-    return Bulk(
+    return BulkRequest(
         verb=data.verb,
         reason=data.reason,
         expires_at=instant_or_none(data.expires_at, "/expiresAt"),
         query=_query(data.query) if data.query is not None else None,
-        chosen=tuple(Chosen(one.workload, one.uid) for one in data.workloads),
+        chosen=tuple(BulkTarget(one.workload, one.uid) for one in data.workloads),
         position=data.position,
     )
 
 
-def _query(data: BulkQuery) -> Query:
-    return Query(
+def _query(data: BulkQuery) -> BulkSelection:
+    return BulkSelection(
         namespace=data.namespace,
         phases=tuple(data.phases),
         queue_name=data.queue_name,

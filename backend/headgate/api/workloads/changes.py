@@ -32,7 +32,7 @@ from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.application.queries.workloads.submission_warnings import warnings_about
 from headgate.application.scheduling_loop.position_marks import OPEN_POSITION
-from headgate.application.simulations.changes import deletion
+from headgate.application.simulations.simulation_run import deletion
 from headgate.domain.rejection import InvalidObject, Rejection
 from headgate.domain.streams import workload_stream
 

@@ -4,7 +4,22 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from headgate.domain.rehearsal.outcome import Outcome
+from headgate.application.queries.views import (
+    Position,
+    Schema,
+    Timestamp,
+    Whole,
+    timestamp,
+    timestamp_or_none,
+)
+from headgate.domain.rehearsal.outcome import (
+    Difference,
+    Differing,
+    Fate,
+    Outcome,
+    QueueOutcome,
+    Waits,
+)
 from headgate.domain.values.instants import Instant
 
 BacktestState = Literal["Waiting", "Running", "Done", "Failed", "Cancelled"]
@@ -79,3 +94,210 @@ class BacktestStore(Protocol):
 
     def forget(self, *, keep: int) -> int:
         """Delete all finished jobs but the newest so many; how many went."""
+
+
+ASSUMPTIONS = (
+    "Same: started within a second of when it did, as often preempted, in the same places.",
+    "Pods become ready, runs end and evictions are carried out after the time it took then.",
+    "A run that had not ended by the end of the stretch goes on to its end.",
+    "What never started then is ready after the middle of all delays, and does not end.",
+    "The scheduler looks when it looked then, at the latest half a second after a cause.",
+    "Priorities are those that were resolved when workloads were submitted.",
+)
+
+
+class FateView(Schema, kw_only=True, frozen=True):
+    """What became of a workload on one side."""
+
+    started_at: Timestamp | None = None
+    starts: int = 0
+    preempted: int = 0
+    evicted: int = 0
+    finished_at: Timestamp | None = None
+
+
+class DifferingView(Whole, kw_only=True, frozen=True):
+    """A workload that fares differently."""
+
+    workload: str
+    cluster_queue: str
+    what: list[Difference]
+    then: FateView
+    rehearsed: FateView
+    places_differ: int
+
+
+class WaitsView(Whole, kw_only=True, frozen=True):
+    """Waiting times of those who started, and how many waited to the end."""
+
+    started: int
+    still_waiting: int
+    mean_milliseconds: int
+    p50_milliseconds: int
+    p95_milliseconds: int
+
+
+class UseView(Whole, kw_only=True, frozen=True):
+    """The average amount of a resource in use in each bucket of time."""
+
+    resource: str
+    then: list[int]
+    rehearsed: list[int]
+
+
+class QueueOutcomeView(Whole, kw_only=True, frozen=True):
+    """One ClusterQueue as it was and as it would have been."""
+
+    cluster_queue: str
+    then: WaitsView
+    rehearsed: WaitsView
+    preempted_then: int
+    preempted_rehearsed: int
+    use: list[UseView]
+
+
+class TotalsView(Whole, kw_only=True, frozen=True):
+    """Counts of workloads, preemptions and starts; of facts read, passed over and decided anew."""
+
+    workloads: int
+    same: int
+    earlier: int
+    later: int
+    only_rehearsed: int
+    only_then: int
+    preemptions_then: int
+    preemptions_rehearsed: int
+    places_differ: int
+    starts_compared: int
+    unknown_run_times: int
+    events: int
+    passed_over: int
+    facts: int
+    looks: int
+    cycles: int
+
+
+class BacktestResult(Whole, kw_only=True, frozen=True):
+    """What differs; `workloads` are the first thousand of them by name."""
+
+    bucket_seconds: int
+    totals: TotalsView
+    queues: list[QueueOutcomeView]
+    workloads: list[DifferingView]
+    lists_all: bool
+    assumptions: list[str]
+
+
+class BacktestView(Schema, kw_only=True, frozen=True):
+    """One job: what was asked for, how far it is, and what came of it."""
+
+    id: str
+    state: BacktestState
+    created_at: Timestamp
+    created_by: str
+    from_position: Position
+    to_position: Position
+    begin_at: Timestamp
+    end_at: Timestamp
+    changes: list[str] = []
+    documents: str = ""
+    percent: int
+    working_milliseconds: int
+    finished_at: Timestamp | None = None
+    failure: str = ""
+    result: BacktestResult | None = None
+
+
+class BacktestPage(Schema, kw_only=True, frozen=True):
+    """Jobs, newest first; `next` is the `before` of the page after it."""
+
+    position: Position
+    items: list[BacktestView]
+    next: str | None = None
+
+
+def view_of(job: Backtest, *, whole: bool) -> BacktestView:
+    """The job; `whole` with its documents and its result."""
+    return BacktestView(
+        id=job.id,
+        state=job.state,
+        created_at=timestamp(job.created_at),
+        created_by=job.created_by,
+        from_position=job.from_position,
+        to_position=job.to_position,
+        begin_at=timestamp(job.begin_at),
+        end_at=timestamp(job.end_at),
+        changes=list(dict.fromkeys(one.stream for one in job.overlay)),
+        documents=job.documents if whole else "",
+        percent=_percent(job),
+        working_milliseconds=job.working_milliseconds,
+        finished_at=timestamp_or_none(job.finished_at),
+        failure=job.failure,
+        result=_result(job) if whole else None,
+    )
+
+
+def _percent(job: Backtest) -> int:
+    if job.state == "Done":
+        return 100
+    return 0 if job.state == "Waiting" else min(99, job.steps_done * 100 // max(1, job.steps))
+
+
+def _result(job: Backtest) -> BacktestResult | None:
+    outcome = job.outcome
+    if outcome is None:
+        return None
+    totals = outcome.totals
+    return BacktestResult(
+        bucket_seconds=outcome.bucket_microseconds // 1_000_000,
+        totals=TotalsView(**{name: getattr(totals, name) for name in totals.__struct_fields__}),
+        queues=[_queue(one) for one in outcome.queues],
+        workloads=[_differing(one) for one in outcome.workloads],
+        lists_all=outcome.listed_all,
+        assumptions=list(ASSUMPTIONS),
+    )
+
+
+def _queue(one: QueueOutcome) -> QueueOutcomeView:
+    return QueueOutcomeView(
+        cluster_queue=one.cluster_queue,
+        then=_waits(one.then),
+        rehearsed=_waits(one.rehearsed),
+        preempted_then=one.preempted_then,
+        preempted_rehearsed=one.preempted_rehearsed,
+        use=[
+            UseView(resource=use.resource, then=list(use.then), rehearsed=list(use.rehearsed))
+            for use in one.use
+        ],
+    )
+
+
+def _waits(waits: Waits) -> WaitsView:
+    return WaitsView(
+        started=waits.started,
+        still_waiting=waits.still_waiting,
+        mean_milliseconds=waits.mean,
+        p50_milliseconds=waits.p50,
+        p95_milliseconds=waits.p95,
+    )
+
+
+def _differing(one: Differing) -> DifferingView:
+    return DifferingView(
+        workload=one.key,
+        cluster_queue=one.cluster_queue,
+        what=list(one.what),
+        then=_fate(one.then),
+        rehearsed=_fate(one.rehearsed),
+        places_differ=one.places_differ,
+    )
+
+
+def _fate(fate: Fate) -> FateView:
+    return FateView(
+        started_at=timestamp_or_none(fate.started_at),
+        starts=fate.starts,
+        preempted=fate.preempted,
+        evicted=fate.evicted,
+        finished_at=timestamp_or_none(fate.finished_at),
+    )

@@ -7,8 +7,14 @@ import asyncio
 
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
-from headgate.application.bulk.acting import Bulk, Chosen, act_on_all
-from headgate.application.bulk.views import Batch, BatchItem, BulkResult
+from headgate.application.bulk.bulk_actions import (
+    Batch,
+    BatchItem,
+    BulkRequest,
+    BulkResult,
+    BulkTarget,
+    act_on_all,
+)
 from headgate.application.commands.deciding import catch_up
 from headgate.application.commands.requests import CommandRequest
 from headgate.application.ports import EventFilter
@@ -21,18 +27,18 @@ from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.state import Workload, is_admitted, phase_of
 
 UNDOES = {"hold": "release", "deactivate": "activate", "activate": "deactivate"}
-FINAL = {
+IRREVERSIBLE = {
     "release": "Who was released may have started since, and the old hold's reason is over.",
     "requeue": "What ran has stopped, and a backoff that was ended cannot be waited for again.",
     "cancel": "What was cancelled has ended.",
 }
 """Why what these did stays done."""
-INSTEAD = {
+ALTERNATIVES = {
     "release": "Hold the workloads anew.",
     "requeue": "Hold them if they are not to start.",
     "cancel": "Submit them anew.",
 }
-MOST_EVENTS = 40_000
+MAX_BATCH_EVENTS = 40_000
 CAUSE = "batch:"
 
 
@@ -40,7 +46,7 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
     """The batch as far as it may be seen; raises `NotFound`."""
     await catch_up(services)
     where = EventFilter(correlation=batch)
-    facts = await asyncio.to_thread(services.log.page, where, before=None, limit=MOST_EVENTS)
+    facts = await asyncio.to_thread(services.log.page, where, before=None, limit=MAX_BATCH_EVENTS)
     mine = [f for f in reversed(facts) if f.origin.causation.startswith(CAUSE)]
     mine = [f for f in mine if allows(scope, f.stream)]
     if not mine:
@@ -68,26 +74,26 @@ async def undo(
     services: ApplicationServices, call: CommandRequest, batch: str, reason: str
 ) -> BulkResult:
     """Take back what a batch did, where that still stands; a batch of its own."""
-    return await act_on_all(services, call, await undoing(services, call, batch, reason))
+    return await act_on_all(services, call, await undo_action(services, call, batch, reason))
 
 
-async def undoing(
+async def undo_action(
     services: ApplicationServices, call: CommandRequest, batch: str, reason: str
-) -> Bulk:
+) -> BulkRequest:
     """The bulk action that takes a batch back; raises `IllegalNow` where none does."""
     found = await batch_of(services, batch, call.identity.namespaces)
     if not found.undo:
         raise IllegalNow(
             _why_final(found.verb),
-            remedy=INSTEAD.get(found.verb, "Act on the workloads that it was about."),
+            remedy=ALTERNATIVES.get(found.verb, "Act on the workloads that it was about."),
         )
     cell = services.reader.cell
     chosen = tuple(
-        Chosen(item.workload, cell.workloads[item.workload].uid)
+        BulkTarget(item.workload, cell.workloads[item.workload].uid)
         for item in found.items
         if item.can_undo
     )
-    return Bulk(
+    return BulkRequest(
         verb=found.undo,  # type: ignore[arg-type]
         reason=reason or f"Takes back batch {batch}",
         chosen=chosen,
@@ -95,7 +101,7 @@ async def undoing(
 
 
 def _why_final(verb: str) -> str:
-    because = FINAL.get(verb)
+    because = IRREVERSIBLE.get(verb)
     return f"What {verb} did cannot be taken back" + (f": {because}" if because else ".")
 
 

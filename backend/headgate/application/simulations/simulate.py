@@ -2,35 +2,98 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.deciding import catch_up
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import LimitExceeded
-from headgate.application.queries.views import Free, timestamp
-from headgate.application.queries.workloads.explanations import AsOf, blocker_view
-from headgate.application.simulations.trying import Foreseen, Standing, Trying, try_out
-from headgate.application.simulations.views import (
-    EffectView,
-    ForeseenView,
-    RoundView,
-    SimulationView,
-    Verdict,
-    VictimView,
+from headgate.application.queries.views import Free, Schema, Whole, timestamp
+from headgate.application.queries.workloads.explanations import (
+    AsOf,
+    BlockerView,
+    QueuePosition,
+    blocker_view,
+)
+from headgate.application.simulations.simulation_run import (
+    PredictedState,
+    SimulationOutcome,
+    SimulationRequest,
+    run_simulation,
 )
 from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.foresight.course import Endless
-from headgate.domain.foresight.difference import Effect, uprootings
+from headgate.domain.foresight.difference import Effect, What, uprootings
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.state import Phase, Workload, phase_of
 
-MOST_CHANGES = 1_000
-MOST_EFFECTS = 1_000
+PredictedStatus = Literal["Admitted", "MakesRoom", "Waits", "Gone"]
+
+
+class VictimView(Whole, kw_only=True, frozen=True):
+    """A workload that would have to go, and by which rule."""
+
+    workload: str
+    cluster_queue: str
+    reason: str
+    priority: int
+    pods: int
+
+
+class RoundView(Schema, kw_only=True, frozen=True):
+    """Who would have to go for whom; `because` names a victim that comes back this way."""
+
+    preemptor: str
+    victims: list[VictimView]
+    because: str = ""
+
+
+class ForeseenView(Schema, kw_only=True, frozen=True):
+    """What becomes of one workload: at once, and `in_the_end`, when all victims have stopped."""
+
+    workload: str
+    verdict: PredictedStatus
+    in_the_end: PredictedStatus
+    phase: Phase | None = None
+    cluster_queue: str = ""
+    sentence: str
+    admission: Free | None = None
+    victims: list[VictimView] = []
+    position: QueuePosition | None = None
+    dominant: str = ""
+    blockers: list[BlockerView] = []
+    would_unblock: list[str] = []
+
+
+class EffectView(Schema, kw_only=True, frozen=True):
+    """How another workload would fare: its phase at the end, without the change and with it."""
+
+    workload: str
+    cluster_queue: str = ""
+    what: What
+    without: Phase | None = None
+    with_change: Phase | None = None
+
+
+class SimulationView(Schema, kw_only=True, frozen=True):
+    """What would happen, and on which assumptions; counted are the facts that would be decided."""
+
+    as_of: AsOf
+    workloads: list[ForeseenView]
+    rounds: list[RoundView]
+    effects: list[EffectView]
+    starts: int
+    evictions: int
+    facts: int
+    assumptions: list[str]
+
+
+MAX_CHANGES = 1_000
+MAX_EFFECTS = 1_000
 ASSUMPTIONS = (
     "Nobody else submits, changes or ends anything meanwhile.",
     "Victims stop at once when they are asked to.",
@@ -52,21 +115,21 @@ async def simulate(
 
     Raises the `Rejection` of a refused change, `TooMuch` for what takes too long, `Overloaded`.
     """
-    if len(changes) > MOST_CHANGES:
-        raise LimitExceeded(f"At most {MOST_CHANGES} changes are tried at once.")
+    if len(changes) > MAX_CHANGES:
+        raise LimitExceeded(f"At most {MAX_CHANGES} changes are tried at once.")
     if not isinstance(services.reader, FixedReader):
         await catch_up(services)
     cell = services.reader.cell.fork()
     position, at = cell.position, services.clock.now()
     history = services.history
-    trying = Trying(changes, at, history.is_late())
+    request = SimulationRequest(changes, at, history.is_late())
     try:
-        foreseen = await history.executor.do(lambda: try_out(cell, trying))
+        outcome = await history.executor.do(lambda: run_simulation(cell, request))
     except Endless as endless:
         detail = "What would happen cannot be worked out in the time one may take."
         raise LimitExceeded(detail) from endless
     as_of = AsOf(position=position, time=timestamp(at))
-    return _View(services, viewer, foreseen).whole(as_of)
+    return _View(services, viewer, outcome).whole(as_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,31 +138,31 @@ class _View:
 
     services: ApplicationServices
     viewer: Viewer
-    foreseen: Foreseen
+    outcome: SimulationOutcome
 
     def whole(self, as_of: AsOf) -> SimulationView:
-        foreseen = self.foreseen
-        effects = foreseen.effects
+        outcome = self.outcome
+        effects = outcome.effects
         return SimulationView(
             as_of=as_of,
-            workloads=[self._workload(key) for key in foreseen.at_first],
+            workloads=[self._workload(key) for key in outcome.at_first],
             rounds=[
                 RoundView(
                     preemptor=self._hidden(one.preemptor),
                     victims=[self._victim(victim) for victim in one.victims],
                     because=self._hidden(one.cause),
                 )
-                for one in uprootings(foreseen.facts)
+                for one in uprootings(outcome.facts)
             ],
-            effects=[self._effect(effect) for effect in effects[:MOST_EFFECTS]],
+            effects=[self._effect(effect) for effect in effects[:MAX_EFFECTS]],
             starts=sum(effect.what == "Starts" for effect in effects),
             evictions=sum(effect.what.startswith("Evicted") for effect in effects),
-            facts=len(foreseen.facts),
+            facts=len(outcome.facts),
             assumptions=list(ASSUMPTIONS),
         )
 
     def _workload(self, key: str) -> ForeseenView:
-        first, last = self.foreseen.at_first[key], self.foreseen.in_the_end[key]
+        first, last = self.outcome.at_first[key], self.outcome.in_the_end[key]
         workload, why = first.workload, first.explanation
         return ForeseenView(
             workload=self._hidden(key),
@@ -150,7 +213,7 @@ class _View:
         return cluster_queue_of(self.services.reader.cell.config, workload)
 
 
-def _verdict(standing: Standing) -> Verdict:
+def _verdict(standing: PredictedState) -> PredictedStatus:
     workload = standing.workload
     if workload is None or workload.finished_at is not None:
         return "Gone"

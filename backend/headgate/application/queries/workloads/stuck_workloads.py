@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.bulk.selection import Query, selected
+from headgate.application.bulk.bulk_actions import BulkSelection, selected
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.views import (
     Position,
@@ -86,7 +86,7 @@ HELP: dict[str, WorkloadEvent] = {
 
 
 def stuck_workloads(
-    services: ApplicationServices, query: Query, scope: NamespaceScope, *, limit: int
+    services: ApplicationServices, query: BulkSelection, scope: NamespaceScope, *, limit: int
 ) -> Cooperative[Clinic]:
     """Those that match, who have been so the longest first."""
     cell, at = services.reader.cell, services.clock.now()

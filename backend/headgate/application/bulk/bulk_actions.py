@@ -5,12 +5,12 @@ record of it.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
+from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.bulk.selection import Query, selected
-from headgate.application.bulk.views import BulkItem, BulkResult
 from headgate.application.commands.act_on_workloads import Action, Verb, command_of
 from headgate.application.commands.deciding import SECONDS_TO_CATCH_UP, catch_up
 from headgate.application.commands.execute import execute, execute_each
@@ -23,29 +23,140 @@ from headgate.application.commands.requests import (
     Written,
 )
 from headgate.application.cooperative import Cooperative, each, run_yielding
+from headgate.application.queries.views import Position, Schema, Timestamp, Whole
+from headgate.domain.cell import Cell
 from headgate.domain.facts import Origin
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
+from headgate.domain.scheduling.matching import matches_selector
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.views.clinic import case_of
 from headgate.domain.views.forecasts import forecast
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.state import Phase, Workload, phase_of
 
-MOST_FORECASTS = 100
-MOST_ITEMS = 10_000
-NOT_FORETOLD = f"Not tried out: that is done for the first {MOST_FORECASTS} only"
+
+class BulkSelection(msgspec.Struct, frozen=True, kw_only=True):
+    """Every condition must hold; empty ones hold always.
+
+    `causes` are those of the clinic; `since` asks for who has been in that state from then on.
+    """
+
+    namespace: str = ""
+    phases: tuple[Phase, ...] = ()
+    queue_name: str = ""
+    cluster_queue: str = ""
+    name: str = ""
+    causes: tuple[str, ...] = ()
+    selector: LabelSelector | None = None
+    since: Instant | None = None
+
+
+def selected(
+    cell: Cell, query: BulkSelection, scope: NamespaceScope, at: Instant
+) -> Cooperative[list[Workload]]:
+    """Those that match now and may be seen, by key; in steps, as all are looked at."""
+    found = []
+    for workload in tuple(cell.workloads.values()):
+        is_seen = scope is None or workload.namespace in scope
+        if is_seen and _matches(cell, query, workload, at):
+            found.append(workload)
+        yield
+    return sorted(found, key=lambda workload: workload.key)
+
+
+def _matches(cell: Cell, query: BulkSelection, workload: Workload, at: Instant) -> bool:
+    return (
+        query.namespace in {"", workload.namespace}
+        and query.queue_name in {"", workload.spec.queue_name}
+        and query.name in workload.name
+        and (not query.phases or phase_of(workload) in query.phases)
+        and query.cluster_queue in {"", cluster_queue_of(cell.config, workload)}
+        and (query.selector is None or matches_selector(workload.labels, query.selector))
+        and _has_case(cell, query, workload, at)
+    )
+
+
+def _has_case(cell: Cell, query: BulkSelection, workload: Workload, at: Instant) -> bool:
+    if not query.causes and query.since is None:
+        return True
+    case = case_of(cell, workload, at)
+    if case is None or (query.causes and case.cause not in query.causes):
+        return False
+    return query.since is None or (case.since or 0) >= query.since
+
+
+BulkOutcome = Literal["eligible", "ineligible", "done", "refused"]
+
+
+class BulkItem(Schema, kw_only=True, frozen=True):
+    """One workload: what becomes of it, or why nothing does.
+
+    `next` says what it would do then, or of very many that this was not tried out.
+    """
+
+    workload: str
+    uid: str
+    phase: str
+    outcome: BulkOutcome
+    reason: str = ""
+    next: str = ""
+
+
+class BulkResult(Whole, kw_only=True, frozen=True):
+    """All workloads of a bulk action, in order; `batch` is empty for a preview.
+
+    `position` is where the set was frozen; who appears or changes later is left alone.
+    """
+
+    batch: str
+    verb: str
+    position: Position
+    eligible: int
+    ineligible: int
+    items: list[BulkItem]
+
+
+class BatchItem(Schema, kw_only=True, frozen=True):
+    """What a batch did to one workload, how it stands now, and whether that can be undone."""
+
+    workload: str
+    did: str
+    phase: str
+    can_undo: bool
+    reason: str = ""
+
+
+class Batch(Whole, kw_only=True, frozen=True):
+    """A bulk action that was carried out; `undo` is the action that takes it back, if one does."""
+
+    batch: str
+    verb: str
+    undo: str
+    actor: str
+    reason: str
+    at: Timestamp
+    position: Position
+    items: list[BatchItem]
+
+
+MAX_FORECASTS = 100
+MAX_ITEMS = 10_000
+NO_FORECAST = f"Not tried out: that is done for the first {MAX_FORECASTS} only"
 UNCHANGED = "There is nothing to do: it is so already"
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class BulkTarget(msgspec.Struct, frozen=True):
     """A workload as a preview named it."""
 
     workload: str
     uid: str = ""
 
 
-class Bulk(msgspec.Struct, frozen=True, kw_only=True):
+class BulkRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What is to be done, to whom: those of `chosen`, or those who match `query` at this moment.
 
     `position` is where a preview froze the set: who has changed since is refused.
@@ -54,12 +165,14 @@ class Bulk(msgspec.Struct, frozen=True, kw_only=True):
     verb: Verb
     reason: str
     expires_at: Instant | None = None
-    query: Query | None = None
-    chosen: tuple[Chosen, ...] = ()
+    query: BulkSelection | None = None
+    chosen: tuple[BulkTarget, ...] = ()
     position: int | None = None
 
 
-async def preview(services: ApplicationServices, call: CommandRequest, bulk: Bulk) -> BulkResult:
+async def preview(
+    services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
+) -> BulkResult:
     """What each would answer, and what it would do then; nothing is changed."""
     await catch_up(services)
     position = services.reader.position if bulk.position is None else bulk.position
@@ -68,7 +181,7 @@ async def preview(services: ApplicationServices, call: CommandRequest, bulk: Bul
 
 
 def _previewed(
-    services: ApplicationServices, call: CommandRequest, bulk: Bulk
+    services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
 ) -> Cooperative[list[BulkItem]]:
     """One after the other, each as it stands when it is its turn.
 
@@ -84,13 +197,15 @@ def _previewed(
         items.append(_item(key, uid, workload, "ineligible" if refusal else "eligible", refusal))
         if not events:
             continue
-        then = forecast(cell, key, events, at) if foretold < MOST_FORECASTS else NOT_FORETOLD
+        then = forecast(cell, key, events, at) if foretold < MAX_FORECASTS else NO_FORECAST
         items[-1] = msgspec.structs.replace(items[-1], next=then)
         foretold += 1
     return items
 
 
-async def act_on_all(services: ApplicationServices, call: CommandRequest, bulk: Bulk) -> BulkResult:
+async def act_on_all(
+    services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
+) -> BulkResult:
     """Do it to each that can take it; what became of each, under one batch id."""
     planned = await _planned(services, call, bulk)
     results: Sequence[CommandResult] = ()
@@ -101,7 +216,7 @@ async def act_on_all(services: ApplicationServices, call: CommandRequest, bulk: 
 
 
 async def act_on_all_once(
-    services: ApplicationServices, call: CommandRequest, bulk: Bulk
+    services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
 ) -> CommandResponse:
     """The same under the caller's key, recorded all together; asked again, answered as before."""
     planned = await _planned(services, call, bulk)
@@ -133,7 +248,9 @@ class _Planned(msgspec.Struct, frozen=True, kw_only=True):
         return _result(self.batch, self.verb, self.position, items)
 
 
-async def _planned(services: ApplicationServices, call: CommandRequest, bulk: Bulk) -> _Planned:
+async def _planned(
+    services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
+) -> _Planned:
     await catch_up(services)
     batch = services.ids.new()
     position = services.reader.position if bulk.position is None else bulk.position
@@ -152,7 +269,7 @@ async def _planned(services: ApplicationServices, call: CommandRequest, bulk: Bu
 
 
 def _frozen(
-    services: ApplicationServices, call: CommandRequest, bulk: Bulk
+    services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
 ) -> Cooperative[list[tuple[str, str]]]:
     """Key and uid of everyone it is about."""
     cell, scope = services.reader.cell, call.identity.namespaces
@@ -166,15 +283,15 @@ def _frozen(
 
 def _refuse_too_many(count: int) -> None:
     """Nobody is left out silently."""
-    if count > MOST_ITEMS:
-        rule = f"A batch is about {MOST_ITEMS:,} workloads at most, and {count:,} match."
+    if count > MAX_ITEMS:
+        rule = f"A batch is about {MAX_ITEMS:,} workloads at most, and {count:,} match."
         remedy = "Narrow the query, and take one part after the other."
         violation = Violation(pointer="/query", rule=rule, remedy=remedy)
         raise InvalidObject("Too many match.", remedy=remedy, violations=(violation,))
 
 
 def _answer(
-    call: CommandRequest, bulk: Bulk, workload: Workload | None, uid: str, at: Instant
+    call: CommandRequest, bulk: BulkRequest, workload: Workload | None, uid: str, at: Instant
 ) -> tuple[tuple[WorkloadEvent, ...], str]:
     """The facts that would follow, or why none do."""
     if workload is None:
@@ -188,7 +305,9 @@ def _answer(
     return events, "" if events else UNCHANGED
 
 
-def _change(call: CommandRequest, bulk: Bulk, key: str, uid: str, eviction: str) -> StreamCommand:
+def _change(
+    call: CommandRequest, bulk: BulkRequest, key: str, uid: str, eviction: str
+) -> StreamCommand:
     command = command_of(_action(bulk, key), call.identity, eviction)
 
     def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
@@ -207,7 +326,7 @@ def _refuse_another(workload: Workload, uid: str) -> None:
         )
 
 
-def _action(bulk: Bulk, key: str) -> Action:
+def _action(bulk: BulkRequest, key: str) -> Action:
     return Action(workload=key, verb=bulk.verb, reason=bulk.reason, expires_at=bulk.expires_at)
 
 

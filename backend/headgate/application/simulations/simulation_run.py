@@ -5,8 +5,11 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from headgate.application.application_services import ApplicationServices
+from headgate.application.commands.act_on_workloads import change_of_workload
+from headgate.application.commands.configure_objects import change_of_object, deletion_of_object
 from headgate.application.commands.deciding import decided
-from headgate.application.commands.requests import StreamCommand
+from headgate.application.commands.requests import DecisionContext, StreamCommand
 from headgate.application.cooperative import at_once
 from headgate.application.ports import Loaded
 from headgate.application.queries.workloads.explanations import (
@@ -15,19 +18,25 @@ from headgate.application.queries.workloads.explanations import (
     position_of,
 )
 from headgate.domain.cell import Cell
+from headgate.domain.facts import DomainEvent
 from headgate.domain.foresight.course import Course
 from headgate.domain.foresight.difference import Effect, Fact, effects
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.nodes.commands import CordonNode
+from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.events import RoundVictim
-from headgate.domain.streams import kind_and_key
+from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload
 
-MOST_FACTS = 20_000
+MAX_EVENTS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Trying:
+class SimulationRequest:
     """What is tried, when, and for how long; `is_late` is asked again and again."""
 
     changes: Sequence[StreamCommand]
@@ -36,7 +45,7 @@ class Trying:
 
     def is_spent(self, facts: int) -> bool:
         """Whether it has gone on for too long."""
-        return facts > MOST_FACTS or self.is_late()
+        return facts > MAX_EVENTS or self.is_late()
 
     def course(self, cell: Cell) -> Course:
         """A course of a cell under these limits."""
@@ -44,7 +53,7 @@ class Trying:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PredictedState:
     """Where a workload stands: its state, its place in line and why it waits, if it does."""
 
     workload: Workload | None
@@ -54,46 +63,48 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class SimulationOutcome:
     """What would happen: how the changed workloads stand at first and in the end, and the rest."""
 
-    at_first: dict[str, Standing]
-    in_the_end: dict[str, Standing]
+    at_first: dict[str, PredictedState]
+    in_the_end: dict[str, PredictedState]
     facts: tuple[Fact, ...]
     effects: tuple[Effect, ...] = field(default_factory=tuple)
 
 
-def try_out(cell: Cell, trying: Trying) -> Foreseen:
+def run_simulation(cell: Cell, request: SimulationRequest) -> SimulationOutcome:
     """What the changes would lead to; the cell is as before afterwards.
 
     Raises the `Rejection` of a change that is refused, and `Endless`.
     """
-    without = _without(cell, trying)
+    without = _without(cell, request)
     with cell.trial():
-        course = trying.course(cell)
-        keys = _make(cell, trying, course)
+        course = request.course(cell)
+        keys = _make(cell, request, course)
         course.come_to_rest()
-        at_first = {key: _standing(cell, key, trying.at) for key in keys}
+        at_first = {key: _standing(cell, key, request.at) for key in keys}
         course.let_victims_go()
-        in_the_end = {key: _standing(cell, key, trying.at) for key in keys}
+        in_the_end = {key: _standing(cell, key, request.at) for key in keys}
         found = effects(without, (course.facts, cell.workloads))
         facts = tuple(course.facts)
     others = tuple(effect for effect in found if effect.key not in at_first)
-    return Foreseen(at_first, in_the_end, facts, others)
+    return SimulationOutcome(at_first, in_the_end, facts, others)
 
 
-def _without(cell: Cell, trying: Trying) -> tuple[tuple[Fact, ...], dict[str, Workload]]:
+def _without(
+    cell: Cell, request: SimulationRequest
+) -> tuple[tuple[Fact, ...], dict[str, Workload]]:
     """How it goes on by itself; only those states are kept that are touched."""
     with cell.trial():
-        course = trying.course(cell)
+        course = request.course(cell)
         course.let_victims_go()
         return tuple(course.facts), dict(cell.workloads)
 
 
-def _make(cell: Cell, trying: Trying, course: Course) -> tuple[str, ...]:
+def _make(cell: Cell, request: SimulationRequest, course: Course) -> tuple[str, ...]:
     """Make every change after the ones before it; the workloads that were changed."""
     keys: dict[str, None] = {}
-    for change in trying.changes:
+    for change in request.changes:
         loaded = Loaded(
             stream=change.stream,
             version=cell.version_of(change.stream),
@@ -101,7 +112,7 @@ def _make(cell: Cell, trying: Trying, course: Course) -> tuple[str, ...]:
             state=cell.state_of(change.stream),
         )
         unbound = msgspec.structs.replace(change, version=None, position=None)
-        (changed,) = decided(cell, [unbound], {change.stream: loaded}, trying.at)
+        (changed,) = decided(cell, [unbound], {change.stream: loaded}, request.at)
         if changed.failure is not None:
             raise changed.failure
         course.assume(*changed.events)
@@ -111,14 +122,47 @@ def _make(cell: Cell, trying: Trying, course: Course) -> tuple[str, ...]:
     return tuple(keys)
 
 
-def _standing(cell: Cell, key: str, at: Instant) -> Standing:
+def _standing(cell: Cell, key: str, at: Instant) -> PredictedState:
     workload = cell.workloads.get(key)
     if workload is None:
-        return Standing(None)
+        return PredictedState(None)
     making_room = cell.rounds.get(workload.round_id or "")
-    return Standing(
+    return PredictedState(
         workload,
         at_once(position_of(cell, workload)),
         fresh_explanation(cell, workload, at),
         making_room.victims if making_room else (),
     )
+
+
+def deletion(services: ApplicationServices, stream: str) -> StreamCommand:
+    """The change that deletes an object or a workload."""
+    kind, key = kind_and_key(stream)
+    if kind == "workload":
+        return change_of_workload(key, DeleteWorkload(eviction=services.ids.new()))
+    return deletion_of_object(stream)
+
+
+def cordoning(node: str) -> StreamCommand:
+    """The change that keeps a node from taking anything new."""
+    return change_of_object(f"node/{node}", CordonNode())
+
+
+def new_priority(services: ApplicationServices, key: str, priority: int) -> StreamCommand:
+    """The change that gives a workload another priority."""
+    eviction = services.ids.new()
+
+    def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
+        workload = situation.state
+        if isinstance(workload, Absent):
+            raise NotFound(f"There is no workload {key}.", remedy="Check its name and namespace.")
+        assert isinstance(workload, Workload), "the stream of a workload holds workloads"
+        command = ChangeSpec(
+            labels=workload.labels,
+            annotations=workload.annotations,
+            spec=msgspec.structs.replace(workload.spec, priority=priority),
+            eviction=eviction,
+        )
+        return WORKLOAD.decide(workload, command, situation.at)
+
+    return StreamCommand(stream=workload_stream(key), decide=decide)
