@@ -16,8 +16,8 @@ from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.cycle_store import PostgresCycleStore
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
-from headgate.adapters.postgres.housekeeping import PostgresHousekeeping
 from headgate.adapters.postgres.inspection import PostgresInspection
+from headgate.adapters.postgres.maintenance import PostgresMaintenance
 from headgate.adapters.postgres.migrate import migrate
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresReadModels
@@ -29,9 +29,9 @@ from headgate.adapters.system.ids import TimeOrderedIds
 from headgate.adapters.system.log_lines import configure_log_lines
 from headgate.adapters.system.source_version import fold_version
 from headgate.application.backtests.runner import BacktestRunner
-from headgate.application.housekeeping import Chore, ChoreList
 from headgate.application.live_state.live_state import LiveState
 from headgate.application.live_state.snapshot_store import CACHE_NAME
+from headgate.application.maintenance import MaintenanceSchedule, MaintenanceTask
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
 from headgate.application.time_travel.historical_states import HistoricalReads, HistoricalStates
@@ -69,7 +69,7 @@ class Platform:
     state_cache: PostgresStateCache
     cycles: PostgresCycleStore
     backtests: PostgresBacktestStore
-    housekeeping: PostgresHousekeeping
+    maintenance: PostgresMaintenance
     inspection: PostgresInspection
     tokens: PostgresTokens
     tail: PostgresTail
@@ -129,9 +129,9 @@ class Platform:
         found = self.state_cache.newest(CACHE_NAME, fold_version())
         return found[0] if found else 0
 
-    def chores(self, chores: tuple[Chore, ...]) -> ChoreList:
+    def maintenance_schedule(self, tasks: tuple[MaintenanceTask, ...]) -> MaintenanceSchedule:
         """These chores, to be done when they are due."""
-        return ChoreList(chores, self.housekeeping, time.monotonic)
+        return MaintenanceSchedule(tasks, self.maintenance, time.monotonic)
 
     def close(self) -> None:
         """Give every connection back, and with them every lock."""
@@ -154,7 +154,7 @@ def open_platform(settings: Settings, name: str = "headgate") -> Platform:
         state_cache=PostgresStateCache(pool),
         cycles=PostgresCycleStore(pool),
         backtests=PostgresBacktestStore(pool),
-        housekeeping=PostgresHousekeeping(pool),
+        maintenance=PostgresMaintenance(pool),
         inspection=PostgresInspection(pool, settings.database_url),
         tokens=PostgresTokens(pool),
         tail=PostgresTail(settings.database_url),

@@ -66,7 +66,7 @@ def test_connections_that_are_cut_are_made_anew(api: Api, platform: Platform, ad
 def test_too_many_writes_at_once_are_told_to_wait(
     api: Api, services: ApplicationServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(services.commits, "_most_waiting", 0)
+    monkeypatch.setattr(services.commits, "_max_waiting", 0)
     answer = api.post(HERE, workload("crowded"))
     assert (answer.status_code, answer.json()["type"]) == (429, "/problems/too-many-requests")
     assert answer.headers["retry-after"] == "1"

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.application.cooperative import Cooperative, at_once, each, run_yielding
-from headgate.application.live_state.live_reader import LiveReader
-from headgate.application.live_state.live_state import LiveState
+from headgate.application.live_state.live_state import LiveReader, LiveState
 from tests.contracts.adapters import in_memory
 from tests.contracts.building import event, unit
 

@@ -13,7 +13,7 @@ from headgate.application.commands.deciding import Basis, decided, unit_of_chang
 from headgate.application.commands.submit_workloads import submission
 from headgate.application.cooperative import at_once
 from headgate.application.database_clock import DatabaseClock
-from headgate.application.live_state.live_reader import LiveReader
+from headgate.application.live_state.live_state import LiveReader
 from headgate.application.ports import Appended, AppendUnit
 from headgate.bootstrap import open_platform
 from headgate.domain.facts import Origin
@@ -31,7 +31,7 @@ async def measure_grouped_appends(database_url: str) -> float:
     reader, clock = services.reader, services.clock
     assert isinstance(reader, LiveReader), "appends are measured in the present"
     assert isinstance(clock, DatabaseClock), "by a clock that goes"
-    await asyncio.to_thread(clock.look)
+    await asyncio.to_thread(clock.read_database)
     await reader.start()
     units = [decided_submit(services, f"grouped-{number}") for number in range(UNITS)]
     await reader.stop()

@@ -139,7 +139,7 @@ async def measure(url: str, events: int, reads: int) -> None:
     services = application_services(platform)
     clock = services.clock
     assert isinstance(clock, DatabaseClock), "a bench runs in the present"
-    await asyncio.to_thread(clock.look)
+    await asyncio.to_thread(clock.read_database)
     began = time.monotonic()
     await services_at(services, PointInTime(position=events))
     print(f"{events:,} events: first fold and its caches in {time.monotonic() - began:.1f} s")

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from headgate.application.scheduling_loop.sweep import idle_seconds, sweep
+from headgate.application.scheduling_loop.run_partition import idle_seconds, sweep
 from headgate.bootstrap import open_platform
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection

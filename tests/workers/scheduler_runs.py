@@ -9,8 +9,8 @@ from headgate.application.scheduling_loop.run_partition import (
     PartitionRun,
     Scheduler,
     run_partition,
+    sweep,
 )
-from headgate.application.scheduling_loop.sweep import sweep
 from tests.contracts.adapters import Adapters
 
 

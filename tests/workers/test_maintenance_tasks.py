@@ -7,10 +7,10 @@ import pytest
 from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
 from headgate.adapters.postgres.connections import Pool, connection_of, open_pool
 from headgate.adapters.postgres.cycle_store import PostgresCycleStore
-from headgate.adapters.postgres.housekeeping import PostgresHousekeeping
-from headgate.application import housekeeping
+from headgate.adapters.postgres.maintenance import PostgresMaintenance
+from headgate.application import maintenance
 from headgate.application.cycles.cycle_records import CycleQuery
-from headgate.application.housekeeping import ChoreList
+from headgate.application.maintenance import MaintenanceSchedule
 from headgate_workers.schedule import MAINTENANCE_TASKS
 from tests.contracts.test_backtest_store import ended, job
 from tests.contracts.test_cycle_store import record
@@ -33,7 +33,7 @@ def test_every_store_that_grows_beside_the_log_is_kept_small(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("CYCLES_KEPT", "BACKTESTS_KEPT"):
-        monkeypatch.setattr(housekeeping, name, 1)
+        monkeypatch.setattr(maintenance, name, 1)
     cycles, backtests = PostgresCycleStore(pool), PostgresBacktestStore(pool)
     for number in range(3):
         cycles.put(record(number))
@@ -43,7 +43,7 @@ def test_every_store_that_grows_beside_the_log_is_kept_small(
     with connection_of(pool) as connection:
         connection.execute(KEYS)
 
-    done = ChoreList(MAINTENANCE_TASKS, PostgresHousekeeping(pool), lambda: 0.0).run_due()
+    done = MaintenanceSchedule(MAINTENANCE_TASKS, PostgresMaintenance(pool), lambda: 0.0).run_due()
 
     assert done == [chore.name for chore in MAINTENANCE_TASKS]
     assert [one.id for one in cycles.page(CycleQuery())] == ["run-2"]
@@ -57,7 +57,7 @@ def test_every_store_that_grows_beside_the_log_is_kept_small(
 
 def test_a_chore_is_done_again_when_its_time_has_come(pool: Pool) -> None:
     now = 0.0
-    chores = ChoreList(MAINTENANCE_TASKS, PostgresHousekeeping(pool), lambda: now)
+    chores = MaintenanceSchedule(MAINTENANCE_TASKS, PostgresMaintenance(pool), lambda: now)
     assert len(chores.run_due()) == len(MAINTENANCE_TASKS)
     assert chores.run_due() == []
     now = 300.0

@@ -7,8 +7,7 @@ import pytest
 
 from headgate.application.live_state.live_state import LiveState, SnapshotRule
 from headgate.application.ports import Unavailable
-from headgate.application.scheduling_loop.run_partition import Budget, PartitionRun
-from headgate.application.scheduling_loop.sweep import idle_seconds
+from headgate.application.scheduling_loop.run_partition import Budget, PartitionRun, idle_seconds
 from headgate.domain.workloads.state import is_admitted
 from tests.contracts.adapters import Adapters, in_memory
 from tests.workers.cluster import (

@@ -2,8 +2,7 @@
 
 from headgate.application.ports import Unavailable
 from headgate.application.projections.followers import FollowerRunner
-from headgate.application.scheduling_loop.run_partition import Scheduler
-from headgate.application.scheduling_loop.sweep import idle_seconds, sweep
+from headgate.application.scheduling_loop.run_partition import Scheduler, idle_seconds, sweep
 from headgate_workers.ticker import Ticker, TickerCallbacks
 
 PROJECTION_CHECK_SECONDS = 2.0

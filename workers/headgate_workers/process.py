@@ -47,7 +47,7 @@ def ticker_of(queue: str, broken: Callable[[], None]) -> Ticker:
         ).ticker
     else:
         ticker = UpkeepTicker(
-            follower_runner, platform().chores(MAINTENANCE_TASKS), callbacks
+            follower_runner, platform().maintenance_schedule(MAINTENANCE_TASKS), callbacks
         ).ticker
     _process.tickers[queue] = ticker
     return ticker

@@ -1,6 +1,6 @@
 """The ticker that tidies up: followers all the time, chores when they are due."""
 
-from headgate.application.housekeeping import ChoreList
+from headgate.application.maintenance import MaintenanceSchedule
 from headgate.application.projections.followers import FollowerRunner
 from headgate_workers.schedule import PROJECTION_INTERVAL_SECONDS
 from headgate_workers.ticker import Ticker, TickerCallbacks
@@ -10,7 +10,10 @@ class UpkeepTicker:
     """Keeps read models fresh and the store small."""
 
     def __init__(
-        self, follower_runner: FollowerRunner, chores: ChoreList, callbacks: TickerCallbacks
+        self,
+        follower_runner: FollowerRunner,
+        chores: MaintenanceSchedule,
+        callbacks: TickerCallbacks,
     ) -> None:
         self._following = follower_runner
         self._chores = chores

@@ -48,7 +48,7 @@ from headgate.api.workloads.actions import router as workload_actions
 from headgate.api.workloads.controller import AllWorkloads, Workloads
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
-from headgate.application.live_state.live_reader import LiveReader
+from headgate.application.live_state.live_state import LiveReader
 from headgate.bootstrap import open_platform
 from headgate.domain.rejection import NotFound
 from headgate.settings import from_environment
@@ -157,7 +157,7 @@ def _lifespan(services: ApplicationServices, close: Callable[[], None]) -> Lifes
         reader, hub, clock = services.reader, services.hub, services.clock
         assert isinstance(reader, LiveReader), "what is started is the present"
         assert isinstance(clock, DatabaseClock), "and its clock goes"
-        await asyncio.to_thread(clock.look)
+        await asyncio.to_thread(clock.read_database)
         await reader.start()
         hub.begin(reader.position)
         services.cycle_durations.begin(clock.now())
@@ -165,7 +165,7 @@ def _lifespan(services: ApplicationServices, close: Callable[[], None]) -> Lifes
         reader.listen(services.redaction.learn_from)
         reader.listen(lambda batch: services.event_counters.count(batch, reader.cell))
         reader.listen(hub.publish)
-        in_step = asyncio.create_task(clock.keep_in_step())
+        in_step = asyncio.create_task(clock.synchronize())
         try:
             yield
         finally:

@@ -11,7 +11,7 @@ from headgate.application.cycles.cycle_records import CycleStore
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit
-from headgate.application.live_state.live_reader import LiveReader
+from headgate.application.live_state.live_state import LiveReader
 from headgate.application.metrics.counter_metrics import CycleDurations
 from headgate.application.metrics.event_counters import EventCounters
 from headgate.application.ports import EventLog, Followers, Ids, Partitions, ReadModels

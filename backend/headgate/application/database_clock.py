@@ -6,7 +6,7 @@ import time
 from headgate.application.ports import EventLog
 from headgate.domain.values.instants import Instant
 
-SECONDS_BETWEEN_LOOKS = 20
+SYNCHRONIZE_SECONDS = 20
 
 
 class DatabaseClock:
@@ -24,21 +24,21 @@ class DatabaseClock:
     def now(self) -> Instant:
         """The instant it is in the database, to within a round trip."""
         if self._offset is None:
-            self.look()
+            self.read_database()
         return _monotonic() + (self._offset or 0)
 
-    def look(self) -> None:
+    def read_database(self) -> None:
         """Read the database's clock; blocks for one round trip."""
         before = _monotonic()
         there = self._log.now()
         self._offset = there - (before + _monotonic()) // 2
 
-    async def keep_in_step(self) -> None:
+    async def synchronize(self) -> None:
         """Look again and again, for ever; an outage leaves the clock running as it is."""
         while True:
-            await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+            await asyncio.sleep(SYNCHRONIZE_SECONDS)
             try:
-                await asyncio.to_thread(self.look)
+                await asyncio.to_thread(self.read_database)
             except Exception:  # noqa: BLE001, S112 - whoever needs the database reports the outage
                 continue
 

@@ -343,7 +343,7 @@ class Followers(Protocol):
         """What happened in one or all ClusterQueues, minute by minute, oldest first."""
 
 
-class Housekeeping(Protocol):
+class Maintenance(Protocol):
     """Chores that keep the store small; safe to run anywhere, any time, and twice."""
 
     def forget_idempotency_keys(self, *, older_than_seconds: float, limit: int = 5_000) -> int:

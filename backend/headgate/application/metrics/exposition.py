@@ -6,19 +6,28 @@ from itertools import chain
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.metrics.counter_metrics import counter_lines, cycle_duration_lines
-from headgate.application.metrics.local_queues import FINISHED, local_queue_lines
+from headgate.application.metrics.counter_metrics import (
+    counter_lines,
+    cycle_duration_lines,
+    local_queue_labels,
+)
 from headgate.application.metrics.text_format import Sample, metric_lines
 from headgate.application.ports import PartitionRow
 from headgate.application.queries.overview.attention import find_attention
 from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
-from headgate.application.queries.queues.status import counts_of, reserved_usage
+from headgate.application.queries.queues.status import (
+    counts_of,
+    local_queue_key,
+    reserved_usage,
+    usage_of_workload,
+)
 from headgate.application.queries.queues.tree import queue_counts
 from headgate.domain.cell import Cell
-from headgate.domain.kinds.queue_activity import cluster_queue_activity
+from headgate.domain.kinds.queue_activity import cluster_queue_activity, local_queue_activity
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.values.quantities import FlavorUsage
+from headgate.domain.workloads.state import is_admitted
 
 DETECTORS = (
     "Starvation",
@@ -206,3 +215,87 @@ def _usage(cell: Cell, usages: Mapping[str, FlavorUsage]) -> Iterator[Sample]:
 
 def _lags(rows: Sequence[PartitionRow]) -> list[Sample]:
     return [({"partition": row.key}, max(0, row.last_position - row.idle_position)) for row in rows]
+
+
+WAITING = {"active": ("Pending", "Nominated"), "inadmissible": ("Retrying",)}
+"""The phases of those who compete now, and of those who will."""
+
+
+FINISHED = ("Succeeded", "Failed", "Cancelled")
+
+
+ADMITTED = ("Starting", "Running", "Evicting")
+
+
+STATES = (("True", True), ("False", False))
+
+
+def local_queue_lines(cell: Cell) -> Iterator[str]:
+    """Every figure of every LocalQueue."""
+    for figure, text, samples in (
+        ("pending_workloads", "Workloads that wait", _pending(cell)),
+        ("reserving_active_workloads", "Workloads that hold quota", _phases(cell, "QuotaReserved")),
+        ("admitted_active_workloads", "Workloads admitted", _phases(cell)),
+        ("finished_workloads", "Workloads that ended and are kept", _local_queue_finished(cell)),
+        ("status", "1 for the status that holds", _local_queue_statuses(cell)),
+    ):
+        yield from metric_lines(f"kueue_local_queue_{figure}", "gauge", text, samples)
+    reserved, used = _held(cell)
+    for figure, text, held in (
+        ("reservation", "Quota reserved, in base units", reserved),
+        ("usage", "Quota of admitted workloads, in base units", used),
+    ):
+        name = f"kueue_local_queue_resource_{figure}"
+        yield from metric_lines(name, "gauge", text, _amounts(held))
+
+
+def _pending(cell: Cell) -> Iterator[Sample]:
+    for key in sorted(cell.config.local_queues):
+        phases = counts_of(cell, f"localqueue/{key}")
+        for status, of_status in WAITING.items():
+            number = sum(phases.get(phase, 0) for phase in of_status)
+            yield {**local_queue_labels(key), "status": status}, number
+
+
+def _phases(cell: Cell, *others: str) -> Iterator[Sample]:
+    for key in sorted(cell.config.local_queues):
+        phases = counts_of(cell, f"localqueue/{key}")
+        yield local_queue_labels(key), sum(phases.get(p, 0) for p in (*ADMITTED, *others))
+
+
+def _local_queue_finished(cell: Cell) -> Iterator[Sample]:
+    for key in sorted(cell.config.local_queues):
+        phases = counts_of(cell, f"localqueue/{key}")
+        yield local_queue_labels(key), sum(phases.get(phase, 0) for phase in FINISHED)
+
+
+def _local_queue_statuses(cell: Cell) -> Iterator[Sample]:
+    for key in sorted(cell.config.local_queues):
+        active = local_queue_activity(cell.config, key).active
+        for word, value in STATES:
+            yield {**local_queue_labels(key), "active": word}, int(active is value)
+
+
+def _held(cell: Cell) -> tuple[dict[str, FlavorUsage], dict[str, FlavorUsage]]:
+    """What the workloads of each LocalQueue hold, and what those admitted do; one pass over all."""
+    reserved: dict[str, FlavorUsage] = {}
+    used: dict[str, FlavorUsage] = {}
+    for name in cell.partition_keys():
+        partition = cell.partition(name)
+        for holders in partition.charges.holding.values():
+            for key in holders:
+                workload = cell.workloads[key]
+                door = local_queue_key(workload)
+                totals = [reserved.setdefault(door, {})]
+                if is_admitted(workload):
+                    totals.append(used.setdefault(door, {}))
+                for total in totals:
+                    for used, amount in usage_of_workload(partition, workload).items():
+                        total[used] = total.get(used, 0) + amount
+    return reserved, used
+
+
+def _amounts(held: dict[str, FlavorUsage]) -> Iterator[Sample]:
+    for door, usage in sorted(held.items()):
+        for (flavor, resource), amount in sorted(usage.items()):
+            yield {**local_queue_labels(door), "flavor": flavor, "resource": resource}, amount

@@ -12,7 +12,7 @@ _FORGET_KEYS = """
 """
 
 
-class PostgresHousekeeping:
+class PostgresMaintenance:
     """Fills the port `Housekeeping`."""
 
     def __init__(self, pool: Pool) -> None:

@@ -5,67 +5,67 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from headgate.application.ports import Housekeeping
+from headgate.application.ports import Maintenance
 
-SECONDS_A_KEY_IS_KEPT = 7 * 24 * 3600.0
+KEY_RETENTION_SECONDS = 7 * 24 * 3600.0
 BATCH = 5_000
-CYCLES_KEPT = 100_000
-BACKTESTS_KEPT = 500
+MAX_CYCLES_KEPT = 100_000
+MAX_BACKTESTS_KEPT = 500
 """With their outcomes, which hold every decision that differed."""
 
 
-def forget_old_keys(housekeeping: Housekeeping) -> int:
+def forget_old_keys(maintenance: Maintenance) -> int:
     """Forget idempotency keys a week old; how many there were."""
     forgotten = 0
-    while count := housekeeping.forget_idempotency_keys(
-        older_than_seconds=SECONDS_A_KEY_IS_KEPT, limit=BATCH
+    while count := maintenance.forget_idempotency_keys(
+        older_than_seconds=KEY_RETENTION_SECONDS, limit=BATCH
     ):
         forgotten += count
     return forgotten
 
 
-def forget_old_cycles(housekeeping: Housekeeping) -> int:
+def forget_old_cycles(maintenance: Maintenance) -> int:
     """Forget all records of cycles but the newest; how many there were."""
-    return housekeeping.forget_cycles(keep=CYCLES_KEPT)
+    return maintenance.forget_cycles(keep=MAX_CYCLES_KEPT)
 
 
-def forget_old_backtests(housekeeping: Housekeeping) -> int:
+def forget_old_backtests(maintenance: Maintenance) -> int:
     """Forget all ended backtests but the newest; how many there were."""
-    return housekeeping.forget_backtests(keep=BACKTESTS_KEPT)
+    return maintenance.forget_backtests(keep=MAX_BACKTESTS_KEPT)
 
 
-def keep_log_ahead(housekeeping: Housekeeping) -> int:
+def create_log_partitions(maintenance: Maintenance) -> int:
     """Make the log's next partitions before they are needed."""
-    housekeeping.extend_log()
+    maintenance.extend_log()
     return 1
 
 
-class Chore(msgspec.Struct, frozen=True, kw_only=True):
+class MaintenanceTask(msgspec.Struct, frozen=True, kw_only=True):
     """Something to do again and again; running it twice or late does no harm."""
 
     name: str
     every_seconds: float
-    run: Callable[[Housekeeping], int]
+    run: Callable[[Maintenance], int]
 
 
 @dataclass(slots=True)
-class ChoreList:
+class MaintenanceSchedule:
     """Runs each chore when its time has come, the first time soon after the start.
 
     `elapsed` counts seconds; only differences of it mean anything.
     """
 
-    chores: tuple[Chore, ...]
-    housekeeping: Housekeeping
+    tasks: tuple[MaintenanceTask, ...]
+    maintenance: Maintenance
     elapsed: Callable[[], float]
     _due_at: dict[str, float] = field(default_factory=dict)
 
     def run_due(self) -> list[str]:
         """The names of the chores that were due and have been done."""
         done = []
-        for chore in self.chores:
+        for chore in self.tasks:
             if self.elapsed() >= self._due_at.get(chore.name, 0.0):
-                chore.run(self.housekeeping)
+                chore.run(self.maintenance)
                 self._due_at[chore.name] = self.elapsed() + chore.every_seconds
                 done.append(chore.name)
         return done
