@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 from celery import Celery
 
-from headgate.adapters.celery.application import ADMISSION_QUEUE, UPKEEP_QUEUE, make_celery
-from headgate.adapters.celery.inspection import broker_failure
+from headgate.adapters.celery.application import (
+    ADMISSION_QUEUE,
+    UPKEEP_QUEUE,
+    broker_failure,
+    make_celery,
+)
 from headgate.adapters.celery.nudges import CeleryNudges
 from headgate.adapters.postgres.archive import LogArchive
 from headgate.adapters.postgres.archive_files import LogArchiveFiles
@@ -16,17 +20,16 @@ from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.cycle_store import PostgresCycleStore
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
-from headgate.adapters.postgres.inspection import PostgresInspection
-from headgate.adapters.postgres.maintenance import PostgresMaintenance
+from headgate.adapters.postgres.maintenance import PostgresInspection, PostgresMaintenance
 from headgate.adapters.postgres.migrate import migrate
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresReadModels
 from headgate.adapters.postgres.state_cache import PostgresStateCache
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.postgres.tokens import PostgresTokens
-from headgate.adapters.system.chance import unique_key
 from headgate.adapters.system.ids import TimeOrderedIds
 from headgate.adapters.system.log_lines import configure_log_lines
+from headgate.adapters.system.randomness import unique_key
 from headgate.adapters.system.source_version import fold_version
 from headgate.application.backtests.runner import BacktestRunner
 from headgate.application.live_state.live_state import LiveState

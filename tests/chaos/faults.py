@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import redis
 
-from headgate.adapters.system.chance import seeded
+from headgate.adapters.system.randomness import seeded
 from headgate.embedded.redis import socket_path
 from tests.processes.running import wait_until
 from tests.processes.up import Up

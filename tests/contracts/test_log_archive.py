@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from headgate.adapters.postgres.archive import LogArchive, LogPart
+from headgate.adapters.postgres.archive import LogArchive, LogPartition
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.application.failures import Archived
@@ -49,7 +49,7 @@ def pool(database_of_small_parts: str) -> Iterator[Pool]:
     opened.close()
 
 
-def archive_all(pool: Pool, before: int) -> list[LogPart]:
+def archive_all(pool: Pool, before: int) -> list[LogPartition]:
     archive = LogArchive(pool)
     parts = archive.archivable(before)
     for part in parts:

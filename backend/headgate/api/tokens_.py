@@ -7,7 +7,7 @@ from litestar import Controller, delete, get, post
 from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter
 from msgspec.structs import asdict
 
-from headgate.adapters.system.chance import unique_key
+from headgate.adapters.system.randomness import unique_key
 from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import instant_or_none

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from headgate.adapters.system.chance import unique_key
+from headgate.adapters.system.randomness import unique_key
 from headgate.adapters.system.stopwatch import elapsed_seconds, pause
 from headgate.client.connection import Connection
 from headgate.client.problems import ServerProblem, ServerUnreachable, problem_of

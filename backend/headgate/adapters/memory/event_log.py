@@ -1,7 +1,8 @@
 """The log in memory."""
 
+import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.application.ports import AppendUnit, EventCount, EventFilter, Verdict
@@ -103,3 +104,35 @@ def matches(where: EventFilter, recorded: Recorded) -> bool:
 
 def _covers(wanted: str, stream: str) -> bool:
     return stream.startswith(wanted) if wanted.endswith("/") else stream == wanted
+
+
+BATCH = 1_000
+
+
+class MemoryTail:
+    """Fills the port `Tail`."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._database = database
+
+    async def follow(self, after: int) -> AsyncIterator[list[Recorded]]:
+        """Batches of new events in order, for ever."""
+        loop = asyncio.get_running_loop()
+        grown = asyncio.Event()
+
+        def wake_up() -> None:
+            loop.call_soon_threadsafe(grown.set)
+
+        self._database.listeners.append(wake_up)
+        try:
+            while True:
+                grown.clear()
+                with self._database.lock:
+                    batch = self._database.events[after : after + BATCH]
+                if batch:
+                    after = batch[-1].position
+                    yield batch
+                else:
+                    await grown.wait()
+        finally:
+            self._database.listeners.remove(wake_up)

@@ -17,11 +17,11 @@ _PARTITIONS = """
     WHERE inhparent = %s::regclass ORDER BY child.oid
 """
 _BOUNDS = re.compile(r"FROM \('(\d+)'\) TO \('(\d+)'\)")
-LONGEST_WAIT = "SET LOCAL lock_timeout = '5s'"
+LOCK_TIMEOUT = "SET LOCAL lock_timeout = '5s'"
 
 
 @dataclass(frozen=True, slots=True)
-class LogPart:
+class LogPartition:
     """One partition of the log: positions from `first` up to, and without, `end`."""
 
     name: str
@@ -35,12 +35,12 @@ class LogArchive:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def archived(self) -> list[LogPart]:
+    def archived(self) -> list[LogPartition]:
         """The partitions that stand aside, oldest first."""
         with connection_of(self._pool) as connection:
             return _parts(connection, "event_archive")
 
-    def archivable(self, before: int) -> list[LogPart]:
+    def archivable(self, before: int) -> list[LogPartition]:
         """The partitions that lie wholly before that position, oldest first.
 
         The one that holds the newest event stays, so that the log is never empty.
@@ -51,7 +51,7 @@ class LogArchive:
             parts = _parts(connection, "event")
         return [part for part in parts if part.end <= before and part.end <= head]
 
-    def archive(self, part: LogPart) -> None:
+    def archive(self, part: LogPartition) -> None:
         """Move one partition aside; raises `Unavailable` if readers keep it busy for too long.
 
         Its bounds are checked beforehand, so that the log is locked for no longer than it takes to
@@ -73,17 +73,17 @@ class LogArchive:
                 sql.SQL("ALTER TABLE {} VALIDATE CONSTRAINT {}").format(name, bounds)
             )
             with connection.transaction():
-                connection.execute(LONGEST_WAIT)
+                connection.execute(LOCK_TIMEOUT)
                 connection.execute(sql.SQL("ALTER TABLE event DETACH PARTITION {}").format(name))
                 connection.execute(attach)
                 connection.execute(drop)
 
 
-def _parts(connection: Connection, table: str) -> list[LogPart]:
+def _parts(connection: Connection, table: str) -> list[LogPartition]:
     rows = connection.execute(_PARTITIONS, (table,)).fetchall()
     found = []
     for name, bounds in rows:
         match = _BOUNDS.search(bounds or "")
         if match is not None:
-            found.append(LogPart(name, int(match[1]), int(match[2])))
+            found.append(LogPartition(name, int(match[1]), int(match[2])))
     return sorted(found, key=lambda part: part.first)

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from psycopg import sql
 
-from headgate.adapters.postgres.archive import LONGEST_WAIT, LogPart
+from headgate.adapters.postgres.archive import LOCK_TIMEOUT, LogPartition
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.application.failures import BrokenFile
 
@@ -20,7 +20,7 @@ CHUNK_BYTES = 1 << 20
 LEVEL = 6
 
 
-class SavedPart(msgspec.Struct, frozen=True, kw_only=True):
+class SavedPartition(msgspec.Struct, frozen=True, kw_only=True):
     """What stands beside the file of a part: positions from `first` up to, and without, `end`."""
 
     log: str
@@ -37,13 +37,13 @@ class LogArchiveFiles:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def holds_events(self, part: LogPart) -> bool:
+    def holds_events(self, part: LogPartition) -> bool:
         """Whether a part is in the database, and was not taken away."""
         query = sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.Identifier(part.name))
         with connection_of(self._pool) as connection:
             return bool(_number(connection, query))
 
-    def save(self, part: LogPart, directory: Path) -> Path:
+    def save(self, part: LogPartition, directory: Path) -> Path:
         """Write one part that holds events; the path of what tells of it.
 
         The table stays as it is.
@@ -54,7 +54,7 @@ class LogArchiveFiles:
         with connection_of(self._pool) as connection:
             events = _write(connection, part, unfinished)
             log = _log_id(connection)
-        saved = SavedPart(
+        saved = SavedPartition(
             log=log,
             name=part.name,
             first=part.first,
@@ -67,12 +67,12 @@ class LogArchiveFiles:
         _write_durably(about, msgspec.json.format(msgspec.json.encode(saved)) + b"\n")
         return about
 
-    def take_away(self, about: Path) -> SavedPart:
+    def take_away(self, about: Path) -> SavedPartition:
         """Empty the table of a saved part, once its file is proved to hold all of it."""
         saved = _proved(about)
         name = sql.Identifier(saved.name)
         with connection_of(self._pool) as connection, connection.transaction():
-            connection.execute(LONGEST_WAIT)
+            connection.execute(LOCK_TIMEOUT)
             _refuse_another_log(connection, saved)
             query = sql.SQL("SELECT count(*) FROM {}").format(name)
             if _number(connection, query) != saved.events:
@@ -85,12 +85,12 @@ class LogArchiveFiles:
             _make(connection, saved)
         return saved
 
-    def restore(self, about: Path) -> SavedPart:
+    def restore(self, about: Path) -> SavedPartition:
         """Bring a saved part back into its empty table; refuses one that holds events."""
         saved = _proved(about)
         name = sql.Identifier(saved.name)
         with connection_of(self._pool) as connection, connection.transaction():
-            connection.execute(LONGEST_WAIT)
+            connection.execute(LOCK_TIMEOUT)
             _refuse_another_log(connection, saved)
             if _number(connection, "SELECT to_regclass(%s) IS NULL", saved.name):
                 _make(connection, saved)
@@ -100,7 +100,7 @@ class LogArchiveFiles:
         return saved
 
 
-def _write(connection: Connection, part: LogPart, path: Path) -> int:
+def _write(connection: Connection, part: LogPartition, path: Path) -> int:
     query = sql.SQL("COPY (SELECT * FROM {} ORDER BY position) TO STDOUT (FORMAT csv, HEADER)")
     cursor = connection.cursor()
     with path.open("wb") as raw, gzip.GzipFile("", "wb", LEVEL, raw, mtime=0) as out:
@@ -113,7 +113,7 @@ def _write(connection: Connection, part: LogPart, path: Path) -> int:
     return cursor.rowcount
 
 
-def _read(connection: Connection, saved: SavedPart, about: Path) -> None:
+def _read(connection: Connection, saved: SavedPartition, about: Path) -> None:
     query = sql.SQL("COPY {} FROM STDIN (FORMAT csv, HEADER)").format(sql.Identifier(saved.name))
     cursor = connection.cursor()
     with gzip.open(_file_of(about)) as source, cursor.copy(query) as rows:
@@ -123,7 +123,7 @@ def _read(connection: Connection, saved: SavedPart, about: Path) -> None:
         raise BrokenFile(f"{about} tells of {saved.events} events and holds {cursor.rowcount}")
 
 
-def _make(connection: Connection, saved: SavedPart) -> None:
+def _make(connection: Connection, saved: SavedPartition) -> None:
     """An empty table where the part stood, so that its positions are not given out anew."""
     name, first, end = sql.Identifier(saved.name), sql.Literal(saved.first), sql.Literal(saved.end)
     make = sql.SQL("CREATE TABLE {} (LIKE event_archive INCLUDING ALL)")
@@ -133,10 +133,10 @@ def _make(connection: Connection, saved: SavedPart) -> None:
     connection.execute("SELECT protect_from_change(%s::regclass)", (saved.name,))
 
 
-def _proved(about: Path) -> SavedPart:
+def _proved(about: Path) -> SavedPartition:
     """What a file tells of itself; raises `BrokenFile` where its content is another."""
     try:
-        saved = msgspec.json.decode(about.read_bytes(), type=SavedPart)
+        saved = msgspec.json.decode(about.read_bytes(), type=SavedPartition)
         found = _digest(_file_of(about))
     except (OSError, msgspec.MsgspecError) as failure:
         raise BrokenFile(f"{about} cannot be read: {failure}") from failure
@@ -145,7 +145,7 @@ def _proved(about: Path) -> SavedPart:
     return saved
 
 
-def _refuse_another_log(connection: Connection, saved: SavedPart) -> None:
+def _refuse_another_log(connection: Connection, saved: SavedPartition) -> None:
     if _log_id(connection) != saved.log:
         raise BrokenFile(f"{saved.name} was saved from another log, {saved.log}")
 

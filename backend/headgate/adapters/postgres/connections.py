@@ -13,7 +13,7 @@ from headgate.event_log.codec import Unstorable
 
 CONNECT_TIMEOUT_SECONDS = 5
 POOL_TIMEOUT_SECONDS = 5.0
-LONGEST_NAME = 63
+MAX_NAME_BYTES = 63
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Pool = ConnectionPool[Connection]
@@ -35,7 +35,7 @@ def open_pool(url: str, *, most: int = 8, name: str = "headgate") -> Pool:
         kwargs={
             "autocommit": True,
             "connect_timeout": CONNECT_TIMEOUT_SECONDS,
-            "application_name": name[:LONGEST_NAME],
+            "application_name": name[:MAX_NAME_BYTES],
         },
         min_size=1,
         max_size=most,

@@ -1,22 +1,74 @@
 """The log on Postgres: appends by one server-side call a group, reads by position."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from headgate.adapters.postgres.appending import verdicts_of, written_runs
-from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.adapters.postgres.filtering import matching
-from headgate.adapters.postgres.reading import (
-    COLUMNS,
-    STREAM_PAGE,
-    begins_late,
-    gapless,
-    recorded_of,
-    rows_after,
-)
-from headgate.application.ports import AppendUnit, EventCount, EventFilter, Verdict
-from headgate.domain.facts import Recorded
+from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
+from headgate.adapters.postgres.connections import Connection, Pool, connection_of
+from headgate.application.ports import AppendUnit, EventCount, EventFilter, GapInLog, Verdict
+from headgate.domain.facts import Origin, Recorded
 from headgate.domain.values.instants import Instant
+from headgate.event_log.codec import decode
+
+COLUMNS = (
+    "position, stream, version, type, schema_version, data::text, at, "
+    "actor, reason, causation, correlation, trace"
+)
+
+
+STREAM_PAGE = (
+    f"SELECT {COLUMNS} FROM event_whole WHERE stream = %s AND version < %s "
+    "ORDER BY version DESC LIMIT %s"
+)
+"""The newest rows of a stream before a version.
+
+The index of each part of the log on stream and version gives the order, so that reading ends with
+the page, however long the stream is.
+"""
+
+
+def recorded_of(row: Sequence[Any]) -> Recorded:
+    """One event from a row of `COLUMNS`."""
+    return Recorded(
+        position=row[0],
+        stream=row[1],
+        version=row[2],
+        event=decode(row[3], row[4], row[5]),
+        at=row[6],
+        origin=Origin(
+            actor=row[7], reason=row[8], causation=row[9], correlation=row[10], trace=row[11]
+        ),
+    )
+
+
+_READ = f"SELECT {COLUMNS} FROM {{}} WHERE position > %s ORDER BY position LIMIT %s"
+
+
+def rows_after(connection: Connection, after: int, limit: int) -> list[tuple[Any, ...]]:
+    """Up to `limit` rows after a position; the archive is asked only where they begin too late."""
+    query = _READ.format("event")
+    rows = connection.execute(query, (after, limit), binary=True).fetchall()
+    if rows and begins_late(rows, after):
+        query = _READ.format("event_whole")
+        rows = connection.execute(query, (after, limit), binary=True).fetchall()
+    return rows
+
+
+def begins_late(rows: Sequence[Sequence[Any]], after: int) -> bool:
+    """Whether what follows on a position is missing at the front."""
+    return not rows or rows[0][0] != after + 1
+
+
+def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[Recorded]:
+    """The events of these rows, which must follow on `after` without a gap."""
+    expected = after + 1
+    for row in rows:
+        if row[0] != expected:
+            told = f"position {row[0]} came where {expected} was expected"
+            raise GapInLog(told, came=row[0])
+        expected += 1
+        yield recorded_of(row)
+
 
 PAGE = 2_000
 _APPEND = "SELECT log_append(%s::jsonb, %b)::text"
@@ -137,3 +189,44 @@ class PostgresEventLog:
             row = connection.execute(query).fetchone()
         assert row is not None
         return row[0]
+
+
+def matching(where: EventFilter, before: int | None) -> tuple[str, list[Any]]:
+    """A condition on `event` and the values of its placeholders."""
+    conditions: list[str] = ["true"]
+    values: list[Any] = []
+
+    def require(condition: str, *given: Any) -> None:  # noqa: ANN401 - any value of a column
+        conditions.append(condition)
+        values.extend(given)
+
+    if before is not None:
+        require("position < %s", before)
+    if where.types:
+        require("type = ANY(%s)", list(where.types))
+    if where.streams:
+        _require_streams(where.streams, conditions, values)
+    if where.actor:
+        require("actor = %s", where.actor)
+    if where.correlation:
+        require("correlation = %s", where.correlation)
+    if where.since is not None:
+        require("at >= %s", where.since)
+    if where.until is not None:
+        require("at < %s", where.until)
+    if where.up_to is not None:
+        require("position <= %s", where.up_to)
+    return " AND ".join(conditions), values
+
+
+def _require_streams(streams: tuple[str, ...], conditions: list[str], values: list[Any]) -> None:
+    alternatives = []
+    for stream in streams:
+        if stream.endswith("/"):
+            # "0" follows "/": everything in between begins with the prefix.
+            alternatives.append("stream >= %s AND stream < %s")
+            values.extend((stream, stream[:-1] + "0"))
+        else:
+            alternatives.append("stream = %s")
+            values.append(stream)
+    conditions.append("(" + " OR ".join(alternatives) + ")")

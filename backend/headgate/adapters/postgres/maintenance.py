@@ -3,6 +3,7 @@
 from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
 from headgate.adapters.postgres.connections import Pool, connection_of
 from headgate.adapters.postgres.cycle_store import PostgresCycleStore
+from headgate.adapters.postgres.migrate import newest_revision
 
 _FORGET_KEYS = """
     DELETE FROM idempotency WHERE (key, actor) IN (
@@ -35,3 +36,55 @@ class PostgresMaintenance:
         """Make the partitions of the log that the next million positions need."""
         with connection_of(self._pool) as connection:
             connection.execute("SELECT extend_log(position + 1000000) FROM log_head")
+
+
+_TRIGGERS = """
+    SELECT count(*) FILTER (WHERE trigger.tgenabled IN ('O', 'A')), count(*)
+    FROM (SELECT 'event'::regclass AS relation
+          UNION ALL SELECT inhrelid FROM pg_inherits WHERE inhparent = 'event'::regclass) AS log
+    LEFT JOIN pg_trigger AS trigger
+        ON trigger.tgrelid = log.relation AND trigger.tgname = 'append_only'
+"""
+
+
+_SESSIONS = """
+    SELECT DISTINCT application_name FROM pg_stat_activity
+    WHERE application_name LIKE %s AND datname = current_database() ORDER BY 1
+"""
+
+
+class PostgresInspection:
+    """Read-only questions; raises `Unavailable` while the database cannot be reached."""
+
+    def __init__(self, pool: Pool, url: str) -> None:
+        self._pool = pool
+        self._url = url
+
+    def server_version(self) -> str:
+        """As the server names it, such as `18.4`."""
+        with connection_of(self._pool) as connection:
+            row = connection.execute("SELECT current_setting('server_version')").fetchone()
+        assert row is not None
+        return str(row[0])
+
+    def schema_level(self) -> tuple[str, str]:
+        """The revision the database stands at, empty for none, and the one this program needs."""
+        needed = newest_revision(self._url)
+        with connection_of(self._pool) as connection:
+            known = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
+            if known is None or known[0] is None:
+                return "", needed
+            row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+        return (str(row[0]) if row else ""), needed
+
+    def log_is_protected(self) -> bool:
+        """Whether the log and each of its partitions refuse changes to facts."""
+        with connection_of(self._pool) as connection:
+            row = connection.execute(_TRIGGERS).fetchone()
+        assert row is not None
+        return bool(row[0] == row[1])
+
+    def sessions(self, prefix: str) -> list[str]:
+        """The names of connected processes that begin like this."""
+        with connection_of(self._pool) as connection:
+            return [name for (name,) in connection.execute(_SESSIONS, (f"{prefix}%",)).fetchall()]

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import msgspec
 
-from headgate.adapters.postgres.appending import verdicts_of, written_runs
+from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of, outages
-from headgate.adapters.postgres.reading import gapless, rows_after
+from headgate.adapters.postgres.event_log import gapless, rows_after
 from headgate.application.ports import (
     AppendConflict,
     Appended,

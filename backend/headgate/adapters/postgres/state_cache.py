@@ -5,9 +5,9 @@ import hashlib
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.application.live_state.snapshot_store import NO_PARTS, Parts
 
-KEPT = 3
-APART = 5_000
-MOST_APART = 200
+MAX_RECENT = 3
+MIN_SPACING = 5_000
+MAX_SPACED = 200
 _NEWEST = """
     SELECT position, sha256, body FROM state_cache
     WHERE name = %s AND fold_version = %s AND position <= coalesce(%s, position)
@@ -81,7 +81,7 @@ class PostgresStateCache:
                 return False
             values = (name, fold_version, position, digest, body, list(parts))
             connection.execute(_PUT, values)
-            which = {"name": name, "fold_version": fold_version, "kept": KEPT}
+            which = {"name": name, "fold_version": fold_version, "kept": MAX_RECENT}
             connection.execute(_FORGET, {**which, "apart": _apart(position)})
             connection.execute(_FORGET_PARTS)
         return True
@@ -104,7 +104,7 @@ def _keep_parts(connection: Connection, parts: Parts) -> bool:
 
 def _apart(position: int) -> int:
     """How far apart old folds are kept: at most so many of them, whatever the length of the log."""
-    apart = APART
-    while apart * MOST_APART < position:
+    apart = MIN_SPACING
+    while apart * MAX_SPACED < position:
         apart *= 2
     return apart

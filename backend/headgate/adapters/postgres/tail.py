@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 
 from headgate.adapters.postgres.connections import CONNECT_TIMEOUT_SECONDS
-from headgate.adapters.postgres.reading import COLUMNS, gapless
+from headgate.adapters.postgres.event_log import COLUMNS, gapless
 from headgate.domain.facts import Recorded
 
 CHANNEL = "headgate_log"

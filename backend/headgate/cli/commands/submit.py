@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from headgate.adapters.system.chance import unique_key
+from headgate.adapters.system.randomness import unique_key
 from headgate.cli.commands.apply import (
     Waiting,
     code_of_results,

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from headgate.adapters.system.chance import seeded
+from headgate.adapters.system.randomness import seeded
 from headgate.cli.demo.cluster import CHECK, HANDLER, configuration
 from headgate.cli.demo.work import (
     MINE,

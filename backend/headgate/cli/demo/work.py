@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from headgate.adapters.system.chance import Chance
+from headgate.adapters.system.randomness import RandomSource
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.demo.cluster import BLOCK, DOORS, GPU, GPUS_ON_A_HOST, HANDLER, RACK, TEAMS, hosts
 from headgate.cli.executor.behaviour import FAILS, NEVER_READY, RUN_SECONDS, SAVE_SECONDS
@@ -60,7 +60,7 @@ GATED_RATE = 0.3
 WAITS_RATE = 0.2
 
 
-def next_workload(chance: Chance, serial: str) -> Object:
+def next_workload(chance: RandomSource, serial: str) -> Object:
     """The next thing somebody wants to run."""
     team = chance.choice(sorted(TEAMS))
     sort = chance.choices(SORTS, weights=[each.weight for each in SORTS])[0]
@@ -102,7 +102,7 @@ def grown(manifest: Object, serial: str) -> Object:
     }
 
 
-def _behaviour(chance: Chance, sort: Sort) -> dict[str, str]:
+def _behaviour(chance: RandomSource, sort: Sort) -> dict[str, str]:
     annotations = {RUN_SECONDS: str(chance.randint(*sort.seconds))}
     if sort.saves is not None:
         annotations[SAVE_SECONDS] = str(chance.randint(*sort.saves))
@@ -114,7 +114,7 @@ def _behaviour(chance: Chance, sort: Sort) -> dict[str, str]:
     return annotations
 
 
-def _leaving(chance: Chance, sort: Sort) -> Object:
+def _leaving(chance: RandomSource, sort: Sort) -> Object:
     """Long trainings save first; the time they are given is at times too short."""
     if sort.saves is None:
         return {}
@@ -123,7 +123,7 @@ def _leaving(chance: Chance, sort: Sort) -> Object:
     return {"evictionPolicy": {**policy, "onDeadline": at_the_end}}
 
 
-def _gates(chance: Chance, manifest: Object) -> Object:
+def _gates(chance: RandomSource, manifest: Object) -> Object:
     """Some wait for their data before others have to leave for them."""
     is_urgent = manifest["spec"]["priorityClassName"] == "production"
     if is_urgent and chance.random() < GATED_RATE:
@@ -146,7 +146,7 @@ OVER = {"reason": "maintenance is over"}
 class Incidents:
     """One after another; what takes a node out is put right by the one after it."""
 
-    def __init__(self, client: HeadgateClient, chance: Chance) -> None:
+    def __init__(self, client: HeadgateClient, chance: RandomSource) -> None:
         self._client = client
         self._chance = chance
         self._cordoned = ""

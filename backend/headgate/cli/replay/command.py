@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headgate.adapters.system.chance import seeded
+from headgate.adapters.system.randomness import seeded
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import Output
 from headgate.cli.presentation.output import Format, show_value

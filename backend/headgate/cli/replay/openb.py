@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.adapters.system.chance import seeded
+from headgate.adapters.system.randomness import seeded
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.replay.arrivals import Arrival, Object, Play, named, pod_set, workload
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND

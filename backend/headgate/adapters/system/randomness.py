@@ -3,11 +3,11 @@
 import random
 import secrets
 
-Chance = random.Random
+RandomSource = random.Random
 """A source of numbers that only look random; its seed decides them all."""
 
 
-def seeded(*parts: str | int) -> Chance:
+def seeded(*parts: str | int) -> RandomSource:
     """A generator that gives the same numbers for the same parts on every machine."""
     return random.Random(":".join(str(part) for part in parts))  # noqa: S311 - a simulation, not a secret
 

@@ -22,7 +22,7 @@ _REMEMBER = """
 _FORGET = "DELETE FROM follower_memory WHERE follower = %s AND generation = %s AND key = ANY(%s)"
 
 
-class RecalledMemory(MutableMapping[str, str]):
+class LoadedState(MutableMapping[str, str]):
     """The part of a fold's memory that one batch needs, and what it changed of it."""
 
     def __init__(self, known: dict[str, str]) -> None:
@@ -52,7 +52,7 @@ class RecalledMemory(MutableMapping[str, str]):
         return kept, [key for key in sorted(self._changed) if key not in self._known]
 
 
-class FollowedRows:
+class ProjectionRows:
     """The rows and the memory of one read model in one generation, inside a transaction."""
 
     def __init__(self, connection: Connection, name: str, generation: int) -> None:
@@ -60,12 +60,12 @@ class FollowedRows:
         self._name = name
         self._generation = generation
 
-    def recall(self, keys: Iterable[str]) -> RecalledMemory:
+    def recall(self, keys: Iterable[str]) -> LoadedState:
         """The memory under these keys."""
         values = (self._name, self._generation, sorted(set(keys)))
-        return RecalledMemory(dict(self._connection.execute(_RECALL, values).fetchall()))
+        return LoadedState(dict(self._connection.execute(_RECALL, values).fetchall()))
 
-    def remember(self, memory: RecalledMemory) -> None:
+    def remember(self, memory: LoadedState) -> None:
         """Keep what a batch changed of the memory."""
         kept, forgotten = memory.changes()
         place = (self._name, self._generation)
