@@ -9,8 +9,8 @@ from headgate.adapters.manifests.parse import parse_value
 from headgate.api.manifests import wanted_of
 from headgate.api.services import application_services
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.deciding import Basis, decided, unit_of_changes, unused
-from headgate.application.commands.submit_workloads import submission
+from headgate.application.commands.decide import Basis, decided, unit_of_changes, unused
+from headgate.application.commands.workload_commands import submission
 from headgate.application.cooperative import at_once
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_state import LiveReader

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from headgate.application.commands.append_unit import rows_of
 from headgate.application.ports import (
     AppendConflict,
     Appended,
@@ -13,7 +14,6 @@ from headgate.application.ports import (
     Row,
     Verdict,
 )
-from headgate.application.rows import rows_of
 from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.workloads.events import WorkloadActivated, WorkloadPodsNotReady
 

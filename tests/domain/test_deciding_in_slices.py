@@ -1,7 +1,7 @@
 """Very many changes are decided in slices, and the configuration may move in between."""
 
-from headgate.application.commands.act_on_workloads import change_of_workload
-from headgate.application.commands.deciding import Basis, decided, unit_of_changes
+from headgate.application.commands.decide import Basis, decided, unit_of_changes
+from headgate.application.commands.workload_commands import command_on_workload
 from headgate.application.cooperative import at_once
 from headgate.application.ports import Loaded
 from headgate.domain.streams import workload_stream
@@ -27,7 +27,7 @@ def test_what_was_decided_is_bound_to_the_configuration_of_the_first_decision() 
         for key in KEYS
     }
     basis = Basis(world.at, ORIGIN, cell.config_position)
-    deciding = decided(cell, [change_of_workload(key, HOLD) for key in KEYS], loaded, world.at)
+    deciding = decided(cell, [command_on_workload(key, HOLD) for key in KEYS], loaded, world.at)
     first = next(deciding)
     world.change_cluster_queue("main", namespace_selector=None)
     unit = at_once(unit_of_changes(cell, [first, *deciding], basis))

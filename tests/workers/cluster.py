@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headgate.application.commands.units import unit_of
+from headgate.application.commands.append_unit import unit_of
 from headgate.application.ports import Appended, EventLog
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent, Origin

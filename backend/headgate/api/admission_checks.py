@@ -14,8 +14,8 @@ from headgate.api.executors.schemas import Message
 from headgate.api.manifests import object_writer
 from headgate.api.schemas import RequestBody
 from headgate.api.workloads.schemas import WorkloadObject
-from headgate.application.commands import reports
-from headgate.application.commands.configure_objects import tell_check
+from headgate.application.commands import workload_commands
+from headgate.application.commands.object_commands import tell_check
 from headgate.domain.kinds.admission_check import ReportCheck
 from headgate.domain.values.selectors import TaintEffect, Toleration
 from headgate.domain.workloads.commands import ReportCheckState
@@ -121,7 +121,9 @@ async def check_state(request: Caller, workload: str, check: str, data: CheckSta
         pod_set_updates=tuple(_update(update) for update in data.pod_set_updates),
     )
     call = await command_request(request, object_writer(request, "Workload"), CommandOptions())
-    return answer_command(await reports.report(services_of(request), call, (workload, command)))
+    return answer_command(
+        await workload_commands.report(services_of(request), call, (workload, command))
+    )
 
 
 def _update(told: PodSetChange) -> PodSetUpdate:

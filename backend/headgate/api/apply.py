@@ -17,7 +17,7 @@ from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, proble
 from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
 from headgate.api.schemas import Position, Problem, Schema
 from headgate.api.simulations_ import SimulationRequest, simulate
-from headgate.application.commands.apply_objects import apply as apply_objects
+from headgate.application.commands.object_commands import apply as apply_objects
 from headgate.application.commands.requests import CommandResult, Written
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.config_warnings import AdviceView, advice_about

@@ -18,7 +18,7 @@ from headgate.api.simulations_ import entries_of
 from headgate.application.backtests import requests
 from headgate.application.backtests.jobs import Backtest, BacktestPage, BacktestView, view_of
 from headgate.application.backtests.requests import cancel, find
-from headgate.application.commands.apply_objects import change_to
+from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.time_travel.services_at import PointInTime
 from headgate.domain.rejection import Rejection

@@ -14,7 +14,7 @@ from headgate.api.manifests import object_writer
 from headgate.api.parameters import IdempotencyHeader
 from headgate.api.schemas import Free, RequestBody
 from headgate.api.workloads.schemas import Action
-from headgate.application.commands.configure_objects import NodeOrder, tell_node
+from headgate.application.commands.object_commands import NodeOrder, tell_node
 from headgate.application.queries.topology.drains import DrainPreview, drain_preview
 from headgate.domain.nodes.commands import CordonNode, DrainNode, ReportNode, UncordonNode
 from headgate.domain.rejection import InvalidObject

@@ -15,7 +15,7 @@ from headgate.api.command_requests import CommandOptions, answer_command, comman
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import IdempotencyHeader, Points, RangeEnd, RangeStart, instant_or_none
 from headgate.api.schemas import RequestBody, Timestamp
-from headgate.application.commands.configure_objects import stop_queue
+from headgate.application.commands.object_commands import stop_queue
 from headgate.application.queries.queues.tree import queue_tree
 from headgate.application.queries.queues.usage import usage_over_time
 from headgate.application.queries.queues.views import (

@@ -18,9 +18,9 @@ from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
 from headgate.api.schemas import ProblemError
 from headgate.application.access.redaction import allows
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.apply_objects import change_to
+from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import StreamCommand
-from headgate.application.commands.submit_workloads import submission
+from headgate.application.commands.workload_commands import submission
 from headgate.application.cooperative import each, run_yielding
 from headgate.application.simulations.simulate import SimulationView, Viewer
 from headgate.application.simulations.simulate import simulate as foresee

@@ -31,9 +31,9 @@ from headgate.application.bulk.bulk_actions import (
     act_on_all_once,
     preview,
 )
-from headgate.application.commands.act_on_workloads import Verb
-from headgate.application.commands.deciding import catch_up
+from headgate.application.commands.decide import catch_up
 from headgate.application.commands.requests import CommandRequest, CommandResult, Written
+from headgate.application.commands.workload_commands import WorkloadVerb
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.workloads.stuck_workloads import (
     CaseView,
@@ -71,7 +71,7 @@ class BulkAction(RequestBody, kw_only=True, frozen=True):
     `position` is the one of a preview: who has changed since is refused.
     """
 
-    verb: Verb
+    verb: WorkloadVerb
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=1024, examples=["quota is back"])]
     expires_at: Timestamp | None = None
     query: BulkQuery | None = None

@@ -7,10 +7,9 @@ from typing import Any
 
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.apply_objects import change_to
-from headgate.application.commands.configure_objects import deletion_of_object
+from headgate.application.commands.append_unit import configures
+from headgate.application.commands.object_commands import change_to, object_deletion
 from headgate.application.commands.requests import DesiredObject, StreamCommand
-from headgate.application.commands.units import configures
 from headgate.application.ports import EventFilter
 from headgate.domain.facts import Recorded
 from headgate.domain.kinds.admission_check import AdmissionCheckReported
@@ -82,7 +81,7 @@ async def revert_command(
         if recorded.position <= position:
             was = _evolved(was, recorded)
     if isinstance(was, Absent):
-        return deletion_of_object(stream)
+        return object_deletion(stream)
     return change_to(services, actor, _wanted(kind, was))
 
 

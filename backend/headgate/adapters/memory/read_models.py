@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from headgate.adapters.memory.database import Columns, MemoryDatabase
+from headgate.application.commands.append_unit import table_of
 from headgate.application.ports import Loaded, Replayed, WorkloadQuery
-from headgate.application.rows import table_of
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant

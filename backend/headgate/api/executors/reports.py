@@ -21,9 +21,9 @@ from headgate.api.manifest_entries import status_of
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import instant_or_none
 from headgate.api.problems import problem_of
-from headgate.application.commands import reports
-from headgate.application.commands.reports import ReportCommand
+from headgate.application.commands import workload_commands
 from headgate.application.commands.requests import CommandResult, Written
+from headgate.application.commands.workload_commands import ReportCommand
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.scheduling_loop.position_marks import OPEN_POSITION
 from headgate.domain.workloads.commands import (
@@ -97,8 +97,8 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
     services = services_of(request)
     call = await command_request(request, write, CommandOptions(key=key, tells_failures=True))
     if key is not None:
-        return answer_command(await reports.report_together(services, call, told))
-    results, position = await reports.report_each(services, call, told)
+        return answer_command(await workload_commands.report_together(services, call, told))
+    results, position = await workload_commands.report_each(services, call, told)
     outcomes = await run_yielding(each(_outcomes(data.reports, results)))
     content = {"position": position, "results": outcomes}
     return answer(content, position=position, status=status_of(outcomes))
@@ -107,7 +107,7 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
 async def _report(request: Caller, workload: str, command: ReportCommand) -> Answer:
     call = await command_request(request, object_writer(request, KIND), CommandOptions())
     told = (workload, command)
-    return answer_command(await reports.report(services_of(request), call, told))
+    return answer_command(await workload_commands.report(services_of(request), call, told))
 
 
 def _eviction_command(

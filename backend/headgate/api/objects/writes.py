@@ -10,8 +10,8 @@ from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer, read_wanted, with_written_pointers
 from headgate.api.simulations_ import simulated
-from headgate.application.commands import configure_objects
-from headgate.application.commands.apply_objects import change_to
+from headgate.application.commands import object_commands
+from headgate.application.commands.object_commands import change_to
 from headgate.domain.rejection import Rejection
 from headgate.domain.streams import stream_of
 
@@ -40,7 +40,7 @@ async def create(request: Caller, target: Target, body: bytes, key: str | None) 
         request, object_writer(request, target.codec.kind.name, 201), target.options(key)
     )
     try:
-        handled = await configure_objects.create(services_of(request), call, wanted)
+        handled = await object_commands.create(services_of(request), call, wanted)
     except Rejection as rejection:
         raise with_written_pointers(rejection, desired) from rejection
     location = f"{request.url.path.rstrip('/')}/{wanted.name}"
@@ -58,7 +58,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
         request, object_writer(request, target.codec.kind.name), target.options()
     )
     try:
-        handled = await configure_objects.replace(services, call, wanted, target.expected)
+        handled = await object_commands.replace(services, call, wanted, target.expected)
     except Rejection as rejection:
         raise with_written_pointers(rejection, desired) from rejection
     return answer_command(handled)
@@ -70,9 +70,9 @@ async def delete(request: Caller, target: Target) -> Answer:
     stream = stream_of(target.codec.kind.stream_kind, target.name, namespace)
     services = services_of(request)
     if target.dry_run == "Admission":
-        return await simulated(request, [configure_objects.deletion_of_object(stream)], None)
+        return await simulated(request, [object_commands.object_deletion(stream)], None)
     call = await command_request(
         request, object_writer(request, target.codec.kind.name), target.options()
     )
-    handled = await configure_objects.delete(services, call, stream, target.expected)
+    handled = await object_commands.delete(services, call, stream, target.expected)
     return answer_command(handled)

@@ -15,13 +15,13 @@ from headgate.api.parameters import DryRun, IdempotencyHeader
 from headgate.api.schemas import RequestBody
 from headgate.api.workloads.changes import act_on_workload
 from headgate.api.workloads.schemas import Action, WorkloadObject
-from headgate.application.commands import protect_workloads
-from headgate.application.commands.act_on_workloads import Verb
+from headgate.application.commands import workload_commands
+from headgate.application.commands.workload_commands import WorkloadVerb
 from headgate.domain.workloads.commands import SetPreemptionGate
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 
-SUMMARIES: dict[Verb, str] = {
+SUMMARIES: dict[WorkloadVerb, str] = {
     "hold": "Keep a workload from admission until it is released",
     "release": "End a hold",
     "requeue": "Let a workload compete again now, or stop it and queue it anew",
@@ -31,7 +31,7 @@ SUMMARIES: dict[Verb, str] = {
 }
 
 
-def _handler(verb: Verb) -> HTTPRouteHandler:
+def _handler(verb: WorkloadVerb) -> HTTPRouteHandler:
     @post(
         f"/{{name:str}}/{verb}",
         operation_id=f"{verb}Workload",
@@ -106,13 +106,13 @@ class WorkloadProtection(Controller):
         """Never below its priority, nor farther above it than maxProtectionDelta allows."""
         options = CommandOptions(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
         call = await command_request(request, object_writer(request, KIND), options)
-        wanted = protect_workloads.Protection(
+        wanted = workload_commands.Protection(
             workload=f"{namespace}/{name}",
             class_name=data.preemption_priority_class_name,
             priority=data.preemption_priority,
             reason=data.reason,
         )
-        return answer_command(await protect_workloads.protect(services_of(request), call, wanted))
+        return answer_command(await workload_commands.protect(services_of(request), call, wanted))
 
     @post(
         "/preemption-gates",
@@ -136,7 +136,7 @@ class WorkloadProtection(Controller):
         )
         command = SetPreemptionGate(gate=data.name, open=data.position == "Open")
         return answer_command(
-            await protect_workloads.set_gate(
+            await workload_commands.set_gate(
                 services_of(request), call, f"{namespace}/{name}", command
             )
         )

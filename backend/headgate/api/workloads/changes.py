@@ -23,11 +23,11 @@ from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.schemas import ProblemError
 from headgate.api.simulations_ import simulated
 from headgate.api.workloads.schemas import Action
-from headgate.application.commands import act_on_workloads, submit_workloads
-from headgate.application.commands.act_on_workloads import Verb
-from headgate.application.commands.apply_objects import change_to
-from headgate.application.commands.deciding import catch_up
+from headgate.application.commands import workload_commands
+from headgate.application.commands.decide import catch_up
+from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import CommandResult, DesiredObject, Writer, Written
+from headgate.application.commands.workload_commands import WorkloadVerb
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.application.queries.workloads.submission_warnings import warnings_about
@@ -76,7 +76,7 @@ async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool
         request, workload_writer(request, desired, 201), CommandOptions(key=key, is_dry_run=dry_run)
     )
     try:
-        handled = await submit_workloads.submit(services_of(request), call, wanted)
+        handled = await workload_commands.submit(services_of(request), call, wanted)
     except Rejection as rejection:
         raise with_written_pointers(rejection, desired) from rejection
     return answer_command(handled, location=f"{request.scope['path'].rstrip('/')}/{wanted.name}")
@@ -91,7 +91,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
         return await simulated(request, [change], desired)
     call = await command_request(request, workload_writer(request, desired), target.options())
     try:
-        handled = await submit_workloads.replace(services, call, wanted, target.expected)
+        handled = await workload_commands.replace(services, call, wanted, target.expected)
     except Rejection as rejection:
         raise with_written_pointers(rejection, desired) from rejection
     return answer_command(handled)
@@ -104,22 +104,22 @@ async def delete_workload(request: Caller, target: Target) -> Answer:
     if target.dry_run == "Admission":
         return await simulated(request, [deletion(services, workload_stream(key))], None)
     call = await command_request(request, object_writer(request, KIND), target.options())
-    handled = await act_on_workloads.delete(services, call, key, target.expected)
+    handled = await workload_commands.delete(services, call, key, target.expected)
     return answer_command(handled)
 
 
 async def act_on_workload(
-    request: Caller, name: str, verb: Verb, data: Action, options: CommandOptions
+    request: Caller, name: str, verb: WorkloadVerb, data: Action, options: CommandOptions
 ) -> Answer:
     """Do something to the workload, or see what it would be then."""
     call = await command_request(request, object_writer(request, KIND), options)
-    action = act_on_workloads.Action(
+    action = workload_commands.WorkloadAction(
         workload=f"{request.path_params['namespace']}/{name}",
         verb=verb,
         reason=data.reason,
         expires_at=instant_or_none(data.expires_at, "/expiresAt"),
     )
-    return answer_command(await act_on_workloads.act(services_of(request), call, action))
+    return answer_command(await workload_commands.act(services_of(request), call, action))
 
 
 MAX_ITEMS = 10_000
@@ -153,7 +153,7 @@ async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> A
 
     call = await command_request(request, write, CommandOptions(key=key, tells_failures=True))
     services = services_of(request)
-    handled = await submit_workloads.submit_together(services, call, _wanted_by(entries))
+    handled = await workload_commands.submit_together(services, call, _wanted_by(entries))
     return answer_command(handled)
 
 
@@ -165,7 +165,7 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
     for start in range(0, len(items), ITEMS_PER_APPEND):
         part = items[start : start + ITEMS_PER_APPEND]
         entries = await run_yielding(each(_entry(request, value) for value in part))
-        submits = submit_workloads.submit_each(services, origin, _wanted_by(entries))
+        submits = workload_commands.submit_each(services, origin, _wanted_by(entries))
         parts.append(entries)
         writing.append(asyncio.create_task(submits))
         await asyncio.sleep(0)

@@ -8,7 +8,7 @@ import msgspec
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.backtests.jobs import UNFINISHED, Backtest, OverlayFact
-from headgate.application.commands.deciding import decided
+from headgate.application.commands.decide import decided
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import LimitExceeded
 from headgate.application.ports import Loaded

@@ -11,8 +11,7 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.act_on_workloads import Action, Verb, command_of
-from headgate.application.commands.deciding import SECONDS_TO_CATCH_UP, catch_up
+from headgate.application.commands.decide import SECONDS_TO_CATCH_UP, catch_up
 from headgate.application.commands.execute import execute, execute_each
 from headgate.application.commands.requests import (
     CommandRequest,
@@ -22,6 +21,7 @@ from headgate.application.commands.requests import (
     StreamCommand,
     Written,
 )
+from headgate.application.commands.workload_commands import WorkloadAction, WorkloadVerb, command_of
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.views import Position, Schema, Timestamp, Whole
 from headgate.domain.cell import Cell
@@ -162,7 +162,7 @@ class BulkRequest(msgspec.Struct, frozen=True, kw_only=True):
     `position` is where a preview froze the set: who has changed since is refused.
     """
 
-    verb: Verb
+    verb: WorkloadVerb
     reason: str
     expires_at: Instant | None = None
     query: BulkSelection | None = None
@@ -235,7 +235,7 @@ class _Planned(msgspec.Struct, frozen=True, kw_only=True):
     """A batch that is about to be carried out."""
 
     batch: str
-    verb: Verb
+    verb: WorkloadVerb
     position: int
     targets: list[tuple[str, str]]
     changes: list[StreamCommand]
@@ -326,8 +326,10 @@ def _refuse_another(workload: Workload, uid: str) -> None:
         )
 
 
-def _action(bulk: BulkRequest, key: str) -> Action:
-    return Action(workload=key, verb=bulk.verb, reason=bulk.reason, expires_at=bulk.expires_at)
+def _action(bulk: BulkRequest, key: str) -> WorkloadAction:
+    return WorkloadAction(
+        workload=key, verb=bulk.verb, reason=bulk.reason, expires_at=bulk.expires_at
+    )
 
 
 def _told(key: str, uid: str, changed: CommandResult) -> BulkItem:

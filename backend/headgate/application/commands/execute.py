@@ -6,15 +6,15 @@ from collections.abc import Sequence
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.deciding import (
+from headgate.application.commands.decide import (
     Basis,
     catch_up,
     decided,
+    keeps_any_out,
     load,
     unit_of_changes,
     unused,
 )
-from headgate.application.commands.kept_out import keeps_any_out
 from headgate.application.commands.requests import (
     Command,
     CommandResponse,

@@ -6,7 +6,7 @@ from itertools import count
 
 from msgspec import structs
 
-from headgate.application.commands.units import unit_of
+from headgate.application.commands.append_unit import unit_of
 from headgate.application.ports import AppendUnit, Fence
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Origin

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.act_on_workloads import change_of_workload
-from headgate.application.commands.configure_objects import change_of_object, deletion_of_object
-from headgate.application.commands.deciding import decided
+from headgate.application.commands.decide import decided
+from headgate.application.commands.object_commands import command_on_object, object_deletion
 from headgate.application.commands.requests import DecisionContext, StreamCommand
+from headgate.application.commands.workload_commands import command_on_workload
 from headgate.application.cooperative import at_once
 from headgate.application.ports import Loaded
 from headgate.application.queries.workloads.explanations import (
@@ -139,13 +139,13 @@ def deletion(services: ApplicationServices, stream: str) -> StreamCommand:
     """The change that deletes an object or a workload."""
     kind, key = kind_and_key(stream)
     if kind == "workload":
-        return change_of_workload(key, DeleteWorkload(eviction=services.ids.new()))
-    return deletion_of_object(stream)
+        return command_on_workload(key, DeleteWorkload(eviction=services.ids.new()))
+    return object_deletion(stream)
 
 
 def cordoning(node: str) -> StreamCommand:
     """The change that keeps a node from taking anything new."""
-    return change_of_object(f"node/{node}", CordonNode())
+    return command_on_object(f"node/{node}", CordonNode())
 
 
 def new_priority(services: ApplicationServices, key: str, priority: int) -> StreamCommand:

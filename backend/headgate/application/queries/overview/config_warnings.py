@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from weakref import WeakKeyDictionary
 
 from headgate.application.access.redaction import NamespaceScope
-from headgate.application.commands.kept_out import config_after
+from headgate.application.commands.decide import config_after
 from headgate.application.commands.requests import CommandResult
 from headgate.application.queries.views import Position, Whole
 from headgate.domain.cell import Cell

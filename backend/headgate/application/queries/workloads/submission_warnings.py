@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
-from headgate.application.commands.kept_out import config_after, kept_out
+from headgate.application.commands.decide import config_after, kept_out
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.did_you_mean import did_you_mean

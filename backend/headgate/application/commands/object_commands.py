@@ -1,11 +1,12 @@
 """Create, replace and delete configured objects, stop queues, cordon nodes, take heartbeats."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.deciding import catch_up
+from headgate.application.commands.decide import catch_up
 from headgate.application.commands.execute import execute
 from headgate.application.commands.requests import (
     CommandRequest,
@@ -14,8 +15,11 @@ from headgate.application.commands.requests import (
     DesiredObject,
     StreamCommand,
 )
+from headgate.application.commands.workload_commands import change_of_spec, submission
+from headgate.application.cooperative import each, run_yielding
 from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.admission_check import ReportCheck
+from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.object_commands import Change as ChangeObject
 from headgate.domain.kinds.object_commands import Create, RequestDeletion
 from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
@@ -46,7 +50,7 @@ async def delete(
 ) -> CommandResponse:
     """Delete an object; one in use waits until nothing uses it any more."""
     await catch_up(services)
-    change = msgspec.structs.replace(deletion_of_object(stream), version=version)
+    change = msgspec.structs.replace(object_deletion(stream), version=version)
     return await execute(services, call.command(change))
 
 
@@ -57,7 +61,7 @@ async def stop_queue(
     command: StopQueue | ResumeQueue,
 ) -> CommandResponse:
     """Let a queue admit nothing more, or admit again."""
-    return await execute(services, call.command(change_of_object(stream, command)))
+    return await execute(services, call.command(command_on_object(stream, command)))
 
 
 async def tell_node(
@@ -67,7 +71,7 @@ async def tell_node(
     command: NodeOrder,
 ) -> CommandResponse:
     """Cordon, drain or uncordon a node, or take its heartbeat."""
-    return await execute(services, call.command(change_of_object(stream, command)))
+    return await execute(services, call.command(command_on_object(stream, command)))
 
 
 async def tell_check(
@@ -75,11 +79,11 @@ async def tell_check(
 ) -> CommandResponse:
     """Take what the controller of an admission check says of itself."""
     return await execute(
-        services, call.command(change_of_object(f"admissioncheck/{name}", command))
+        services, call.command(command_on_object(f"admissioncheck/{name}", command))
     )
 
 
-def deletion_of_object(stream: str) -> StreamCommand:
+def object_deletion(stream: str) -> StreamCommand:
     """The change that asks for an object to go."""
 
     def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
@@ -101,7 +105,7 @@ def creation(services: ApplicationServices, actor: str, wanted: DesiredObject) -
         spec=wanted.spec,
         by=actor,
     )
-    return change_of_object(wanted.stream, command)
+    return command_on_object(wanted.stream, command)
 
 
 def replacement(actor: str, wanted: DesiredObject, version: int | None) -> StreamCommand:
@@ -113,11 +117,11 @@ def replacement(actor: str, wanted: DesiredObject, version: int | None) -> Strea
         keeps=wanted.keeps,
         by=actor,
     )
-    change = change_of_object(wanted.stream, command)
+    change = command_on_object(wanted.stream, command)
     return msgspec.structs.replace(change, version=version, position=wanted.position)
 
 
-def change_of_object(stream: str, command: object) -> StreamCommand:
+def command_on_object(stream: str, command: object) -> StreamCommand:
     """The change that a command makes to a configured object."""
 
     def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
@@ -129,3 +133,27 @@ def change_of_object(stream: str, command: object) -> StreamCommand:
 def _decided(stream: str, situation: DecisionContext, command: object) -> tuple[DomainEvent, ...]:
     kind, _ = kind_and_key(stream)
     return KINDS_BY_STREAM[kind].decide(situation.state, command, situation.at)
+
+
+async def apply(
+    services: ApplicationServices, call: CommandRequest, wanted: Sequence[DesiredObject]
+) -> CommandResponse:
+    """All accepted objects in one append, so that nobody sees half of a configuration."""
+    actor = call.origin.actor
+    changes = await run_yielding(each(change_to(services, actor, one) for one in wanted))
+    return await execute(services, call.command(*changes))
+
+
+def change_to(services: ApplicationServices, actor: str, wanted: DesiredObject) -> StreamCommand:
+    """The change that creates an object, or changes it if it is there."""
+    if wanted.kind == "workload":
+        new = submission(services, wanted)
+        other = change_of_spec(services, wanted, None)
+    else:
+        new, other = creation(services, actor, wanted), replacement(actor, wanted, None)
+
+    def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
+        change = new if isinstance(situation.state, Absent) else other
+        return change.decide(situation)
+
+    return StreamCommand(stream=wanted.stream, decide=decide, position=wanted.position)
