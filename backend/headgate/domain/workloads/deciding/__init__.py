@@ -1,1 +1,0 @@
-"""What becomes of a workload when something is asked or reported of it, subject by subject."""

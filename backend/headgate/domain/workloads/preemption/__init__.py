@@ -1,1 +1,0 @@
-"""What a workload says of preemption, and what preemption does to it."""
