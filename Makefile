@@ -11,6 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3))
 ARGS ?=
+PART ?=
 BIN := .venv/bin
 READY := .venv/.synced
 PAGE := $(BIN)/python .ci/frontend.py
@@ -24,7 +25,7 @@ endif
 
 .PHONY: help
 help:  ## list these commands
-	@awk -F ':.*  ## ' '/^[a-z]+:.*  ## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: up
 up: interface  ## start all of Headgate on this machine; DEMO=1 fills it with a demonstration
@@ -45,6 +46,10 @@ test: browser $(READY)  ## everything that must hold: check, the page's own test
 	test -z "$$failed" || echo "Failed before the tests of Python:$$failed" >&2; \
 	$(BIN)/pytest -n 2 $(ARGS) || failed+=" pytest"; \
 	test -z "$$failed"
+
+.PHONY: test-nightly
+test-nightly: $(READY)  ## one part of the nightly run at full depth: PART=k/8, at most 45 minutes on 2 cores
+	@$(BIN)/python -m tests.nightly $(PART)
 
 .PHONY: check
 check: $(READY)  ## lint, formatting, types and the direction of imports

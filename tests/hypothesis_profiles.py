@@ -1,15 +1,34 @@
-"""How many examples Hypothesis tries: fewer and new ones locally, more and fixed ones in CI.
+"""How many examples Hypothesis tries: few in `make test`, many in `make test-nightly`.
 
-A red build in CI is then the fault of the change, and random search goes on at people's desks.
+`make test` draws new examples at every desk and fixed ones in continuous integration, so that a red
+build there is the fault of the change. The nightly run draws them from the seed of its part.
 """
 
 import os
+from typing import Final
 
 from hypothesis import settings
 
+DEPTH_VARIABLE: Final = "HEADGATE_TEST_DEPTH"
+FULL: Final = "full"
+QUICK_EXAMPLES, FULL_EXAMPLES, MIN_EXAMPLES = 30, 400, 10
+
 
 def load_profile() -> None:
-    """Choose by the environment; no deadline, since the machine may be busy with other tests."""
-    settings.register_profile("quick", max_examples=40, deadline=None)
-    settings.register_profile("thorough", max_examples=150, deadline=None, derandomize=True)
-    settings.load_profile("thorough" if os.environ.get("CI") else "quick")
+    """Choose the profile by the environment; no deadline, as other tests may keep the CPU busy."""
+    fixed = "CI" in os.environ
+    settings.register_profile(
+        "quick", max_examples=QUICK_EXAMPLES, deadline=None, derandomize=fixed
+    )
+    settings.register_profile("full", max_examples=FULL_EXAMPLES, deadline=None)
+    settings.load_profile("full" if is_full_depth() else "quick")
+
+
+def is_full_depth() -> bool:
+    """Whether this is the nightly run."""
+    return os.environ.get(DEPTH_VARIABLE) == FULL
+
+
+def examples(full: int) -> int:
+    """`full` examples in the nightly run, a twentieth of them but at least 10 in `make test`."""
+    return full if is_full_depth() else max(MIN_EXAMPLES, full // 20)

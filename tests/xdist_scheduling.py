@@ -1,4 +1,4 @@
-"""How the processes of a run share the tests out: files that take long begin first."""
+"""Schedules test files over the processes of a run: files with a slow test begin first."""
 
 from typing import Any
 
@@ -6,14 +6,14 @@ import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 LONG = ("slow", "browser")
-"""The marks of tests whose files begin first."""
+"""Marks of tests whose files begin first."""
 
-TOGETHER = ("tests/browser/", "tests/architecture/")
-"""Folders whose files share what is dear to begin with: one process runs them all."""
+TOGETHER = ("tests/architecture/",)
+"""Folders whose files share what is costly to build: one process runs all of them."""
 
 
 class LongFilesFirst(LoadFileScheduling):  # type: ignore[misc] # as xdist tells no types
-    """File by file in the order given, and some folders as a whole."""
+    """Hands out one file at a time in the given order, and the folders of `TOGETHER` whole."""
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
         # Else files with few tests come last, and one process is left alone with a long one.
@@ -26,6 +26,6 @@ class LongFilesFirst(LoadFileScheduling):  # type: ignore[misc] # as xdist tells
 
 
 def long_files_first(items: list[pytest.Item]) -> None:
-    """Files with a slow test, and those of the browser, come before others in the order drawn."""
+    """Sort files with a test marked in `LONG` first; within both groups the drawn order stays."""
     long = {item.path for item in items if any(map(item.get_closest_marker, LONG))}
     items.sort(key=lambda item: item.path not in long)

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
+from tests.hypothesis_profiles import examples
 
 YAML = b"""
 apiVersion: kueue.x-k8s.io/v1beta2
@@ -154,7 +155,7 @@ def _damaged(draw: st.DrawFn, value: Any) -> Any:
 
 RELAXED = settings(
     deadline=None,
-    max_examples=150,
+    max_examples=examples(600),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

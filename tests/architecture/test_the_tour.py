@@ -18,8 +18,8 @@ from tests.architecture.sources import (
     tree,
 )
 
-TARGET = re.compile(r"^([a-z]+):", re.MULTILINE)
-TOLD = re.compile(r"(?:`|<code>)make ([a-z]+)")
+TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
+TOLD = re.compile(r"(?:`|<code>)make ([a-z-]+)")
 LINES_OF_HELP = re.compile(r"^([a-z]+):.*  ## .+$", re.MULTILINE)
 
 

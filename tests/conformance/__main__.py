@@ -21,7 +21,9 @@ def main() -> int:
     arguments = _arguments()
     files = arguments.file or (case_files(FOLDER) if FOLDER.is_dir() else [])
     if not files:
-        sys.stdout.write(f"There are no cases: {FOLDER} is absent. Name files with --file.\n")
+        sys.stdout.write(
+            f"Skipped: the conformance corpus {FOLDER} is absent. Name files with --file.\n"
+        )
         return 0
     cases = [case for path in files for case in read_cases(path)]
     verdicts = [judge(case) for case in cases if _is_asked_for(case, arguments.area)]

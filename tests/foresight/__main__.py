@@ -1,4 +1,4 @@
-"""`python -m tests.foresight`: foretell and make 1,000 random submits, and compare each."""
+"""`python -m tests.foresight`: predict and make random submits, and compare each."""
 
 import argparse
 from collections import Counter
@@ -7,13 +7,14 @@ from tests.foresight.submits import SUBMITS_PER_DAY, compare_day
 
 
 def main() -> None:
-    """Day after day until so many submits were compared."""
+    """Compare the submits of a range of seeded days."""
     parser = argparse.ArgumentParser(prog="python -m tests.foresight", description=__doc__)
-    parser.add_argument("--submits", type=int, default=1_000)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--days", type=int, default=50, help=f"{SUBMITS_PER_DAY} submits each")
     options = parser.parse_args()
     verdicts: Counter[str] = Counter()
     wrong = 0
-    for seed in range(-(-options.submits // SUBMITS_PER_DAY)):
+    for seed in range(options.first_seed, options.first_seed + options.days):
         for foretold, happened in compare_day(seed):
             verdicts[happened.verdict] += 1
             if foretold != happened:

@@ -1,43 +1,46 @@
 """What holds for every placement on random hosts, whatever happened to them before."""
 
-from collections import Counter
-from typing import Any
-
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from msgspec.structs import replace
-
+from collections import Counter
 from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.nodes.state import NodeSpec
-from headgate.domain.scheduling.placement.capacity_cache import (
-    CachedCapacities,
-    RequestShape,
-    capacities_for,
-    compute_capacities,
-    leaf_capacities,
-)
-from headgate.domain.scheduling.placement.domain_capacities import Capacities, refresh
-from headgate.domain.scheduling.placement.domain_selection import plain_order, select_in_order
+from headgate.domain.scheduling.placement.capacity_cache import CachedCapacities
+from headgate.domain.scheduling.placement.capacity_cache import RequestShape
+from headgate.domain.scheduling.placement.capacity_cache import capacities_for
+from headgate.domain.scheduling.placement.capacity_cache import compute_capacities
+from headgate.domain.scheduling.placement.capacity_cache import leaf_capacities
+from headgate.domain.scheduling.placement.domain_capacities import Capacities
+from headgate.domain.scheduling.placement.domain_capacities import refresh
+from headgate.domain.scheduling.placement.domain_selection import plain_order
+from headgate.domain.scheduling.placement.domain_selection import select_in_order
 from headgate.domain.scheduling.placement.flavor_topology import build_host_table
-from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.placement.place import (
-    PlacementFailure,
-    PodSetPlacement,
-    place_pod_sets,
-)
-from headgate.domain.scheduling.placement.placement_context import (
-    PlacedPods,
-    PlacementContext,
-    single_pod_requests,
-)
-from headgate.domain.scheduling.placement.search import search_request, slice_constraints
+from headgate.domain.scheduling.placement.host_table import ACTUAL
+from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.placement.place import PlacementFailure
+from headgate.domain.scheduling.placement.place import PodSetPlacement
+from headgate.domain.scheduling.placement.place import place_pod_sets
+from headgate.domain.scheduling.placement.placement_context import PlacedPods
+from headgate.domain.scheduling.placement.placement_context import PlacementContext
+from headgate.domain.scheduling.placement.placement_context import single_pod_requests
+from headgate.domain.scheduling.placement.search import search_request
+from headgate.domain.scheduling.placement.search import slice_constraints
 from headgate.domain.scheduling.placement.size_index import MAX_INDEXED_SIZE
-from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import Scheduling
+from headgate.domain.workloads.specs import SliceLayer
+from headgate.domain.workloads.specs import TopologyRequest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.builders.instants import T0
+from tests.hypothesis_profiles import examples
+from typing import Any
+
 
 LEVELS = ("block", "rack", HOSTNAME_LABEL)
 FLAVOR = Configured(
@@ -152,7 +155,7 @@ def charge(
 
 
 @given(hosts=nodes(), histories=st.lists(pod_sets(), min_size=1, max_size=6), rules=profiles)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(2_000), deadline=None)
 def test_no_host_ever_holds_more_than_it_has_and_every_pod_lies_somewhere(
     hosts: list[Configured[NodeSpec]], histories: list[list[PodSet]], rules: TopologyRules
 ) -> None:
@@ -170,7 +173,7 @@ def test_no_host_ever_holds_more_than_it_has_and_every_pod_lies_somewhere(
 
 
 @given(hosts=nodes(), sets=pod_sets(), rules=profiles)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(2_000), deadline=None)
 def test_required_means_one_domain_and_slices_stay_together(
     hosts: list[Configured[NodeSpec]], sets: list[PodSet], rules: TopologyRules
 ) -> None:
@@ -203,7 +206,7 @@ def test_required_means_one_domain_and_slices_stay_together(
     changes=st.lists(st.tuples(st.integers(0, 13), st.booleans(), _small), max_size=6),
     rules=profiles,
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(2_000), deadline=None)
 def test_figures_brought_up_to_date_are_those_counted_anew(
     hosts: list[Configured[NodeSpec]],
     histories: list[list[PodSet]],
@@ -280,7 +283,7 @@ def _brought_up_to_date(
 
 
 @given(hosts=nodes(), sets=pod_sets(), rules=profiles, data=st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(2_000), deadline=None)
 def test_the_order_in_which_hosts_became_known_does_not_matter(
     hosts: list[Configured[NodeSpec]], sets: list[PodSet], rules: TopologyRules, data: st.DataObject
 ) -> None:
@@ -303,7 +306,7 @@ def test_the_order_in_which_hosts_became_known_does_not_matter(
     ),
     best_fit=st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(2_000), deadline=None)
 def test_leaving_out_what_does_not_matter_does_not_change_what_is_taken(
     slices: list[int], spare: list[int], need: int, *, scale: tuple[int, int], best_fit: bool
 ) -> None:
