@@ -1,1 +1,1 @@
-"""One stream per workload: a gang of pods from submission to its end."""
+"""Workloads: commands, events, state and transitions of a gang of pods, one stream each."""

@@ -1,4 +1,4 @@
-"""Yes/no questions that the state of one workload answers."""
+"""Yes/no questions that the state of one workload answers (Kueue: pkg/workload)."""
 
 from headgate.domain.workloads.specs import ADMISSION_GATES, admission_gates
 from headgate.domain.workloads.state import (
@@ -9,17 +9,23 @@ from headgate.domain.workloads.state import (
 
 
 def is_evicting(workload: Workload) -> bool:
-    """Whether it is on its way out and still holds its place."""
+    """Whether an eviction is ongoing while the workload still has its quota reservation."""
     return workload.eviction is not None and has_quota_reservation(workload)
 
 
 def has_quota_reservation(workload: Workload) -> bool:
-    """Whether it is charged for quota and hosts now; a finished one keeps only the record."""
+    """Whether quota and hosts are charged to the workload (Kueue: HasQuotaReservation).
+
+    A finished workload keeps its admission as a record and is not charged.
+    """
     return workload.admission is not None and workload.finished_at is None
 
 
 def is_admissible(workload: Workload) -> bool:
-    """Whether its own state lets it compete; its queue may still say no (trap T10: two gates)."""
+    """Whether the workload's own state lets it compete for quota (Kueue: workload.IsAdmissible).
+
+    Its queues are a second condition that is not asked here (trap T10: two gates).
+    """
     requeued = condition(workload, "Requeued")
     return (
         workload.admission is None
@@ -35,12 +41,12 @@ def is_admissible(workload: Workload) -> bool:
 
 
 def has_admission_gates(workload: Workload) -> bool:
-    """Whether a gate keeps it from being looked at at all."""
+    """Whether an admission gate keeps the workload from being evaluated."""
     return ADMISSION_GATES in workload.annotations and bool(admission_gates(workload.annotations))
 
 
 def closed_preemption_gates(workload: Workload) -> tuple[str, ...]:
-    """The gates that keep it from preempting; each is closed until it is opened."""
+    """The preemption gates of the spec that have not been opened; each keeps it from preempting."""
     return tuple(
         gate for gate in workload.spec.preemption_gates if gate not in workload.opened_gates
     )

@@ -1,14 +1,14 @@
-"""How Kueue tells a victim for whom it makes room, word for word: tools look for this text.
+"""The message of Evicted and Preempted conditions in Kueue's exact words, which tools parse.
 
-Reference preemption.md §1.12; Kueue's `preemptionMessage`. People read another sentence, which the
-eviction itself carries.
+Kueue: preemption.preemptionMessage (preemption.md §1.12). The eviction itself carries the sentence
+that people read.
 """
 
 from headgate.domain.workloads.preemption_events import PreemptorReference
 from headgate.domain.workloads.state import Workload
 
 JOB_UID = "kueue.x-k8s.io/job-uid"
-"""The label by which the uid of the job is known that a workload stands for."""
+"""The label with the uid of the job that a workload stands for."""
 
 UNKNOWN = "UNKNOWN"
 RULES = {
@@ -21,7 +21,7 @@ _BEFORE_UIDS, _AFTER_UIDS = "accommodate a workload (UID: ", ") due to "
 
 
 def preemptor_reference(preemptor: Workload, path: str, victim_path: str) -> PreemptorReference:
-    """Who takes the room; paths lead from the root Cohort to the ClusterQueues of both."""
+    """The reference to the preemptor; paths lead from the root Cohort to both ClusterQueues."""
     return PreemptorReference(
         workload=preemptor.key,
         uid=preemptor.uid,
@@ -32,7 +32,7 @@ def preemptor_reference(preemptor: Workload, path: str, victim_path: str) -> Pre
 
 
 def preemption_message(found: PreemptorReference, rule: str) -> str:
-    """The message of Evicted and Preempted; what is not known is UNKNOWN, as in Kueue."""
+    """The message of Evicted and Preempted; unknown parts are UNKNOWN as in Kueue."""
     uids = f"{found.uid or UNKNOWN}, JobUID: {found.job_uid or UNKNOWN}"
     return (
         f"Preempted to {_BEFORE_UIDS}{uids}{_AFTER_UIDS}{RULES.get(rule, UNKNOWN)}; "
@@ -41,7 +41,7 @@ def preemption_message(found: PreemptorReference, rule: str) -> str:
 
 
 def without_uids(message: str) -> str:
-    """The same message for those who may not know which workload it is about."""
+    """The message with the preemptor's uids replaced by UNKNOWN, for other namespaces."""
     before, found, rest = message.partition(_BEFORE_UIDS)
     _, ended, after = rest.partition(_AFTER_UIDS)
     if not (found and ended):

@@ -1,40 +1,43 @@
-"""Where the priorities of a workload come from (reference preemption.md §6.3, queueing.md §1.5).
+"""Resolves a workload's priority from classes, pod sets and the boost (preemption.md §6.3).
 
-A class named by the workload, else by the first pod set that names one, else the number the
-workload states, else the global default class, else 0. The number is taken at submission and stays
-when the class is edited later.
+The source is the class the workload names, else that of the first pod set with one, else the number
+it states, else the global default class, else 0 (queueing.md §1.5). The number is taken at
+submission and stays when the class is edited.
+
+Pod sets that name another class are reported, or refused where the Configuration says so (trap
+T27).
+
+A priority boost (Kueue: KEP 7990) is part of the priority while the workload is pending without a
+round. Once admitted the priority is fixed, so that no eviction loop arises, and a positive boost
+protects the workload; requeued, the boost counts in full again.
 """
 
 from collections.abc import Iterator
-
-from msgspec.structs import replace
-
 from headgate.domain.kinds.configuration import PreemptionRules
-from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
+from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY
+from headgate.domain.kinds.workload_priority_class import MIN_PRIORITY
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.preemption_events import DivergingPodSet
-from headgate.domain.workloads.protection import (
-    PriorityClasses,
-    protection_bound,
-    with_preemption_settings,
-)
-from headgate.domain.workloads.specs import (
-    PRIORITY_BOOST,
-    Annotations,
-    PodSet,
-    PreemptionPolicy,
-    PriorityClassReference,
-    WorkloadSpec,
-)
+from headgate.domain.workloads.protection import PriorityClasses
+from headgate.domain.workloads.protection import protection_bound
+from headgate.domain.workloads.protection import with_preemption_settings
+from headgate.domain.workloads.specs import Annotations
+from headgate.domain.workloads.specs import PRIORITY_BOOST
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import PreemptionPolicy
+from headgate.domain.workloads.specs import PriorityClassReference
+from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
+from msgspec.structs import replace
+
 
 DEFAULT_PREEMPTION_RULES = PreemptionRules()
 
 DEFAULT_CLASS = "default"
-"""The class of workloads that name none themselves; it goes before a class of their pods."""
+"""The class of workloads that name none; it precedes a class of their pods."""
 
 _PREEMPTION_CLASS = "/spec/preemptionPriorityClassName"
 
@@ -47,7 +50,7 @@ def resolve_priority(
     before: WorkloadSpec | None = None,
     rules: PreemptionRules = DEFAULT_PREEMPTION_RULES,
 ) -> WorkloadSpec:
-    """The spec with its priorities; raises `InvalidObject` with these and all other violations.
+    """The spec with resolved priorities; raises `InvalidObject` with all violations.
 
     `has_explicit_priority` says that `spec.priority` was given and is no default; `before` is the
     present spec, whose numbers stay as long as it names the same classes. `rules` are those of the
@@ -73,7 +76,7 @@ def resolve_priority(
 
 
 def global_default_class(classes: PriorityClasses) -> str:
-    """The name of the class for workloads that name none: of several the lowest; empty if none."""
+    """The name of the global default class, of several the one with the lowest value, or empty."""
     defaults = [(c.spec.value, name) for name, c in classes.items() if c.spec.global_default]
     return min(defaults)[1] if defaults else ""
 
@@ -133,7 +136,7 @@ def _with_class_priorities(spec: WorkloadSpec, classes: PriorityClasses) -> Work
 
 
 def _tighter_policy(own: PreemptionPolicy, of_class: PreemptionPolicy) -> PreemptionPolicy:
-    """A workload may only tighten the policy of its class to Never."""
+    """The class's preemption policy, which a workload can only tighten to Never."""
     return "Never" if "Never" in (own, of_class) else "PreemptLowerPriority"
 
 
@@ -182,7 +185,10 @@ def _protection_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iter
 
 
 def diverging_pod_sets(spec: WorkloadSpec, classes: PriorityClasses) -> tuple[DivergingPodSet, ...]:
-    """The pod sets whose class has another value or policy; classes we do not know say nothing."""
+    """The pod sets whose class has another value or policy than the workload.
+
+    Unknown classes are not compared.
+    """
     found = []
     for pod_set in spec.pod_sets:
         named = classes.get(class_of(pod_set))
@@ -195,7 +201,7 @@ def diverging_pod_sets(spec: WorkloadSpec, classes: PriorityClasses) -> tuple[Di
 
 
 def divergence_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iterator[Violation]:
-    """The same as broken rules."""
+    """Violations of `priorityDivergence: Reject`, one for each diverging pod set."""
     diverging = {found.name: found for found in diverging_pod_sets(spec, classes)}
     for index, pod_set in enumerate(spec.pod_sets):
         found = diverging.get(pod_set.name)
@@ -209,7 +215,7 @@ def divergence_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Itera
 
 
 def unknown_class_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iterator[Violation]:
-    """Pod sets that name a class themselves which does not exist."""
+    """Violations of pod sets that name a class which does not exist."""
     for index, pod_set in enumerate(spec.pod_sets):
         name = pod_set.priority_class_name
         if name and name not in classes:
@@ -221,7 +227,7 @@ def unknown_class_violations(spec: WorkloadSpec, classes: PriorityClasses) -> It
 
 
 def class_of(pod_set: PodSet) -> str:
-    """The class its pods name: in the pod set, or in their template."""
+    """The priority class of a pod set: its own, else that of its template, else empty."""
     if pod_set.priority_class_name:
         return pod_set.priority_class_name
     pod = pod_set.template.get("spec")
@@ -232,12 +238,12 @@ _BOOST_POINTER = child("/metadata/annotations", PRIORITY_BOOST)
 
 
 def unboosted_priority(spec: WorkloadSpec) -> int:
-    """Its priority without any boost."""
+    """The priority without the boost."""
     return spec.priority - spec.boost_in_priority
 
 
 def without_priority_boost(spec: WorkloadSpec) -> WorkloadSpec:
-    """The spec as it would be without any boost."""
+    """The spec without its priority boost."""
     if not (spec.priority_boost or spec.boost_in_priority):
         return spec
     return replace(spec, priority=unboosted_priority(spec), priority_boost=0, boost_in_priority=0)
@@ -251,9 +257,10 @@ def with_priority_boost(
     *,
     is_allowed: bool,
 ) -> WorkloadSpec:
-    """A spec without boost, with the one of its annotations if they count; `before` is it so far.
+    """The spec with the boost of its annotation, if the Configuration allows boosts.
 
-    Raises `InvalidObject` for what is no number, or goes further than priorities or classes may.
+    `before` is the present workload. Raises `InvalidObject` for a boost that is no integer, or
+    exceeds the range of priorities or the class's maxProtectionDelta.
     """
     said = annotations.get(PRIORITY_BOOST, "").strip() if is_allowed else ""
     boost = _parsed_boost(said) if said else 0
@@ -272,7 +279,7 @@ def with_priority_boost(
 
 
 def with_full_boost(spec: WorkloadSpec) -> WorkloadSpec:
-    """The spec of one who waits again: all of its boost counts in the line."""
+    """The spec of a requeued workload, whose whole boost is part of its priority."""
     if spec.boost_in_priority == spec.priority_boost:
         return spec
     return replace(

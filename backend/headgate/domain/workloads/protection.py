@@ -1,37 +1,43 @@
-"""Changing what protects a workload, and opening and closing its gates, while it lives.
+"""Whether a workload can be preempted and can preempt, and the priority that protects it.
 
-Reference preemption.md §6.2: protection may go up and down at any time, so that a job that saves
-its work can say what it costs now; it is never below the priority, and never further above it
-than the classes allow (trap T18).
+Preemptibility and canPreempt come from the workload or its pods, else the Configuration, else the
+legacy threshold, else yes; they are resolved at submission and stored (preemption.md §6.3, trap
+T20).
+
+Protection may change at any time, so that a job can state what its eviction would cost now. It is
+never below the priority and never further above it than the classes allow (§6.2, trap T18).
 """
 
-from collections.abc import Iterator, Mapping
-
-from msgspec.structs import replace
-
+from collections.abc import Iterator
+from collections.abc import Mapping
 from headgate.domain.kinds.configuration import PreemptionRules
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, WorkloadPriorityClassSpec
+from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY
+from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import Violation
-from headgate.domain.workloads.commands import ChangeProtection, SetPreemptionGate
+from headgate.domain.workloads.commands import ChangeProtection
+from headgate.domain.workloads.commands import SetPreemptionGate
 from headgate.domain.workloads.decide.preconditions import require_not_terminating
 from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.preemption_events import (
-    PreemptionGateClosed,
-    PreemptionGateOpened,
-    ProtectionChanged,
-)
-from headgate.domain.workloads.specs import Preemptibility, SettingSource, WorkloadSpec
-from headgate.domain.workloads.state import Workload, WorkloadState
+from headgate.domain.workloads.preemption_events import PreemptionGateClosed
+from headgate.domain.workloads.preemption_events import PreemptionGateOpened
+from headgate.domain.workloads.preemption_events import ProtectionChanged
+from headgate.domain.workloads.specs import Preemptibility
+from headgate.domain.workloads.specs import SettingSource
+from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import WorkloadState
+from msgspec.structs import replace
+
 
 PriorityClasses = Mapping[str, Configured[WorkloadPriorityClassSpec]]
 
 
 def protection_of(spec: WorkloadSpec) -> int:
-    """The priority that protects it: its preemption priority, or its priority.
+    """The priority that protects the workload: its preemption priority, else its priority.
 
-    A boost protects as well, also as long as it is no part of the priority.
+    A priority boost protects also while it is no part of the priority.
     """
     known = spec.priority if spec.preemption_priority is None else spec.preemption_priority
     if not spec.priority_boost and not spec.boost_in_priority:
@@ -40,7 +46,7 @@ def protection_of(spec: WorkloadSpec) -> int:
 
 
 def protection_bound(spec: WorkloadSpec, class_name: str, classes: PriorityClasses) -> int | None:
-    """How far above its priority its class and the named one let protection go; None: no bound."""
+    """The least maxProtectionDelta of the workload's and the named class; None for no bound."""
     names = (spec.priority_class.name if spec.priority_class else "", class_name)
     deltas = [
         delta
@@ -51,7 +57,7 @@ def protection_bound(spec: WorkloadSpec, class_name: str, classes: PriorityClass
 
 
 def change_protection(state: WorkloadState, command: ChangeProtection) -> tuple[WorkloadEvent, ...]:
-    """Another protection, unless it is that already."""
+    """Changes the protection, unless priority and class are the present ones."""
     workload = require_not_terminating(state)
     raise_if_invalid(
         "The protection of", workload.key, tuple(_protection_change_violations(workload, command))
@@ -68,7 +74,7 @@ def change_protection(state: WorkloadState, command: ChangeProtection) -> tuple[
 
 
 def set_gate(state: WorkloadState, command: SetPreemptionGate) -> tuple[WorkloadEvent, ...]:
-    """The gate open or closed, unless it is so already."""
+    """Opens or closes a preemption gate, unless it is so already."""
     workload = require_not_terminating(state)
     gates = workload.spec.preemption_gates
     if command.gate not in gates:
@@ -116,16 +122,16 @@ def _protection_change_violations(
 
 
 SUBMITTER_SOURCES: tuple[SettingSource, ...] = ("Spec", "Label", "PodTemplates")
-"""Sources that are words of the submitter; the others are found here."""
+"""Sources that the submitter controls; every other source is resolved here."""
 
 
 def with_preemption_settings(
     spec: WorkloadSpec, rules: PreemptionRules, before: WorkloadSpec | None = None
 ) -> WorkloadSpec:
-    """The spec with both settings resolved; `spec.priority` and its policy must be so already.
+    """The spec with preemptibility and canPreempt resolved.
 
-    What says nothing keeps what was found before, so that a change of the Configuration touches
-    only what is submitted from then on.
+    Priority and policy must be resolved before. Unstated settings keep what was resolved `before`,
+    so that a change of the Configuration affects only later submissions.
     """
     return _with_can_preempt(_with_preemptibility(spec, rules, before), rules, before)
 

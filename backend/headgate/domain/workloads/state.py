@@ -1,22 +1,21 @@
-"""The stages of a workload's life, and the one phase that people are shown."""
-
-from typing import Literal
+"""The state of a workload: its conditions, its phase, and the durations derived from them."""
 
 import msgspec
-
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import (
-    CheckStateName,
-    DeactivationCause,
-    EvictionReason,
-    NotReadyCause,
-)
+from headgate.domain.workloads.events import CheckStateName
+from headgate.domain.workloads.events import DeactivationCause
+from headgate.domain.workloads.events import EvictionReason
+from headgate.domain.workloads.events import NotReadyCause
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
+from headgate.domain.workloads.preemption_events import DivergingPodSet
+from headgate.domain.workloads.preemption_events import SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
+from typing import Literal
+
 
 ConditionType = Literal[
     "QuotaReserved", "Admitted", "PodsReady", "Evicted", "Preempted", "Requeued", "Finished",
@@ -31,7 +30,7 @@ Phase = Literal[
 class Condition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A Kubernetes condition; `last_transition_at` moves only when `status` flips (trap T12).
 
-    `about` is the workload (`namespace/name`) that the message speaks of by its uid, if any.
+    `about` is the workload (`namespace/name`) whose uid the message names, if any.
     """
 
     type: ConditionType
@@ -44,10 +43,11 @@ class Condition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An eviction on its way: from the decision until the executor reports the pods gone.
+    """An ongoing eviction: from the decision until the executor reports the pods stopped.
 
-    `soft` is the time it was given, as far as reports have extended it by now. `forced_at` is when
-    that time was up and the executor was told to kill, `stalled_at` when it was up and nobody was.
+    `soft` are the terms of a soft eviction as reports have extended them so far. `forced_at` is
+    when its deadline passed and the executor was told to kill, `stalled_at` when it passed under
+    the policy Wait.
     """
 
     id: str
@@ -67,10 +67,11 @@ class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PodEviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Pods that are on their way out for one round while the rest of the workload goes on.
+    """Pods that a preemption round evicts while the rest of the workload keeps running.
 
-    `pods` tells how many of each pod set, its last ones but those that others were asked for
-    before; `counts` how many of it stay. They `must_go` once pods before them in rank have gone.
+    `pods` counts them by pod set: the last ones in rank order that no earlier round has asked for.
+    `counts` is how many pods of each set remain afterwards. `must_go` is set once lower-ranked pods
+    have stopped, after which the eviction cannot be cancelled.
     """
 
     eviction: Eviction
@@ -80,17 +81,17 @@ class PodEviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RequeueState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Requeues after pods-ready timeouts since the last activation, and when the next may be."""
+    """Requeues after pods-ready timeouts since the last activation, and the end of the backoff."""
 
     count: int = 0
     requeue_at: Instant | None = None
 
 
 class Deactivation(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a workload is inactive, since when, and how many requeues it had had by then.
+    """Why and when a workload became inactive, and how many requeues it had by then.
 
-    `by` is who asked for it, as `admin:<name>` or `user:<name>`; empty where a limit or a check
-    did it.
+    `by` is the user who asked for it, as `admin:<name>` or `user:<name>`; empty where a limit or a
+    check deactivated it.
     """
 
     cause: DeactivationCause
@@ -101,7 +102,7 @@ class Deactivation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True):
-    """Who keeps the workload from admission, why, and until when."""
+    """An order that keeps the workload from admission: its owner, reason and end."""
 
     owner: str
     reason: str
@@ -115,7 +116,7 @@ def is_admins(hold: Hold) -> bool:
 
 
 class AdmissionCheckState(msgspec.Struct, frozen=True, kw_only=True):
-    """What an admission check last said, and how often it has sent the workload back so far."""
+    """The last reported state of an admission check and its number of retries so far."""
 
     state: CheckStateName = "Pending"
     message: str = ""
@@ -126,7 +127,7 @@ class AdmissionCheckState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvictionCount(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How often the workload was evicted for one reason and cause."""
+    """The number of evictions of the workload for one reason and underlying cause."""
 
     reason: str
     underlying_cause: str
@@ -134,19 +135,21 @@ class EvictionCount(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=False):
-    """A workload as it stands.
+    """The state of one workload, folded from its stream.
 
-    `admission` is set from reservation to release, and `checks` names those that must be Ready
-    meanwhile; one without an entry in `check_states` is Pending. `nomination` is where a round
-    makes room for it.
-    `covered_hold` is a user's hold while an admin's lies over it.
-    `cancelling_at` is set from the request to cancel it until it has stopped.
-    `unhealthy_nodes` are its hosts that failed, with the reason; `pods_gone` its hosts on which no
-    pod of it is alive. `reclaimable` counts, by pod set, pods that ended and are not started again.
-    `pod_evictions` are the pods that it gives up, round by round, the one that asked first first.
-    `queued_at` orders it among equals: its creation, or a pods-ready eviction under that policy.
-    `not_ready_since` is set from its first start, or the loss of ready pods, until all are ready; a
-    timeout for want of ready pods leaves it, whatever else takes its place away starts it anew.
+    `admission` is set from quota reservation to release; `checks` names the admission checks that
+    must be Ready meanwhile, and one without an entry in `check_states` is Pending. `nomination` is
+    the placement that a preemption round frees for it.
+
+    `covered_hold` is a user's hold under an admin's. `cancelling_at` is set from the request to
+    cancel until the pods have stopped.
+
+    `unhealthy_nodes` are its hosts that failed, with the reason; `pods_gone` its hosts without a
+    live pod. `reclaimable` counts, by pod set, pods that ended and are not started again.
+    `pod_evictions` are partial evictions, oldest first.
+
+    `not_ready_since` is set from the first start, or the loss of ready pods, until all pods are
+    ready. A pods-ready timeout keeps it; every other loss of the admission clears it.
     """
 
     uid: str
@@ -186,7 +189,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
 
     @property
     def key(self) -> str:
-        """The name by which everyone refers to it: `namespace/name`."""
+        """The workload's name in commands, events and messages: `namespace/name`."""
         return f"{self.namespace}/{self.name}"
 
 
@@ -194,7 +197,7 @@ WorkloadState = Absent | Workload
 
 
 def condition(workload: Workload, kind: ConditionType) -> Condition | None:
-    """The condition of that type, if it was ever set."""
+    """The condition of the type, or None if it was never set."""
     for found in workload.conditions:
         if found.type == kind:
             return found
@@ -202,18 +205,18 @@ def condition(workload: Workload, kind: ConditionType) -> Condition | None:
 
 
 def is_condition_true(workload: Workload, kind: ConditionType) -> bool:
-    """Whether that condition is true now."""
+    """Whether the condition of the type has status True (Kubernetes: IsStatusConditionTrue)."""
     found = condition(workload, kind)
     return found is not None and found.status
 
 
 def is_admitted(workload: Workload) -> bool:
-    """Whether its pods may run."""
+    """Whether the workload is admitted, so that its pods may run."""
     return workload.admission is not None and is_condition_true(workload, "Admitted")
 
 
 def phase_of(workload: Workload) -> Phase:
-    """The one word people see, derived here and nowhere else."""
+    """The phase that API, command line and page show; it is derived only here."""
     if workload.finished_at is not None:
         return _end_of(workload)
     if workload.admission is not None:
@@ -247,7 +250,7 @@ def _end_of(workload: Workload) -> Phase:
 
 
 class ConditionChange(msgspec.Struct, frozen=True):
-    """A condition that is to hold from now on, or not to hold."""
+    """A condition with the status, reason and message to set."""
 
     type: ConditionType
     status: bool
@@ -259,7 +262,7 @@ class ConditionChange(msgspec.Struct, frozen=True):
 def with_conditions(
     workload: Workload, at: Instant, *changes: ConditionChange
 ) -> tuple[Condition, ...]:
-    """The conditions of `workload` after these changes, in the order they were first set."""
+    """The conditions of the workload after the changes, in the order they were first set."""
     found = {known.type: known for known in workload.conditions}
     for change in changes:
         before = found.get(change.type)
@@ -277,7 +280,10 @@ def with_conditions(
 
 
 def reset_condition(workload: Workload, kind: ConditionType) -> tuple[ConditionChange, ...]:
-    """The change that ends a condition, if it holds, when quota is reserved again."""
+    """The change that sets a true condition to False when quota is reserved.
+
+    Empty if the condition is not true.
+    """
     known = condition(workload, kind)
     if known is None or not known.status:
         return ()
@@ -290,7 +296,7 @@ def reset_condition(workload: Workload, kind: ConditionType) -> tuple[ConditionC
 
 
 def waited_seconds(workload: Workload, at: Instant) -> int:
-    """Whole seconds since it was submitted, or last let compete again."""
+    """Whole seconds that the workload has waited since its submission or last requeue."""
     requeued = condition(workload, "Requeued")
     since = workload.created_at
     if requeued is not None and requeued.status:
@@ -299,7 +305,7 @@ def waited_seconds(workload: Workload, at: Instant) -> int:
 
 
 def executed_seconds(workload: Workload, at: Instant) -> int:
-    """Whole seconds spent admitted so far, counting the present run up to `at`."""
+    """Whole seconds that the workload was admitted, the present run up to `at` included."""
     past = workload.accumulated_execution_seconds
     admitted = condition(workload, "Admitted")
     if admitted is None or not admitted.status:

@@ -1,63 +1,58 @@
-"""What executors report of a workload; saying it twice changes nothing (queueing.md §5.2-5.4)."""
+"""Decides on reports of executors, eviction handlers and admission check controllers.
+
+Reports are idempotent: one that repeats what is known, or concerns another eviction than the
+present one, records nothing (queueing.md §5.2-5.4, §1.7, §3.11; preemption.md §6.8, example 26).
+"""
 
 from collections.abc import Iterator
-
 from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import IllegalNow, Violation
-from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.rejection import IllegalNow
+from headgate.domain.rejection import Violation
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import seconds_after
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.commands import (
-    AcknowledgeEviction,
-    ReportCheckState,
-    ReportEvictionProgress,
-    ReportFinished,
-    ReportPodsGone,
-    ReportPodsReady,
-    ReportReclaimable,
-    ReportStopped,
-    ReportStopping,
-)
+from headgate.domain.workloads.commands import AcknowledgeEviction
+from headgate.domain.workloads.commands import ReportCheckState
+from headgate.domain.workloads.commands import ReportEvictionProgress
+from headgate.domain.workloads.commands import ReportFinished
+from headgate.domain.workloads.commands import ReportPodsGone
+from headgate.domain.workloads.commands import ReportPodsReady
+from headgate.domain.workloads.commands import ReportReclaimable
+from headgate.domain.workloads.commands import ReportStopped
+from headgate.domain.workloads.commands import ReportStopping
 from headgate.domain.workloads.decide.preconditions import require_same_uid
-from headgate.domain.workloads.events import (
-    EvictionAcknowledged,
-    EvictionProgressed,
-    WorkloadCheckReported,
-    WorkloadDeleted,
-    WorkloadEvent,
-    WorkloadFinished,
-    WorkloadPodsGone,
-    WorkloadPodsNotReady,
-    WorkloadPodsReady,
-    WorkloadPodsReclaimed,
-    WorkloadRequeued,
-    WorkloadStopped,
-)
+from headgate.domain.workloads.events import EvictionAcknowledged
+from headgate.domain.workloads.events import EvictionProgressed
+from headgate.domain.workloads.events import WorkloadCheckReported
+from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.events import WorkloadFinished
+from headgate.domain.workloads.events import WorkloadPodsGone
+from headgate.domain.workloads.events import WorkloadPodsNotReady
+from headgate.domain.workloads.events import WorkloadPodsReady
+from headgate.domain.workloads.events import WorkloadPodsReclaimed
+from headgate.domain.workloads.events import WorkloadRequeued
+from headgate.domain.workloads.events import WorkloadStopped
 from headgate.domain.workloads.pods.pod_set_updates import update_violations
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption_events import (
-    EvictionExtended,
-    WorkloadStopping,
-)
+from headgate.domain.workloads.preemption_events import EvictionExtended
+from headgate.domain.workloads.preemption_events import WorkloadStopping
 from headgate.domain.workloads.specs import is_elastic
-from headgate.domain.workloads.state import (
-    AdmissionCheckState,
-    Eviction,
-    Workload,
-    WorkloadState,
-    is_admitted,
-    is_condition_true,
-    phase_of,
-)
-from headgate.domain.workloads.transitions.partial_eviction import (
-    find_eviction,
-    pod_eviction_of,
-    shrunk_event,
-)
+from headgate.domain.workloads.state import AdmissionCheckState
+from headgate.domain.workloads.state import Eviction
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import WorkloadState
+from headgate.domain.workloads.state import is_admitted
+from headgate.domain.workloads.state import is_condition_true
+from headgate.domain.workloads.state import phase_of
+from headgate.domain.workloads.transitions.partial_eviction import find_eviction
+from headgate.domain.workloads.transitions.partial_eviction import pod_eviction_of
+from headgate.domain.workloads.transitions.partial_eviction import shrunk_event
 
 
 def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[WorkloadEvent, ...]:
-    """Ready, or no longer so; of a workload that is on its way out it no longer matters."""
+    """Records that all pods are ready or no longer so; reports during an eviction are ignored."""
     workload = require_same_uid(state, command.uid)
     if workload.eviction is not None or workload.finished_at is not None:
         return ()
@@ -71,7 +66,7 @@ def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[W
 
 
 def report_pods_gone(state: WorkloadState, command: ReportPodsGone) -> tuple[WorkloadEvent, ...]:
-    """Hosts that lost all its pods; of hosts it has none on any more it does not matter."""
+    """Records hosts without a live pod of the workload; hosts it does not use are ignored."""
     workload = require_same_uid(state, command.uid)
     if workload.eviction is not None or workload.finished_at is not None:
         return ()
@@ -85,7 +80,7 @@ def report_pods_gone(state: WorkloadState, command: ReportPodsGone) -> tuple[Wor
 def report_reclaimable(
     state: WorkloadState, command: ReportReclaimable
 ) -> tuple[WorkloadEvent, ...]:
-    """Pods that ended for good; while the workload holds quota they never become fewer."""
+    """Records reclaimable pods; while quota is reserved their number only grows."""
     workload = require_same_uid(state, command.uid)
     if workload.finished_at is not None:
         return ()
@@ -99,7 +94,7 @@ def report_reclaimable(
 
 
 def report_finished(state: WorkloadState, command: ReportFinished) -> tuple[WorkloadEvent, ...]:
-    """The end; one that comes while it is evicted ends the eviction with it."""
+    """Finishes the workload; during an eviction the eviction ends with it."""
     workload = require_same_uid(state, command.uid)
     if workload.finished_at is not None:
         return ()
@@ -131,9 +126,9 @@ def _reclaim_violations(workload: Workload, command: ReportReclaimable) -> Itera
 
 
 def _reclaimable_only_grows(workload: Workload, name: str) -> bool:
-    """Whether no ended pod of a set comes back.
+    """Whether the reclaimable count of a pod set may not fall.
 
-    One that was made smaller than it was admitted counts anew which of its pods have ended.
+    A pod set that was scaled down below its admitted count is counted anew.
     """
     if workload.admission is None or not has_quota_reservation(workload):
         return False
@@ -154,7 +149,7 @@ def _require_admitted(workload: Workload) -> None:
 def acknowledge_eviction(
     state: WorkloadState, command: AcknowledgeEviction
 ) -> tuple[WorkloadEvent, ...]:
-    """A handler has taken over; the first one to say so does. It may need longer than granted."""
+    """Records that a handler took the eviction over; its expected end may extend the deadline."""
     workload = require_same_uid(state, command.uid)
     eviction = find_eviction(workload, command.eviction)
     if eviction is None or eviction.acknowledged_at is not None:
@@ -171,7 +166,7 @@ def acknowledge_eviction(
 def report_eviction_progress(
     state: WorkloadState, command: ReportEvictionProgress, at: Instant
 ) -> tuple[WorkloadEvent, ...]:
-    """Whoever took it over is still at it, and gets the time granted once more from now on."""
+    """Records progress of the handler and restarts the grace period from now."""
     workload = require_same_uid(state, command.uid)
     eviction = find_eviction(workload, command.eviction)
     if eviction is None:
@@ -184,7 +179,7 @@ def report_eviction_progress(
 
 
 def report_stopping(state: WorkloadState, command: ReportStopping) -> tuple[WorkloadEvent, ...]:
-    """Its pods are being killed: nobody can call the eviction back any more."""
+    """Records that pods are being killed, after which the eviction cannot be cancelled."""
     workload = require_same_uid(state, command.uid)
     eviction = find_eviction(workload, command.eviction)
     if eviction is None or eviction.stopping_at is not None:
@@ -194,7 +189,11 @@ def report_stopping(state: WorkloadState, command: ReportStopping) -> tuple[Work
 
 
 def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[WorkloadEvent, ...]:
-    """Its pods are gone, all or those that were to go, and what was waiting for that happens."""
+    """Records that evicted pods have stopped, and what was pending on that.
+
+    Pending are deletion, cancellation or requeueing of the workload, or the end of a partial
+    eviction.
+    """
     workload = require_same_uid(state, command.uid)
     eviction = find_eviction(workload, command.eviction)
     if eviction is None:
@@ -205,7 +204,7 @@ def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[Worklo
 
 
 def is_cancellable(eviction: Eviction) -> bool:
-    """Whether nobody has begun to carry it out: soft, and neither acknowledged nor forced."""
+    """Whether the eviction can be cancelled: soft, and not acknowledged, forced or stopping."""
     begun = (eviction.acknowledged_at, eviction.forced_at, eviction.stopping_at)
     return eviction.soft is not None and begun == (None, None, None)
 
@@ -230,7 +229,7 @@ def _require_named_handler(workload: Workload, eviction: Eviction, handler: str)
 
 
 def _partial_stop_events(workload: Workload, eviction: str) -> tuple[WorkloadEvent, ...]:
-    """Some pods are gone; of what goes as a whole by now, its own eviction tells."""
+    """The end of a partial eviction; empty while the whole workload is being evicted."""
     pod_eviction = pod_eviction_of(workload, eviction)
     if pod_eviction is None or workload.eviction is not None:
         return ()
@@ -255,9 +254,9 @@ def _events_after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:
 def report_check_state(
     state: WorkloadState, command: ReportCheckState
 ) -> tuple[WorkloadEvent, ...]:
-    """Recorded if it is news; what follows from it is decided with all other checks together.
+    """Records a changed state of an admission check; what follows depends on all checks together.
 
-    A word that comes while the workload is on its way out is about a reservation that is over.
+    A report during an eviction concerns a reservation that is ending and is ignored.
     """
     workload = require_same_uid(state, command.uid)
     if workload.finished_at is not None or workload.eviction is not None:
@@ -283,10 +282,7 @@ def report_check_state(
 def _update_violations(
     workload: Workload, command: ReportCheckState, known: AdmissionCheckState | None
 ) -> Iterator[Violation]:
-    """What is wrong with the additions to pods.
-
-    Those of a check that agreed stay as they are, as do all once pods may have started.
-    """
+    """Violations of podSetUpdates; they are immutable once the check was Ready or pods may run."""
     updates = command.pod_set_updates
     yield from update_violations("/podSetUpdates", updates, workload.spec.pod_sets)
     before = known.pod_set_updates if known is not None else ()

@@ -1,23 +1,31 @@
-"""Holding a workload back and releasing it, kept apart for users and admins (product.md 9).
+"""Decides on holding and releasing a workload (product.md 9).
 
-A hold remembers who set it as `admin:<name>` or `user:<name>`. An admin's hold lies over a user's,
-only an admin ends it, and then the user's holds again.
+A hold records its owner as `admin:<name>` or `user:<name>`. An admin's hold covers a user's; only
+an admin releases it, after which the user's hold applies again.
 """
 
 from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import IllegalNow, Violation
+from headgate.domain.rejection import IllegalNow
+from headgate.domain.rejection import Violation
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.commands import HoldWorkload, ReleaseWorkload
-from headgate.domain.workloads.decide.preconditions import require_exists, require_not_terminating
-from headgate.domain.workloads.events import WorkloadEvent, WorkloadHeld, WorkloadReleased
-from headgate.domain.workloads.state import Hold, WorkloadState, is_admins
+from headgate.domain.workloads.commands import HoldWorkload
+from headgate.domain.workloads.commands import ReleaseWorkload
+from headgate.domain.workloads.decide.preconditions import require_exists
+from headgate.domain.workloads.decide.preconditions import require_not_terminating
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.events import WorkloadReleased
+from headgate.domain.workloads.state import Hold
+from headgate.domain.workloads.state import WorkloadState
+from headgate.domain.workloads.state import is_admins
+
 
 ADMIN = "admin:"
 USER = "user:"
 
 
 def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[WorkloadEvent, ...]:
-    """Held, unless it is so already in just this way."""
+    """Holds the workload, unless an equal hold exists."""
     workload = require_not_terminating(state)
     raise_if_invalid("The request to hold", workload.key, _violations(command, at))
     prefix = ADMIN if command.authority == "Admin" else USER
@@ -30,7 +38,7 @@ def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[Work
 def release(
     state: WorkloadState, command: ReleaseWorkload, at: Instant
 ) -> tuple[WorkloadEvent, ...]:
-    """Released, if it is held; an expiry ends only a hold that has run out."""
+    """Releases the workload if it is held; `expired` releases only a hold whose time has passed."""
     workload = require_exists(state)
     present = workload.hold
     if present is None:

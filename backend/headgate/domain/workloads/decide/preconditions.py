@@ -1,11 +1,11 @@
-"""Which workload a command is about, and whether it is still there to be acted upon."""
+"""Preconditions of commands: they return the workload or raise a `Rejection`."""
 
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.workloads.state import Workload, WorkloadState, phase_of
 
 
 def require_exists(state: WorkloadState) -> Workload:
-    """The workload, or `NotFound`."""
+    """The workload; raises `NotFound` if the stream has none."""
     if not isinstance(state, Workload):
         raise NotFound(
             "There is no such workload.", remedy="Check its name and namespace, or submit it."
@@ -14,7 +14,7 @@ def require_exists(state: WorkloadState) -> Workload:
 
 
 def require_unfinished(state: WorkloadState) -> Workload:
-    """The workload if its life is not over, or a `Rejection`."""
+    """The workload; raises `IllegalNow` if it has finished."""
     workload = require_exists(state)
     if workload.finished_at is not None:
         raise IllegalNow(
@@ -25,7 +25,7 @@ def require_unfinished(state: WorkloadState) -> Workload:
 
 
 def require_not_terminating(state: WorkloadState) -> Workload:
-    """The workload if nobody has asked for its end, or a `Rejection`."""
+    """The workload; raises `IllegalNow` if it has finished or is being deleted or cancelled."""
     workload = require_unfinished(state)
     if workload.terminating_at is not None or workload.cancelling_at is not None:
         wish = "deleted" if workload.terminating_at is not None else "cancelled"
@@ -37,7 +37,7 @@ def require_not_terminating(state: WorkloadState) -> Workload:
 
 
 def require_same_uid(state: WorkloadState, uid: str) -> Workload:
-    """The workload that a report with this uid is about, or a `Rejection`."""
+    """The workload; raises `IllegalNow` if the report carries the uid of an earlier workload."""
     workload = require_exists(state)
     if workload.uid != uid:
         raise IllegalNow(

@@ -1,40 +1,40 @@
-"""Rules for the spec of a workload (reference queueing.md §1.7, preemption.md §6.2)."""
+"""Violations of a workload's spec and annotations, at submission and when they are changed.
+
+Sources: queueing.md §1.7, §3.12; preemption.md §6.2, traps T18 and T24. Kueue: workload_webhook.
+"""
 
 from collections.abc import Iterator
-
-from msgspec.structs import replace
-
-from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
-from headgate.domain.metadata import label_violations, violation_of
+from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY
+from headgate.domain.kinds.workload_priority_class import MIN_PRIORITY
+from headgate.domain.metadata import label_violations
+from headgate.domain.metadata import violation_of
 from headgate.domain.rejection import Violation
-from headgate.domain.selection_rules import (
-    node_term_violations,
-    term_violations,
-    toleration_violations,
-)
-from headgate.domain.values.names import (
-    MAX_LABEL_LENGTH,
-    broken_rule_of_dns_label,
-    broken_rule_of_label_key,
-    broken_rule_of_name,
-)
+from headgate.domain.selection_rules import node_term_violations
+from headgate.domain.selection_rules import term_violations
+from headgate.domain.selection_rules import toleration_violations
+from headgate.domain.values.names import MAX_LABEL_LENGTH
+from headgate.domain.values.names import broken_rule_of_dns_label
+from headgate.domain.values.names import broken_rule_of_label_key
+from headgate.domain.values.names import broken_rule_of_name
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import MAX_AMOUNT
-from headgate.domain.workloads.decide.topology_rules import group_violations, topology_violations
-from headgate.domain.workloads.specs import (
-    ADMISSION_GATES,
-    ELASTIC,
-    REPLACES,
-    Annotations,
-    EvictionPolicy,
-    PodSet,
-    PriorityClassReference,
-    WorkloadSpec,
-    admission_gates,
-    is_elastic,
-    replaced_key,
-)
-from headgate.domain.workloads.state import Workload, is_admitted
+from headgate.domain.workloads.decide.topology_rules import group_violations
+from headgate.domain.workloads.decide.topology_rules import topology_violations
+from headgate.domain.workloads.specs import ADMISSION_GATES
+from headgate.domain.workloads.specs import Annotations
+from headgate.domain.workloads.specs import ELASTIC
+from headgate.domain.workloads.specs import EvictionPolicy
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import PriorityClassReference
+from headgate.domain.workloads.specs import REPLACES
+from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.specs import admission_gates
+from headgate.domain.workloads.specs import is_elastic
+from headgate.domain.workloads.specs import replaced_key
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import is_admitted
+from msgspec.structs import replace
+
 
 MAX_POD_SETS = 18
 MAX_PODS = 1_000_000
@@ -46,7 +46,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def workload_violations(spec: WorkloadSpec) -> tuple[Violation, ...]:
-    """What is wrong with a workload taken by itself."""
+    """Violations of a spec by itself, without regard to queues, classes or LimitRanges."""
     found = [
         *_list_violations(spec),
         *_spec_violations(spec),
@@ -135,7 +135,7 @@ def _pod_set_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
 
 
 def _template_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
-    """Labels and annotations that Kubernetes would refuse on the pods later."""
+    """Labels and annotations of the pod template that Kubernetes would refuse on pods."""
     metadata = pod_set.template.get("metadata") or {}
     yield from label_violations(child(place, "labels"), metadata.get("labels") or {})
     for key in metadata.get("annotations") or {}:
@@ -191,7 +191,7 @@ MAX_HANDLER_LENGTH = 253
 
 
 def preemption_setting_violations(spec: WorkloadSpec) -> Iterator[Violation]:
-    """What is wrong with its preemption gates and its eviction policy."""
+    """Violations of the preemption gates and the eviction policy."""
     yield from _gate_violations(spec.preemption_gates)
     if spec.eviction_policy is not None:
         yield from _policy_violations(spec.eviction_policy)
@@ -246,7 +246,10 @@ def _policy_violations(policy: EvictionPolicy) -> Iterator[Violation]:
 def annotation_violations(
     annotations: Annotations, before: Annotations | None = None
 ) -> Iterator[Violation]:
-    """What is wrong with what they say; `before` are those of a workload that exists already."""
+    """Violations of the admission gates; `before` are the annotations of an existing workload.
+
+    Gates can only be removed from an existing workload.
+    """
     gates = admission_gates(annotations)
     pointer = child("/metadata/annotations", ADMISSION_GATES)
     for gate in gates:
@@ -278,7 +281,7 @@ _ANNOTATIONS = "/metadata/annotations"
 def elastic_violations(
     key: str, annotations: Annotations, spec: WorkloadSpec
 ) -> Iterator[Violation]:
-    """What is wrong with a workload that is elastic, or takes over the pods of another one."""
+    """Violations of an elastic workload, or of one that replaces a workload slice."""
     other = replaced_key(annotations)
     namespace = key.partition("/")[0]
     if other and not other.startswith(f"{namespace}/"):
@@ -299,7 +302,7 @@ def elastic_violations(
 
 
 def is_scale_down(before: tuple[PodSet, ...], after: tuple[PodSet, ...]) -> bool:
-    """Whether the pod sets are the same but for counts that are lower."""
+    """Whether the pod sets differ only in counts, and no count is higher."""
     return len(before) == len(after) and all(
         new == replace(old, count=new.count) and new.count <= old.count
         for old, new in zip(before, after, strict=True)
@@ -307,7 +310,7 @@ def is_scale_down(before: tuple[PodSet, ...], after: tuple[PodSet, ...]) -> bool
 
 
 def change_violations(workload: Workload, after: WorkloadSpec) -> tuple[Violation, ...]:
-    """Which changes come too late for this workload."""
+    """Changes of the spec that are forbidden with quota reserved, or once admitted."""
     if workload.admission is None:
         return ()
     return (

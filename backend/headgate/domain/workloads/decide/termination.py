@@ -1,8 +1,7 @@
-"""Requeueing, (de)activating, cancelling and deleting workloads, and stopping first what runs.
+"""Decides on requeueing, deactivating, cancelling and deleting workloads.
 
-What has pods gives its place back only when they have stopped, so those commands evict and leave a
-mark of what is to follow; what has only reserved, or waits, follows at once (reference queueing.md
-§5.4, §5.7).
+A workload with pods keeps its quota until they have stopped, so these commands evict it and record
+what follows the stop; a reserved or pending workload changes at once (queueing.md §5.4, §5.7).
 """
 
 from headgate.domain.rejection import IllegalNow
@@ -40,9 +39,9 @@ from headgate.domain.workloads.state import (
 
 
 def requeue(state: WorkloadState, command: RequeueWorkload) -> tuple[WorkloadEvent, ...]:
-    """What runs is stopped and waits again; what backs off waits no longer; others wait already.
+    """Evicts an admitted workload to requeue it, or ends its backoff; a pending one is unchanged.
 
-    The count of requeues stays: only activation starts it over.
+    The requeue count stays: only activation resets it.
     """
     workload = require_not_terminating(state)
     if not workload.spec.active:
@@ -59,13 +58,16 @@ def requeue(state: WorkloadState, command: RequeueWorkload) -> tuple[WorkloadEve
 
 
 def activate(state: WorkloadState) -> tuple[WorkloadEvent, ...]:
-    """Active again whatever made it inactive, with a clean requeue state (trap T1)."""
+    """Activates an inactive workload with a clean requeue state, whatever its cause (trap T1)."""
     workload = require_not_terminating(state)
     return () if workload.spec.active else (WorkloadActivated(),)
 
 
 def deactivate(state: WorkloadState, command: DeactivateWorkload) -> tuple[WorkloadEvent, ...]:
-    """Out of the queues; what runs is stopped and keeps its quota until it has (trap T4)."""
+    """Deactivates an active workload.
+
+    Pods are evicted and keep their quota until they have stopped (trap T4).
+    """
     workload = require_not_terminating(state)
     if not workload.spec.active:
         return ()
@@ -77,7 +79,7 @@ def deactivate(state: WorkloadState, command: DeactivateWorkload) -> tuple[Workl
 
 
 def cancel(state: WorkloadState, command: CancelWorkload) -> tuple[WorkloadEvent, ...]:
-    """Finished as Cancelled, at once or when it has stopped."""
+    """Finishes the workload as Cancelled, at once or after its pods have stopped."""
     workload = require_unfinished(state)
     if workload.cancelling_at is not None or workload.terminating_at is not None:
         return ()
@@ -90,7 +92,7 @@ def cancel(state: WorkloadState, command: CancelWorkload) -> tuple[WorkloadEvent
 
 
 def delete(state: WorkloadState, command: DeleteWorkload) -> tuple[WorkloadEvent, ...]:
-    """Gone, at once or when it has stopped."""
+    """Deletes the workload, at once or after its pods have stopped."""
     workload = require_exists(state)
     if workload.terminating_at is not None:
         return ()
@@ -105,9 +107,10 @@ def delete(state: WorkloadState, command: DeleteWorkload) -> tuple[WorkloadEvent
 def _eviction_events(
     workload: Workload, eviction: str, reason: EvictionReason, message: str
 ) -> tuple[WorkloadEvent, ...]:
-    """An eviction of what runs, unless it is leaving already; a reservation is just dropped.
+    """The eviction of an admitted workload, or the release of its reservation.
 
-    A reservation that is deactivated is evicted and counted so; it has no pods to stop (§5.7).
+    A reservation has no pods to stop: deactivation evicts it and counts that (queueing.md §5.7),
+    other reasons drop it. Empty without an admission and during an eviction.
     """
     if workload.admission is None or workload.eviction is not None:
         return ()

@@ -1,4 +1,4 @@
-"""Rules for topology requests: levels, slices and groups of pod sets (reference topology.md §2)."""
+"""Violations of topology requests: levels, topology slices and pod set groups (topology.md §2)."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ PODSETS_IN_GROUP = 2
 
 
 def topology_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
-    """What is wrong with the topology request of one pod set, whose pointer is `place`."""
+    """Violations of the topology request of one pod set, whose pointer is `place`."""
     request = pod_set.topology_request
     if request is None:
         return
@@ -27,7 +27,7 @@ def topology_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
 
 
 def group_violations(place: str, pod_sets: tuple[PodSet, ...]) -> Iterator[Violation]:
-    """What is wrong with groups: a leader and its workers, placed together."""
+    """Violations of pod set groups: a leader of one pod and its workers, with the same levels."""
     members: dict[str, list[int]] = {}
     for index, pod_set in enumerate(pod_sets):
         name = pod_set.topology_request and pod_set.topology_request.pod_set_group_name
@@ -47,7 +47,7 @@ def group_violations(place: str, pod_sets: tuple[PodSet, ...]) -> Iterator[Viola
 
 
 def slice_pointers(place: str, layers: int) -> list[tuple[str, str]]:
-    """Where the level and the size of each slice layer stand, for a request with so many layers."""
+    """The pointers to level and size of each slice layer, for a request with that many layers."""
     if layers == 1:
         return [(child(place, "podSetSliceRequiredTopology"), child(place, "podSetSliceSize"))]
     constraints = child(place, "podsetSliceRequiredTopologyConstraints")

@@ -1,1 +1,1 @@
-"""The pods of a workload: what each asks for, what it is given, and which are still needed."""
+"""Pod sets of a workload: requests, LimitRanges, updates by checks, ranks and eviction units."""

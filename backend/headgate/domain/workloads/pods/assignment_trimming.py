@@ -1,4 +1,9 @@
-"""Places for fewer pods than before: the last in rank order go first (topology.md §2, Elastic)."""
+"""Trims admissions to fewer pods: after a scale-down, a partial eviction or reclaimable pods.
+
+The last pods in rank order are removed first (topology.md §2, Elastic). Reclaimable pods ended and
+are not started again, so that their quota is free (queueing.md §3.3); pods in topology slices are
+needed by whole slices.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,14 +20,14 @@ from headgate.domain.workloads.specs import PodSet
 
 
 def pod_count(assignment: TopologyAssignment) -> int:
-    """How many pods have a place in it."""
+    """The number of pods in a topology assignment."""
     return sum(domain.count for domain in assignment.domains)
 
 
 def trimmed_to(assignment: TopologyAssignment, count: int) -> TopologyAssignment:
-    """The first `count` places; the same assignment where there are no more than that.
+    """The first `count` pods of the assignment in rank order; itself if it has no more.
 
-    Order is kept as it is stored. Where the count is whole slices, so is every domain that stays.
+    Where the count is a number of whole slices, every remaining domain holds whole slices.
     """
     if pod_count(assignment) <= count:
         return assignment
@@ -30,7 +35,7 @@ def trimmed_to(assignment: TopologyAssignment, count: int) -> TopologyAssignment
 
 
 def without_ranks(assignment: TopologyAssignment, count: int, later: int) -> TopologyAssignment:
-    """Without `count` places, those that come before the last `later` ones; the same if none go."""
+    """The assignment without the `count` pods ranked before its last `later` ones."""
     if count <= 0:
         return assignment
     head = trimmed_to(assignment, max(0, pod_count(assignment) - later - count))
@@ -39,9 +44,10 @@ def without_ranks(assignment: TopologyAssignment, count: int, later: int) -> Top
 
 
 def trimmed_admission(admission: Admission, pod_sets: tuple[PodSet, ...]) -> Admission:
-    """The admission with places for no more pods than the pod sets have now; else it is the same.
+    """The admission with topology assignments for no more pods than the pod sets have.
 
-    Counts and usage stay as they were given: what is needed of them follows from the pod sets.
+    Counts and usage stay as admitted: what is needed of them follows from the pod sets. Returns the
+    same object if nothing is trimmed.
     """
     counts = {pod_set.name: pod_set.count for pod_set in pod_sets}
     given = tuple(_cut(assigned, counts) for assigned in admission.pod_set_assignments)
@@ -69,7 +75,7 @@ def _last(domains: tuple[TopologyDomain, ...], count: int) -> Iterator[TopologyD
 def _joined(
     head: tuple[TopologyDomain, ...], tail: tuple[TopologyDomain, ...]
 ) -> tuple[TopologyDomain, ...]:
-    """One domain after the other; the one that they share is in it once."""
+    """The domains of both, where a domain that ends one and begins the other is listed once."""
     if not (head and tail and head[-1].values == tail[0].values):
         return (*head, *tail)
     both = replace(head[-1], count=head[-1].count + tail[0].count)
@@ -89,11 +95,11 @@ def _with_pod_sets(admission: Admission, given: tuple[PodSetAssignment, ...]) ->
 
 
 Reclaimable = Mapping[str, int]
-"""Pod set to the number of its pods that are not needed any more."""
+"""The number of reclaimable pods by pod set."""
 
 
 def needed_pod_sets(pod_sets: tuple[PodSet, ...], reclaimable: Reclaimable) -> tuple[PodSet, ...]:
-    """The pod sets without the pods that have ended; a minCount is never above what is left."""
+    """The pod sets without reclaimable pods; a minCount is lowered to the remaining count."""
     if not reclaimable:
         return pod_sets
     return tuple(_needed(pod_set, reclaimable) for pod_set in pod_sets)
@@ -102,9 +108,9 @@ def needed_pod_sets(pod_sets: tuple[PodSet, ...], reclaimable: Reclaimable) -> t
 def needed_admission(
     admission: Admission, pod_sets: tuple[PodSet, ...], reclaimable: Reclaimable
 ) -> Admission:
-    """An admission with the counts and usage of the pods that are still needed; same places.
+    """The admission with counts and usage of the pods still needed; topology assignments stay.
 
-    A workload may be made smaller while it holds quota, and then needs fewer pods as well.
+    Pods that a scale-down removed are not needed either.
     """
     counts = {pod_set.name: _needed_count(pod_set, reclaimable) for pod_set in pod_sets}
     if all(counts.get(a.name, a.count) >= a.count for a in admission.pod_set_assignments):

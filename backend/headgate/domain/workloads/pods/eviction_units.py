@@ -1,8 +1,8 @@
-"""Pods of a workload that may be preempted while the rest of it goes on (preemption.md §6.6).
+"""Eviction units: pods of a workload that preemption may take by themselves (preemption.md §6.6).
 
-They are the pods beyond the core of SemiPreemptible work, and those of a `Single` pod set beyond
-its minCount, or its first pod. They go from the last in rank order on, where pods stand in slices
-by whole slices; other subsets are never taken.
+They are the pods beyond the guaranteed count of SemiPreemptible workloads, and those of a `Single`
+pod set beyond its minCount or first pod. Units are taken from the last rank on, in whole topology
+slices; no other subsets exist. Compare KEP-5710, where the unit is a pod group.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 from headgate.domain.workloads.state import PodEviction, Workload
 
 UNIT_SEPARATOR = "#"
-"""Stands in names of parts behind the workload's key, in which it cannot occur."""
+"""Separates the key of the workload, in which it cannot occur, from the rest of a unit's name."""
 
 
 class EvictionUnit(msgspec.Struct, frozen=True, gc=False):
@@ -46,24 +46,24 @@ class EvictionUnit(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def chain(self) -> str:
-        """What it shares with the parts of its pod set, which go one after the other."""
+        """The name shared by the units of one pod set, which are evicted in order."""
         return self.name if self.is_remainder else self.name.rpartition("/")[0]
 
 
 def workload_of(name: str) -> str:
-    """The key of the workload that a part, or a whole workload, of this name belongs to."""
+    """The key of the workload that a unit, or a whole workload, of this name belongs to."""
     return name.partition(UNIT_SEPARATOR)[0]
 
 
 def is_divisible(spec: WorkloadSpec) -> bool:
-    """Whether any pods of it may be preempted by themselves."""
+    """Whether some pods of the workload may be preempted by themselves."""
     if spec.preemptibility == "Preemptible":
         return any(pod_set.disruption_mode == "Single" for pod_set in spec.pod_sets)
     return spec.preemptibility == "SemiPreemptible"
 
 
 def guaranteed_count(spec: WorkloadSpec, pod_set: PodSet) -> int:
-    """How many pods of a set stay as long as the workload does; all of them if none go singly."""
+    """The pods of a pod set that are never preempted singly; the whole count if none may be."""
     if spec.preemptibility == "SemiPreemptible":
         return pod_set.count if pod_set.min_count is None else pod_set.min_count
     if spec.preemptibility == "Preemptible" and pod_set.disruption_mode == "Single":
@@ -72,9 +72,9 @@ def guaranteed_count(spec: WorkloadSpec, pod_set: PodSet) -> int:
 
 
 def eviction_units(workload: Workload) -> tuple[EvictionUnit, ...]:
-    """The parts in which it may leave, the rest of it last; none if it leaves as a whole only.
+    """The units of the workload, the remainder last; empty if it is evicted only as a whole.
 
-    Pods that are on their way out are in none of them.
+    Pods that are already being evicted belong to no unit.
     """
     if workload.admission is None or not is_divisible(workload.spec):
         return ()
@@ -92,7 +92,7 @@ def eviction_units(workload: Workload) -> tuple[EvictionUnit, ...]:
 
 
 def combined_unit(workload: Workload, pods: dict[str, int]) -> EvictionUnit:
-    """So many last pods of its pod sets, of those that stay so far, as one part."""
+    """One unit of the last pods of each pod set, counted among those that are not being evicted."""
     assert workload.admission is not None, "only who holds a place has pods to give up"
     needed = _staying(workload, workload.admission)
     given = tuple(
@@ -105,7 +105,7 @@ def combined_unit(workload: Workload, pods: dict[str, int]) -> EvictionUnit:
 
 
 def remaining_counts(workload: Workload, pods: dict[str, int]) -> dict[str, int]:
-    """How many pods stay of each of these pod sets once so many more have gone."""
+    """The pods of each given pod set that remain once these further ones have stopped."""
     assert workload.admission is not None, "only who holds a place has pods to give up"
     needed = _staying(workload, workload.admission)
     return {
@@ -124,10 +124,10 @@ def without_pods(
     stay: Mapping[str, int],
     later: Mapping[str, int] = NO_PODS,
 ) -> Admission:
-    """An admission after so many last pods of pod sets have gone and `stay` are left of each.
+    """The admission after the last `going` pods have stopped and `stay` remain of each pod set.
 
-    What is gone or fewer already for another reason is not taken away twice. So many pods as
-    `later` has come after them in rank, and are there besides those that stay.
+    Pods that stopped for another reason are not subtracted twice. `later` pods are ranked after
+    those that stop and are still there.
     """
     given = tuple(
         _fewer(each, going[each.name], stay[each.name], later.get(each.name, 0))
@@ -139,7 +139,7 @@ def without_pods(
 
 
 def without_evicting_pods(admission: Admission, pod_evictions: Iterable[PodEviction]) -> Admission:
-    """What a workload holds once all the pods that are on their way out have gone."""
+    """The admission once the pods of all partial evictions have stopped."""
     going: dict[str, int] = {}
     stay: dict[str, int] = {}
     for each in pod_evictions:
@@ -152,7 +152,7 @@ def without_evicting_pods(admission: Admission, pod_evictions: Iterable[PodEvict
 def evicting_pods_admission(
     admission: Admission, pod_eviction: PodEviction, later: Mapping[str, int] = NO_PODS
 ) -> Admission:
-    """What the pods hold that are on their way out, `later` of their sets coming after them."""
+    """The quota and hosts of the pods of a partial eviction; `later` pods are ranked after them."""
     given = tuple(
         _last(each, pod_eviction.pods[each.name], later.get(each.name, 0))
         for each in admission.pod_set_assignments
@@ -162,7 +162,7 @@ def evicting_pods_admission(
 
 
 def _staying(workload: Workload, admission: Admission) -> Admission:
-    """What it needs of a place once the pods that are on their way out have gone."""
+    """The admission that the workload needs once its partial evictions have ended."""
     left = without_evicting_pods(admission, workload.pod_evictions)
     return needed_admission(left, workload.spec.pod_sets, workload.reclaimable)
 
@@ -221,7 +221,7 @@ def _last(given: PodSetAssignment, count: int, later: int = 0) -> PodSetAssignme
 def _from_the_end(
     domains: tuple[TopologyDomain, ...], size: int
 ) -> Iterator[tuple[TopologyDomain, ...]]:
-    """The last `size` places, those before them, and so on; in the end there are none."""
+    """The last `size` pods of the domains, then the `size` before them, and so on without end."""
     left = [(domain, domain.count) for domain in domains]
     while True:
         found: list[TopologyDomain] = []

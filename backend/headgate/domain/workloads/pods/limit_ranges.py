@@ -1,41 +1,45 @@
-"""What pods get from their namespace and their runtime (Kueue's AdjustResources, §3.3).
+"""LimitRanges and RuntimeClasses: what they add to pods and what they require (queueing.md §3.3).
 
-A RuntimeClass adds its overhead to pods that state none and steers them to the nodes that have the
-runtime; LimitRanges give requests and limits to containers that say nothing of a resource. Both are
-taken when the workload is submitted and stay when the range or the class is changed later, as
-Kubernetes does with pods.
+Kueue: workload.AdjustResources and ValidateLimitRange. A RuntimeClass adds overhead, node selector
+and tolerations; LimitRanges give requests and limits to containers without them, and bound
+containers and pods. Additions are made at submission and stay when the objects change.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias
-
 import msgspec
-from msgspec.structs import replace
-
+from collections.abc import Iterator
+from collections.abc import Mapping
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.limit_range import LimitRangeItem, LimitRangeSpec
+from headgate.domain.kinds.limit_range import LimitRangeItem
+from headgate.domain.kinds.limit_range import LimitRangeSpec
 from headgate.domain.kinds.runtime_class import RuntimeClassSpec
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import Requests, amount_of_nanos, milli_quantity, quantity_of
+from headgate.domain.values.quantities import Requests
+from headgate.domain.values.quantities import amount_of_nanos
+from headgate.domain.values.quantities import milli_quantity
+from headgate.domain.values.quantities import quantity_of
 from headgate.domain.values.selectors import toleration_fields
-from headgate.domain.workloads.pods.requests import (
-    NO_POD_DEFAULTS,
-    ContainerResources,
-    Nanos,
-    container_resources,
-    nanos_of_amounts,
-    pod_requests,
-    pod_resources,
-)
-from headgate.domain.workloads.specs import PodDefaults, PodSet, WorkloadSpec
+from headgate.domain.workloads.pods.requests import ContainerResources
+from headgate.domain.workloads.pods.requests import NO_POD_DEFAULTS
+from headgate.domain.workloads.pods.requests import Nanos
+from headgate.domain.workloads.pods.requests import container_resources
+from headgate.domain.workloads.pods.requests import nanos_of_amounts
+from headgate.domain.workloads.pods.requests import pod_requests
+from headgate.domain.workloads.pods.requests import pod_resources
+from headgate.domain.workloads.specs import PodDefaults
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import WorkloadSpec
+from msgspec.structs import replace
+from typing import Any
+from typing import TypeAlias
+
 
 LimitRanges: TypeAlias = Mapping[str, Configured[LimitRangeSpec]]
 RuntimeClasses: TypeAlias = Mapping[str, Configured[RuntimeClassSpec]]
 
 
 class LimitRangeBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What all LimitRanges of a namespace say together, by `Container` and `Pod`."""
+    """The LimitRanges of a namespace combined, by the types `Container` and `Pod`."""
 
     container: LimitRangeItem = LimitRangeItem()
     pod: LimitRangeItem = LimitRangeItem(type="Pod")
@@ -45,7 +49,7 @@ NO_BOUNDS = LimitRangeBounds()
 
 
 def limit_range_bounds(ranges: LimitRanges, namespace: str) -> LimitRangeBounds:
-    """The tightest bounds of a namespace, and of several defaults the first by name of range."""
+    """The tightest bounds of a namespace; of several defaults the first by LimitRange name."""
     if not ranges:
         return NO_BOUNDS
     prefix = f"{namespace}/"
@@ -63,7 +67,7 @@ def with_pod_defaults(
     classes: RuntimeClasses,
     before: WorkloadSpec | None = None,
 ) -> WorkloadSpec:
-    """The spec with what its pods get from others; pods of `before` keep what they got then."""
+    """The spec with defaults added to its pods; unchanged pod sets of `before` keep theirs."""
     known = {pod_set.name: pod_set for pod_set in before.pod_sets} if before else {}
     if bounds == NO_BOUNDS and not classes and not any(p.defaults for p in known.values()):
         return spec
@@ -74,7 +78,7 @@ def with_pod_defaults(
 
 
 def completed_template(pod_set: PodSet) -> dict[str, Any]:
-    """The pod template with what was filled in, as the pods are to be run."""
+    """The pod template with defaults filled in, as the pods are created."""
     defaults = pod_set.defaults
     pod = pod_set.template.get("spec")
     if defaults is None or not isinstance(pod, dict):
@@ -178,7 +182,11 @@ MILLI = 1000
 
 
 def pod_limit_violations(spec: WorkloadSpec, bounds: LimitRangeBounds) -> tuple[Violation, ...]:
-    """Where the pods of a workload leave the bounds of its namespace."""
+    """Violations of the LimitRanges of the namespace by the pods of the spec.
+
+    The larger of a container's request and limit is compared with the maximum, the smaller one with
+    the minimum; a pod as a whole is compared by its requests.
+    """
     if bounds == NO_BOUNDS:
         return ()
     return tuple(
@@ -213,7 +221,7 @@ def _pod_set_violations(
 
 
 def _chosen_of_request_and_limit(asked: ContainerResources, chosen: Any) -> Nanos:  # noqa: ANN401 - max or min
-    """The larger or smaller one of request and limit, where both are there."""
+    """The larger or smaller one of request and limit of each resource."""
     requests, limits = asked.effective(), asked.limits
     return {name: chosen(nanos, limits.get(name, nanos)) for name, nanos in requests.items()}
 
@@ -248,7 +256,7 @@ def _ratio_violations(
 def _limit_violations(
     place: str, asked: ContainerResources, item: LimitRangeItem
 ) -> Iterator[Violation]:
-    """Requests above a limit that the namespace gave and not above its maximum as well."""
+    """Requests that exceed a limit added by the namespace but not its maximum."""
     most = nanos_of_amounts(item.max)
     for name, limit in asked.limits.items():
         request = asked.requests.get(name, 0)
@@ -272,9 +280,10 @@ def _violation(place: str, what: str, name: str, bound: int, nanos: int) -> Viol
 
 
 def pod_runtime_violations(spec: WorkloadSpec) -> tuple[Violation, ...]:
-    """Where pods ask for nodes which their RuntimeClass keeps them from.
+    """Node selectors of pods that contradict their RuntimeClass.
 
-    What the runtimes want is in the pod sets' `defaults` by then.
+    The node selectors of RuntimeClasses are in the pod sets' `defaults` by then (Kubernetes:
+    RuntimeClass admission).
     """
     return tuple(
         violation

@@ -1,7 +1,7 @@
-"""Which pod goes into which topology domain: by rank where pods tell theirs, else in turn.
+"""Assigns topology domains to pods: by pod index where pods have one, else greedily.
 
-Reference topology.md §6, what Kueue's topology ungater does. No domain ever gets more pods than it
-was assigned, and no pod is sent to a host that failed.
+Kueue: topology_ungater (topology.md §6). No domain gets more pods than assigned to it, and no pod
+goes to a host that failed.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ Values = tuple[str, ...]
 
 
 class ExecutorPod(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod that the executor made: `values` is the domain it was sent to, empty while it waits."""
+    """A pod that the executor created; `values` is its topology domain, empty while it is gated."""
 
     name: str
     labels: dict[str, str] = {}
@@ -36,7 +36,7 @@ class ExecutorPod(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RankAssignment(msgspec.Struct, frozen=True, kw_only=True):
-    """The domain that a waiting pod goes to; `levels` name the node labels of its values."""
+    """The domain assigned to a gated pod; `levels` are the node labels of its `values`."""
 
     pod: str
     levels: tuple[str, ...]
@@ -46,9 +46,9 @@ class RankAssignment(msgspec.Struct, frozen=True, kw_only=True):
 def assign_ranks(
     workload: Workload, pod_set: str, pods: Sequence[ExecutorPod]
 ) -> tuple[RankAssignment, ...]:
-    """A place for each waiting pod of a pod set that can have one now, in the order of `pods`.
+    """The domains of the gated pods of a pod set that can be ungated now, in the order of `pods`.
 
-    Raises a `Rejection` if the pod set has no topology assignment, or the offset is no number.
+    Raises a `Rejection` if the pod set has no topology assignment or its index offset is no number.
     """
     given, known = _assigned(workload, pod_set)
     living = [pod for pod in pods if not pod.has_ended]
@@ -66,7 +66,7 @@ def assign_ranks(
 
 
 def _assigned(workload: Workload, pod_set: str) -> tuple[PodSetAssignment, TopologyAssignment]:
-    """What a pod set was given, for as many pods as have a place after it was scaled down."""
+    """The assignment of the pod set and its topology assignment, counted after a scale-down."""
     admission = workload.admission
     for given in admission.pod_set_assignments if admission is not None else ():
         if given.name == pod_set and given.topology_assignment is not None:
@@ -85,7 +85,7 @@ def _index_of(workload: Workload, pod_set: str) -> PodIndex | None:
 def _stretch(
     workload: Workload, given: PodSetAssignment, pods: Sequence[ExecutorPod]
 ) -> tuple[int, int]:
-    """The first index of the pod set's own pods and the end of all indices of its group."""
+    """The first index of the pod set's pods and the end of the indices of its pod set group."""
     first, end = 0, given.count
     sets = {each.name: each for each in workload.spec.pod_sets}
     partner = _partner(sets, given.name)
@@ -103,7 +103,7 @@ def _stretch(
 
 
 def _partner(sets: Mapping[str, PodSet], name: str) -> PodSet | None:
-    """The other pod set of the same group."""
+    """The other pod set of the same pod set group, if any."""
     request = sets[name].topology_request
     group = request.pod_set_group_name if request is not None else None
     return next(
@@ -137,7 +137,7 @@ def _offset(pods: Sequence[ExecutorPod]) -> int:
 def _ranks(
     index: PodIndex | None, pods: Sequence[ExecutorPod], stretch: tuple[int, int, int]
 ) -> dict[str, int] | None:
-    """The rank of every pod; None if one tells none, or one that cannot be."""
+    """The rank of every pod; None if a pod has none, or one that is taken or out of range."""
     if index is None:
         return None
     first, end, count = stretch
@@ -174,7 +174,7 @@ def _number(text: str | None) -> int | None:
 def _by_rank(
     pods: Sequence[ExecutorPod], ranks: Mapping[str, int] | None, domains: Sequence[Values]
 ) -> dict[str, Values] | None:
-    """Each waiting pod with the domain of its rank; None if some pod stands elsewhere already."""
+    """The gated pods with the domains of their ranks; None if a pod runs in another domain."""
     if ranks is None:
         return None
     meant: dict[str, Values] = {}
@@ -190,7 +190,7 @@ def _by_rank(
 def _one_after_another(
     pods: Sequence[ExecutorPod], known: TopologyAssignment
 ) -> Iterator[tuple[str, Values]]:
-    """Waiting pods in the order they were listed into what each domain still lacks."""
+    """The gated pods in listed order with the domains that lack pods (greedy assignment)."""
     there = Counter(pod.values for pod in pods)
     waiting = (pod for pod in pods if not pod.values)
     for domain in known.domains:

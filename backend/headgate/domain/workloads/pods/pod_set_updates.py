@@ -1,7 +1,8 @@
-"""What admission checks add to pods before they start (Kueue's podSetUpdates, queueing.md §3.11).
+"""PodSetUpdates: what admission checks add to pods before they start (queueing.md §3.11).
 
-The additions of all checks are merged when the workload starts. Where they contradict each other
-or the pod template, the pods could never be made, and the workload has failed for good.
+Kueue: podset.Merge. The updates of all checks are merged when the workload starts. If they
+contradict each other or the pod template, the pods cannot be created and the workload finishes as
+FailedToStart.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ Texts = Mapping[str, str]
 
 
 class PodSetUpdate(msgspec.Struct, frozen=True, kw_only=True):
-    """What is added to the template of one pod set."""
+    """The additions to the template of one pod set."""
 
     name: str
     labels: dict[str, str] = {}
@@ -29,13 +30,13 @@ class PodSetUpdate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodSetUpdateConflict(Exception):
-    """Two additions, or an addition and the template, want different values of one key."""
+    """Two updates, or an update and the template, require different values of one key."""
 
 
 def update_violations(
     pointer: str, updates: tuple[PodSetUpdate, ...], pod_sets: tuple[PodSet, ...]
 ) -> Iterator[Violation]:
-    """What is wrong with the updates that one check reports, taken by themselves."""
+    """Violations of the updates that one check reports, without regard to other checks."""
     known = [pod_set.name for pod_set in pod_sets]
     seen: dict[str, int] = {}
     for index, update in enumerate(updates):
@@ -60,7 +61,7 @@ def update_violations(
 def merged_updates(
     pod_sets: tuple[PodSet, ...], updates: Mapping[str, tuple[PodSetUpdate, ...]]
 ) -> tuple[PodSetUpdate, ...]:
-    """What is added to each pod set by all checks (by name); raises `PodSetUpdateConflict`."""
+    """The update of each pod set by all checks together; raises `PodSetUpdateConflict`."""
     found = {pod_set.name: PodSetUpdate(name=pod_set.name) for pod_set in pod_sets}
     templates = {pod_set.name: pod_set for pod_set in pod_sets}
     for check, additions in sorted(updates.items()):

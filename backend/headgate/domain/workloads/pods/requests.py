@@ -1,7 +1,7 @@
-"""What one pod asks for, from what its containers do (reference queueing.md §3.3).
+"""The resource requests of one pod, from its containers (queueing.md §3.3).
 
-One pod asks for the larger of all its containers together and of its hungriest moment of
-initialisation, plus overhead. Amounts are added up in billionths and rounded only once.
+Kubernetes: resource.PodRequests. A pod requests the larger of the sum of its containers and the
+peak of its init containers, plus overhead. Amounts are added in billionths and rounded once.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,9 +26,10 @@ NO_POD_DEFAULTS = PodDefaults()
 
 
 class PodResources(msgspec.Struct, frozen=True, kw_only=True):
-    """The requests of a pod's parts; `stays` says that an init container runs on as a sidecar.
+    """The requests of the parts of a pod in billionths.
 
-    `pod_level` are requests of the pod as a whole, which go before those of its containers.
+    `initial` pairs the requests of each init container with whether it is a sidecar. `pod_level`
+    are requests of the pod as a whole, which precede those of its containers.
     """
 
     containers: tuple[Nanos, ...]
@@ -38,18 +39,18 @@ class PodResources(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContainerResources(msgspec.Struct, frozen=True, kw_only=True):
-    """What one container asks for, and what it may take at most."""
+    """The requests and limits of one container in billionths."""
 
     requests: Nanos
     limits: Nanos
 
     def effective(self) -> Nanos:
-        """The requests that count: limits stand in for missing ones."""
+        """The requests, with limits in place of missing ones."""
         return {**self.limits, **self.requests}
 
 
 def pod_requests(asked: PodResources) -> Requests:
-    """The amounts of one pod."""
+    """The requests of one pod, in the units of `quantities`."""
     sidecars: Nanos = {}
     peak: Nanos = {}
     for wanted, stays in asked.initial:
@@ -67,7 +68,7 @@ def pod_requests(asked: PodResources) -> Requests:
 
 
 def pod_resources(pod: Mapping[str, Any], defaults: PodDefaults = NO_POD_DEFAULTS) -> PodResources:
-    """What a pod's spec asks for, as it was accepted, with what it leaves to others filled in."""
+    """The resources of a pod's spec with defaults filled in."""
     return PodResources(
         containers=tuple(
             container_resources(container, defaults).effective()
@@ -86,13 +87,13 @@ def pod_resources(pod: Mapping[str, Any], defaults: PodDefaults = NO_POD_DEFAULT
 
 
 ALWAYS = "Always"
-"""The restart policy of an init container that runs on beside the others."""
+"""The restart policy of a sidecar: an init container that keeps running."""
 
 
 def container_resources(
     container: Mapping[str, Any], defaults: PodDefaults = NO_POD_DEFAULTS
 ) -> ContainerResources:
-    """The requests and limits of a container, or of a pod as a whole."""
+    """The requests and limits of a container, or of a pod as a whole, with defaults filled in."""
     stated = container.get("resources") or {}
     return ContainerResources(
         requests={
@@ -104,7 +105,7 @@ def container_resources(
 
 
 def nanos_of_quantities(stated: Mapping[str, Any] | None) -> Nanos:
-    """Quantities by resource in billionths; what is no quantity was refused before."""
+    """Quantities by resource in billionths; invalid ones, refused at submission, are left out."""
     found: Nanos = {}
     for resource, value in (stated or {}).items():
         try:

@@ -1,1 +1,1 @@
-"""From an event to the next state of a workload, for what takes more than a line of evolve."""
+"""From an event to the next state of a workload, where that takes more than a line of `evolve`."""

@@ -1,4 +1,4 @@
-"""What admission checks say of a workload, and what becomes of it (queueing.md §1.7, §3.11)."""
+"""Transitions of admission check states, and what checks add to pod sets (queueing.md §3.11)."""
 
 from msgspec.structs import replace
 
@@ -22,7 +22,7 @@ from headgate.domain.workloads.state import (
 
 
 def check_state_of(workload: Workload, check: str) -> AdmissionCheckState:
-    """What a check last said since quota was reserved; Pending until it speaks."""
+    """The state of a check since quota was reserved; Pending until the check reports."""
     known = workload.check_states.get(check)
     if known is not None:
         return known
@@ -32,13 +32,13 @@ def check_state_of(workload: Workload, check: str) -> AdmissionCheckState:
 
 
 def merged_pod_set_updates(workload: Workload) -> tuple[PodSetUpdate, ...]:
-    """What its checks together add to its pods; raises `pod_set_updates.Conflict`."""
+    """The merged podSetUpdates of all checks; raises `PodSetUpdateConflict` if they contradict."""
     told = {name: check_state_of(workload, name).pod_set_updates for name in workload.checks}
     return merged_updates(workload.spec.pod_sets, told)
 
 
 def apply_check_reported(workload: Workload, event: WorkloadCheckReported, at: Instant) -> Workload:
-    """The state of that check; its time moves only with the state."""
+    """The workload with the reported check state; its time moves only when the state changes."""
     before, admitted = check_state_of(workload, event.check), is_admitted(workload)
     now = AdmissionCheckState(
         state=event.state,
@@ -52,7 +52,7 @@ def apply_check_reported(workload: Workload, event: WorkloadCheckReported, at: I
 
 
 def apply_checks_required(workload: Workload, event: WorkloadChecksRequired) -> Workload:
-    """Other checks from now on; what those that stay have said holds."""
+    """The workload with the checks its ClusterQueue now requires; states of kept checks stay."""
     return replace(
         workload, checks=event.checks, check_states=_only(workload.check_states, event.checks)
     )
@@ -61,14 +61,14 @@ def apply_checks_required(workload: Workload, event: WorkloadChecksRequired) -> 
 def retained_check_states(
     workload: Workload, checks: tuple[str, ...]
 ) -> dict[str, AdmissionCheckState]:
-    """What is still known of these checks when quota is reserved: how often they sent it back."""
+    """The check states kept at a quota reservation: the retry counts of its checks."""
     return _only(workload.check_states, checks)
 
 
 def reset_check_states(workload: Workload, at: Instant) -> dict[str, AdmissionCheckState]:
-    """What is kept of the checks of a reservation that is over: only how often to try again.
+    """The check states kept when a reservation ends: retry counts only (ResetChecksOnEviction).
 
-    A check that was Ready must agree anew to the next reservation.
+    A check that was Ready must agree again to the next reservation.
     """
     return {
         name: AdmissionCheckState(
@@ -87,9 +87,9 @@ def _only(
 
 
 def pod_sets_after_checks(workload: Workload) -> dict[str, PodSet]:
-    """Each pod set by name with the node selectors and tolerations that its checks have told.
+    """The pod sets by name with the node selectors and tolerations of podSetUpdates added.
 
-    Where checks contradict each other none is added: such a workload never starts.
+    Contradicting updates add nothing: such a workload finishes as FailedToStart.
     """
     if not workload.checks:
         return {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}

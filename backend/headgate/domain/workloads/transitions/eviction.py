@@ -1,6 +1,7 @@
-"""How a workload loses its place: evicted, stopped, or its reservation dropped.
+"""Transitions that end or prevent an admission: eviction, stop, release, deactivation, activation.
 
-Reference queueing.md §5.3 and §5.4.
+Sources: queueing.md §5.3, §5.4, §5.7 and trap T1; KEP-1282 for the requeue state after a pods-ready
+timeout.
 """
 
 from typing import Final
@@ -31,7 +32,7 @@ from headgate.domain.workloads.state import (
 from headgate.domain.workloads.transitions.admission_checks import reset_check_states
 
 IMMEDIATELY_REQUEUED = ("Preempted", "NodeFailures", "Requeued")
-"""Evictions after which a workload competes again as soon as it has stopped."""
+"""Reasons of evictions after which a workload competes again as soon as its pods have stopped."""
 
 
 def apply_evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload:
@@ -67,7 +68,10 @@ def apply_evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Wo
 
 
 def _evicted_message(event: WorkloadEvicted) -> tuple[str, str]:
-    """The message of its conditions, and whom that is about: of a preemption as Kueue puts it."""
+    """The message of Evicted and Preempted, and the workload that it names by its uid.
+
+    A preemption has Kueue's message, every other eviction its own.
+    """
     found = event.accommodates
     if found is None:
         return event.message, ""
@@ -75,13 +79,16 @@ def _evicted_message(event: WorkloadEvicted) -> tuple[str, str]:
 
 
 def evicted_condition_reason(reason: EvictionReason, underlying_cause: str) -> str:
-    """How the condition Evicted names it: of a deactivation it says why (queueing.md §5.3)."""
+    """The reason of the condition Evicted; a deactivation adds its cause (queueing.md §5.3)."""
     because = reason == "Deactivated" and underlying_cause
     return f"{reason}DueTo{underlying_cause}" if because else reason
 
 
 def apply_stopped(workload: Workload, at: Instant) -> Workload:
-    """Its pods are gone: quota and hosts are free, and it may compete again now or later."""
+    """The workload without quota and hosts, requeued at once or later.
+
+    Kueue: SetRequeuedCondition.
+    """
     reason = workload.eviction.reason if workload.eviction else "Requeued"
     waits = "PendingEvaluation" if workload.spec.active else "Deactivated"
     changes = list(_reservation_ended(waits, "Its pods have stopped"))
@@ -110,7 +117,7 @@ def apply_stopped(workload: Workload, at: Instant) -> Workload:
 def apply_reservation_dropped(
     workload: Workload, event: ReservationDropped, at: Instant
 ) -> Workload:
-    """Its quota is free again; that is no eviction (trap T30), and it waits as before."""
+    """The workload without its reservation; that counts as no eviction (trap T30)."""
     changes = _reservation_ended("Suspended", event.reason)
     return replace(
         workload,
@@ -128,7 +135,7 @@ def apply_reservation_dropped(
 
 
 def _accumulated_execution_seconds(workload: Workload, at: Instant) -> int:
-    """What counts against its limit from now on: nothing once the limit itself stopped it (T8)."""
+    """The execution time that counts from now on: 0 once the maximum was reached (trap T8)."""
     eviction = workload.eviction
     if eviction is not None and eviction.underlying_cause == "MaximumExecutionTimeExceeded":
         return 0
@@ -148,7 +155,7 @@ def _reservation_ended(reason: str, message: str) -> tuple[ConditionChange, ...]
 def eviction_counts_with(
     workload: Workload, reason: EvictionReason, underlying_cause: str
 ) -> tuple[EvictionCount, ...]:
-    """Its counts of evictions with one more of this kind."""
+    """The eviction counts of the workload with one more for the reason and cause."""
     cause = (reason, underlying_cause)
     counts = {(c.reason, c.underlying_cause): c.count for c in workload.evictions}
     counts[cause] = counts.get(cause, 0) + 1
@@ -162,10 +169,10 @@ EXECUTION_TIME_EXCEEDED: Final = "MaximumExecutionTimeExceeded"
 
 
 def apply_deactivated(workload: Workload, event: WorkloadDeactivated, at: Instant) -> Workload:
-    """Out of the queues; why, by whom and after how many requeues is kept for people.
+    """The inactive workload, with cause, user and number of requeues of the deactivation.
 
-    One without a place is evicted by that, and counted so, unless it was evicted before and had no
-    place since (queueing.md §5.7); one with a place is when it is told to stop.
+    A workload without an admission is evicted and counted by that, unless it was evicted before and
+    not admitted since (queueing.md §5.7); an admitted one is when its own eviction is recorded.
     """
     cause = "" if event.cause == "Requested" else event.cause
     reason = evicted_condition_reason("Deactivated", cause)
@@ -194,10 +201,7 @@ def apply_deactivated(workload: Workload, event: WorkloadDeactivated, at: Instan
 
 
 def apply_activated(workload: Workload, at: Instant) -> Workload:
-    """Back with nothing left of what may have made it inactive.
-
-    The time it ran is forgotten only if none of what it may run was left.
-    """
+    """The active workload; its execution time restarts only if the maximum was used up."""
     back = ConditionChange(
         "Requeued", status=True, reason="Reactivated", message="The workload was activated"
     )
@@ -214,22 +218,21 @@ def apply_activated(workload: Workload, at: Instant) -> Workload:
 
 
 def resets_execution_time(workload: Workload) -> bool:
-    """Whether activating it gives it all the time again that it may run."""
+    """Whether activation restarts the execution time of the workload."""
     return exceeded_execution_time(workload) or has_no_execution_time_left(workload)
 
 
 def has_no_execution_time_left(workload: Workload) -> bool:
-    """Whether it ran as long as it may before it stopped, so that a start would end at once.
+    """Whether the maximum execution time is used up, so that a start would end at once.
 
-    It runs on while it is being evicted (queueing.md §5.8), so its last run may be longer than it
-    may be.
+    Time during an eviction counts (queueing.md §5.8), so the sum may exceed the maximum.
     """
     most = workload.spec.maximum_execution_time_seconds
     return most is not None and workload.accumulated_execution_seconds >= most
 
 
 def exceeded_execution_time(workload: Workload) -> bool:
-    """Whether it is inactive because it ran as long as it may."""
+    """Whether the workload is inactive because it reached its maximum execution time."""
     if workload.deactivation is not None:
         return workload.deactivation.cause == EXECUTION_TIME_EXCEEDED
     last = condition(workload, "Requeued")

@@ -1,7 +1,7 @@
-"""How a workload loses some of its pods and goes on with the others (preemption.md §6.6, §6.10).
+"""Partial evictions: a workload loses some pods and keeps running (preemption.md §6.6, §6.10).
 
-Several rounds may each take some of them. Each takes those before the pods that rounds before it
-have asked for, so that no pod is promised twice; in which order they stop does not matter.
+Several rounds may each evict some pods. Each takes pods ranked before those that earlier rounds
+asked for, so that no pod is promised twice; they may stop in any order.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from headgate.domain.workloads.state import Eviction, PodEviction, Workload
 
 
 def apply_pods_evicted(workload: Workload, event: WorkloadPodsEvicted, at: Instant) -> Workload:
-    """Some of its pods are on their way out, and hold what they held until they have stopped."""
+    """The workload with a further partial eviction, whose pods keep their quota until stopped."""
     eviction = Eviction(
         id=event.eviction,
         reason="Preempted",
@@ -30,7 +30,7 @@ def apply_pods_evicted(workload: Workload, event: WorkloadPodsEvicted, at: Insta
 
 
 def apply_shrunk(workload: Workload, event: WorkloadShrunk) -> Workload:
-    """They are gone: it holds less, and hosts that failed under them concern it no more."""
+    """The workload without the stopped pods, and without failures of hosts it no longer uses."""
     left = _left(workload.pod_evictions, event)
     if workload.admission is None:
         return replace(workload, pod_evictions=left)
@@ -44,7 +44,7 @@ def apply_shrunk(workload: Workload, event: WorkloadShrunk) -> Workload:
 
 
 def shrunk_event(workload: Workload, pod_eviction: PodEviction) -> WorkloadShrunk:
-    """What follows when the pods that one round asked for have stopped."""
+    """The event recorded when the pods of a partial eviction have stopped."""
     return WorkloadShrunk(
         eviction=pod_eviction.eviction.id,
         pods=pod_eviction.pods,
@@ -66,7 +66,7 @@ def later_ranked_pods(workload: Workload, pod_eviction: PodEviction) -> dict[str
 
 
 def evicting_pods(pod_evictions: Iterable[PodEviction]) -> dict[str, int]:
-    """How many pods of each pod set these take together."""
+    """The number of pods by pod set that the partial evictions take together."""
     going: dict[str, int] = {}
     for each in pod_evictions:
         for name, count in each.pods.items():
@@ -75,7 +75,10 @@ def evicting_pods(pod_evictions: Iterable[PodEviction]) -> dict[str, int]:
 
 
 def can_cancel(workload: Workload, pod_eviction: PodEviction) -> bool:
-    """Whether its pods may stay after all: none before them in rank go, or have gone (T13)."""
+    """Whether the partial eviction can be cancelled (trap T13).
+
+    It must be the last one, and no lower-ranked pod may have stopped.
+    """
     return (
         not pod_eviction.must_go
         and pod_eviction.eviction.id == workload.pod_evictions[-1].eviction.id
@@ -83,7 +86,7 @@ def can_cancel(workload: Workload, pod_eviction: PodEviction) -> bool:
 
 
 def pod_eviction_of(workload: Workload, eviction: str) -> PodEviction | None:
-    """The pods that it gives up by the eviction of that name."""
+    """The partial eviction with the id, or None."""
     for each in workload.pod_evictions:
         if each.eviction.id == eviction:
             return each
@@ -91,13 +94,13 @@ def pod_eviction_of(workload: Workload, eviction: str) -> PodEviction | None:
 
 
 def without_pod_eviction(workload: Workload, eviction: str) -> Workload:
-    """These pods stay after all."""
+    """The workload without the partial eviction of the id, whose pods keep running."""
     left = tuple(each for each in workload.pod_evictions if each.eviction.id != eviction)
     return replace(workload, pod_evictions=left)
 
 
 def find_eviction(workload: Workload, eviction: str) -> Eviction | None:
-    """The eviction of that name that is on, of all of it or of some pods; empty means of all."""
+    """The ongoing eviction with the id, whole or partial; an empty id means the whole one."""
     of_all = workload.eviction
     if of_all is not None and eviction in {"", of_all.id}:
         return of_all
@@ -106,14 +109,14 @@ def find_eviction(workload: Workload, eviction: str) -> Eviction | None:
 
 
 def ongoing_evictions(workload: Workload) -> tuple[Eviction, ...]:
-    """The evictions that are on: that of all of it, or else those of some pods, oldest first."""
+    """The eviction of the whole workload if there is one, else the partial ones, oldest first."""
     if workload.eviction is not None:
         return (workload.eviction,)
     return tuple(each.eviction for each in workload.pod_evictions)
 
 
 def oldest_ongoing_eviction(workload: Workload) -> Eviction | None:
-    """The eviction that is on, of all of it or else of some pods; the oldest of several."""
+    """The first of `ongoing_evictions`, or None."""
     found = ongoing_evictions(workload)
     return found[0] if found else None
 
@@ -121,7 +124,7 @@ def oldest_ongoing_eviction(workload: Workload) -> Eviction | None:
 def with_changed_eviction(
     workload: Workload, eviction: str, change: Callable[[Eviction], Eviction]
 ) -> Workload:
-    """The workload with the eviction of that name changed; unchanged if none is on."""
+    """The workload with the eviction of the id changed; unchanged if there is none."""
     if pod_eviction_of(workload, eviction) is not None:
         changed = tuple(
             replace(each, eviction=change(each.eviction)) if each.eviction.id == eviction else each
@@ -134,7 +137,7 @@ def with_changed_eviction(
 
 
 def _left(pod_evictions: tuple[PodEviction, ...], event: WorkloadShrunk) -> tuple[PodEviction, ...]:
-    """Those that still go; pods after the ones that have gone can only go as well."""
+    """The remaining partial evictions; those ranked after the stopped pods must proceed."""
     left: list[PodEviction] = []
     is_before = any(each.eviction.id == event.eviction for each in pod_evictions)
     for each in pod_evictions:
@@ -148,7 +151,7 @@ def _left(pod_evictions: tuple[PodEviction, ...], event: WorkloadShrunk) -> tupl
 
 
 def _after_others(pod_eviction: PodEviction, counts: dict[str, int]) -> PodEviction:
-    """Of the pod sets that others have gone of, fewer stay."""
+    """The partial eviction with its remaining counts lowered by pods that stopped before it."""
     if not pod_eviction.counts.keys() & counts.keys():
         return pod_eviction
     stay = {

@@ -1,4 +1,4 @@
-"""How a workload's part in preemptions changes it: gates, protection, and how it leaves."""
+"""Transitions by preemption events: gates, protection, divergence and progress of evictions."""
 
 from functools import partial
 from typing import assert_never
@@ -31,7 +31,7 @@ BLOCKED: ConditionType = "BlockedOnPreemptionGates"
 
 
 def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Instant) -> Workload:
-    """The workload after one fact of preemption."""
+    """The workload after one preemption event."""
     match event:
         case e.PriorityDivergenceObserved():
             return _diverging(workload, event, at)
@@ -70,7 +70,7 @@ def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
 def apply_eviction_acknowledged(
     workload: Workload, event: EvictionAcknowledged, at: Instant
 ) -> Workload:
-    """Someone has taken the eviction over."""
+    """The workload whose eviction a handler has acknowledged."""
 
     def taken_over(eviction: Eviction) -> Eviction:
         return replace(
@@ -86,7 +86,7 @@ def apply_eviction_acknowledged(
 def apply_eviction_progressed(
     workload: Workload, event: EvictionProgressed, at: Instant
 ) -> Workload:
-    """Whoever took it over is still at it."""
+    """The workload with the latest progress report of its eviction handler."""
 
     def at_it(eviction: Eviction) -> Eviction:
         return replace(eviction, progressed_at=at, note=event.note)
@@ -108,7 +108,7 @@ def _diverging(workload: Workload, event: e.PriorityDivergenceObserved, at: Inst
 
 
 def _gate_opened(workload: Workload, gate: str, at: Instant) -> Workload:
-    """What was found while the gate was closed no longer explains it."""
+    """The workload with the gate open; an explanation found while it was closed is dropped."""
     opened = tuple(sorted({*workload.opened_gates, gate}))
     after = replace(workload, opened_gates=opened, explanation=None, explained_at=None)
     if closed_preemption_gates(after) or not is_condition_true(workload, BLOCKED):
@@ -138,7 +138,7 @@ def _further(
 
 
 def _cancelled(workload: Workload, event: e.EvictionCancelled, at: Instant) -> Workload:
-    """It was admitted and stays so: its checks had all agreed."""
+    """The workload without the eviction, admitted as before with all checks Ready."""
     if pod_eviction_of(workload, event.eviction) is not None:
         return without_pod_eviction(workload, event.eviction)
     over: tuple[ConditionType, ...] = ("Evicted", "Preempted")
