@@ -1,26 +1,22 @@
 """Where admission is blocked until pods are ready nobody ever starts beside another."""
 
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy
-from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadPodsNotReady
-from headgate.domain.workloads.events import WorkloadPodsReady
-from headgate.domain.workloads.events import WorkloadStopped
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import is_admitted
-from headgate.domain.workloads.state import is_condition_true
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine
-from hypothesis.stateful import initialize
-from hypothesis.stateful import rule
-from tests.builders.world import World
-from tests.builders.world import quotas
-from tests.hypothesis_profiles import examples
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadFinished,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import Workload, is_admitted, is_condition_true
+from tests.builders.world import World, quotas
+from tests.hypothesis_profiles import examples
 
 WAITS = WaitForPodsReady(
     timeout_seconds=60,

@@ -1,46 +1,44 @@
 """What holds for every placement on random hosts, whatever happened to them before."""
 
-import numpy as np
 from collections import Counter
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
 from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.kinds.topology import TopologySpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
 from headgate.domain.nodes.state import NodeSpec
-from headgate.domain.scheduling.placement.capacity_cache import CachedCapacities
-from headgate.domain.scheduling.placement.capacity_cache import RequestShape
-from headgate.domain.scheduling.placement.capacity_cache import capacities_for
-from headgate.domain.scheduling.placement.capacity_cache import compute_capacities
-from headgate.domain.scheduling.placement.capacity_cache import leaf_capacities
-from headgate.domain.scheduling.placement.domain_capacities import Capacities
-from headgate.domain.scheduling.placement.domain_capacities import refresh
-from headgate.domain.scheduling.placement.domain_selection import plain_order
-from headgate.domain.scheduling.placement.domain_selection import select_in_order
+from headgate.domain.scheduling.placement.capacity_cache import (
+    CachedCapacities,
+    RequestShape,
+    capacities_for,
+    compute_capacities,
+    leaf_capacities,
+)
+from headgate.domain.scheduling.placement.domain_capacities import Capacities, refresh
+from headgate.domain.scheduling.placement.domain_selection import plain_order, select_in_order
 from headgate.domain.scheduling.placement.flavor_topology import build_host_table
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.placement.place import PlacementFailure
-from headgate.domain.scheduling.placement.place import PodSetPlacement
-from headgate.domain.scheduling.placement.place import place_pod_sets
-from headgate.domain.scheduling.placement.placement_context import PlacedPods
-from headgate.domain.scheduling.placement.placement_context import PlacementContext
-from headgate.domain.scheduling.placement.placement_context import single_pod_requests
-from headgate.domain.scheduling.placement.search import search_request
-from headgate.domain.scheduling.placement.search import slice_constraints
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.place import (
+    PlacementFailure,
+    PodSetPlacement,
+    place_pod_sets,
+)
+from headgate.domain.scheduling.placement.placement_context import (
+    PlacedPods,
+    PlacementContext,
+    single_pod_requests,
+)
+from headgate.domain.scheduling.placement.search import search_request, slice_constraints
 from headgate.domain.scheduling.placement.size_index import MAX_INDEXED_SIZE
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import SliceLayer
-from headgate.domain.workloads.specs import TopologyRequest
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
-from msgspec.structs import replace
+from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from tests.builders.instants import T0
 from tests.hypothesis_profiles import examples
-from typing import Any
-
 
 LEVELS = ("block", "rack", HOSTNAME_LABEL)
 FLAVOR = Configured(

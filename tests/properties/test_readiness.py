@@ -1,50 +1,45 @@
 """Backoff, its limits and reactivation after any history, against a model that shares nothing."""
 
-import pytest
 from dataclasses import dataclass
-from headgate.domain.facts import DomainEvent
-from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
-from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
-from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.kinds.queue_stop import StopPolicy
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy
-from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
-from headgate.domain.rejection import IllegalNow
-from headgate.domain.scheduling.lines.standing import queue_obstacle
-from headgate.domain.workloads.commands import ActivateWorkload
-from headgate.domain.workloads.commands import DeactivateWorkload
-from headgate.domain.workloads.commands import HoldWorkload
-from headgate.domain.workloads.commands import ReleaseWorkload
-from headgate.domain.workloads.commands import RequeueWorkload
-from headgate.domain.workloads.commands import WorkloadCommand
-from headgate.domain.workloads.events import RequeueCountReset
-from headgate.domain.workloads.events import WorkloadActivated
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadHeld
-from headgate.domain.workloads.events import WorkloadPodsNotReady
-from headgate.domain.workloads.events import WorkloadPodsReady
-from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.events import WorkloadReleased
-from headgate.domain.workloads.events import WorkloadRequeued
-from headgate.domain.workloads.events import WorkloadStopped
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import is_admitted
-from headgate.domain.workloads.state import is_condition_true
-from hypothesis import HealthCheck
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine
-from hypothesis.stateful import initialize
-from hypothesis.stateful import invariant
-from hypothesis.stateful import rule
-from tests.builders.world import World
-from tests.builders.world import quotas
-from tests.hypothesis_profiles import examples
 from typing import NamedTuple
 
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from headgate.domain.facts import DomainEvent
+from headgate.domain.kinds.cluster_queue import ClusterQueueResumed, ClusterQueueStopped
+from headgate.domain.kinds.queue_stop import Stop, StopPolicy
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.rejection import IllegalNow
+from headgate.domain.scheduling.lines.standing import queue_obstacle
+from headgate.domain.workloads.commands import (
+    ActivateWorkload,
+    DeactivateWorkload,
+    HoldWorkload,
+    ReleaseWorkload,
+    RequeueWorkload,
+    WorkloadCommand,
+)
+from headgate.domain.workloads.events import (
+    RequeueCountReset,
+    WorkloadActivated,
+    WorkloadAdmitted,
+    WorkloadDeactivated,
+    WorkloadEvicted,
+    WorkloadHeld,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+    WorkloadQuotaReserved,
+    WorkloadReleased,
+    WorkloadRequeued,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import Workload, is_admitted, is_condition_true
+from tests.builders.world import World, quotas
+from tests.hypothesis_profiles import examples
 
 SECONDS = 1_000_000
 JITTER_DIVISOR = 10_000

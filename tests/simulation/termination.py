@@ -6,47 +6,45 @@ loops, so that the check is known to bite (preemption.md §6.9).
 """
 
 import argparse
-from collections.abc import Iterable
-from collections.abc import Iterator
-from dataclasses import dataclass
-from dataclasses import field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from random import Random
+
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.queue_preemption import BorrowWithinCohort
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import BorrowWithinCohort, ClusterQueuePreemption
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.preemption.cycle_guard import victims_closing_cycle
-from headgate.domain.scheduling.preemption.eviction_graph import Epoch
-from headgate.domain.scheduling.preemption.eviction_graph import EvictionGraph
+from headgate.domain.scheduling.preemption.eviction_graph import Epoch, EvictionGraph
 from headgate.domain.scheduling.preemption.fair_sharing import FairSharingStrategies
-from headgate.domain.scheduling.preemption.request import Amounts
-from headgate.domain.scheduling.preemption.request import Candidate
-from headgate.domain.scheduling.preemption.request import PreemptionRequest
-from headgate.domain.scheduling.preemption.request import ShareOrder
-from headgate.domain.scheduling.preemption.request import Victim
-from headgate.domain.scheduling.preemption.victim_plan import SearchRules
-from headgate.domain.scheduling.preemption.victim_plan import plan_victims
+from headgate.domain.scheduling.preemption.request import (
+    Amounts,
+    Candidate,
+    PreemptionRequest,
+    ShareOrder,
+    Victim,
+)
+from headgate.domain.scheduling.preemption.victim_plan import SearchRules, plan_victims
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
-from headgate.domain.scheduling.quota.tree import QuotaTree
-from headgate.domain.scheduling.quota.tree import build_tree
-from headgate.domain.scheduling.quota.usage import QuotaUsage
-from headgate.domain.scheduling.quota.usage import add_usage
-from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.scheduling.quota.usage import borrowing_level
-from headgate.domain.scheduling.quota.usage import empty_usage
-from headgate.domain.scheduling.quota.usage import is_within_nominal
-from headgate.domain.scheduling.quota.usage import quantities_fit_in_quota
-from headgate.domain.scheduling.quota.usage import remove_usage
+from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
+from headgate.domain.scheduling.quota.usage import (
+    QuotaUsage,
+    add_usage,
+    available,
+    borrowing_level,
+    empty_usage,
+    is_within_nominal,
+    quantities_fit_in_quota,
+    remove_usage,
+)
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
-from random import Random
 from tests.builders.world import quotas
-
 
 GPU: FlavorResource = ("default", "gpu")
 MAX_PREEMPTIONS = 150

@@ -1,4 +1,4 @@
-"""The ticker that decides: it alone in the process uses the warm Cell."""
+"""The ticker of the queue `admission`; no other thread of the process uses the live state."""
 
 from headgate.application.ports import Unavailable
 from headgate.application.projections.followers import FollowerRunner
@@ -9,7 +9,7 @@ PROJECTION_CHECK_SECONDS = 2.0
 
 
 class AdmissionTicker:
-    """Decides what is due; now and then it stands in where nobody folds the followers."""
+    """Sweeps due partitions, and advances projections that no upkeep worker follows."""
 
     def __init__(
         self, scheduler: Scheduler, follower_runner: FollowerRunner, callbacks: TickerCallbacks

@@ -1,4 +1,4 @@
-"""The ticker that works backtests off, a slice at a turn, beside everything else of upkeep."""
+"""The ticker of backtests, one time-limited slice of work a turn, beside the rest of upkeep."""
 
 from headgate.application.backtests.runner import BacktestRunner, run_backtest_slice
 from headgate_workers.ticker import Ticker, TickerCallbacks
@@ -7,7 +7,7 @@ BACKTEST_POLL_SECONDS = 1.0
 
 
 class BacktestTicker:
-    """Slice after slice while there is any; then a look now and then."""
+    """Runs slices of queued backtests, and polls for new ones while there are none."""
 
     def __init__(self, runner: BacktestRunner, callbacks: TickerCallbacks) -> None:
         self._runner = runner

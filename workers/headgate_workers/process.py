@@ -1,4 +1,4 @@
-"""What one worker process has open: its platform, and one ticker for each queue it serves."""
+"""The platform and the tickers of one worker process."""
 
 import os
 import socket
@@ -54,13 +54,13 @@ def ticker_of(queue: str, broken: Callable[[], None]) -> Ticker:
 
 
 def backtest_ticker(broken: Callable[[], None]) -> Ticker:
-    """The ticker that works backtests off; `broken` is called if it ends by a failure."""
+    """The ticker that runs backtests; `broken` is called if it ends by a failure."""
     callbacks = TickerCallbacks(alive=_touch_heartbeat, broken=broken)
     return BacktestTicker(platform().backtest_runner(_log_failed_backtest), callbacks).ticker
 
 
 def wake(queue: str, key: str) -> None:
-    """Let the ticker of a queue take its next turn now, if this process has it."""
+    """Start the next turn of a queue's ticker now, if this process has one."""
     if ticker := _process.tickers.get(queue):
         ticker.wake(key)
 
@@ -73,7 +73,7 @@ def close() -> None:
 
 
 def _touch_heartbeat() -> None:
-    """Leave a sign of life for whoever watches over this process from outside."""
+    """Touch the heartbeat file that a supervisor outside the process watches."""
     if _process.settings.heartbeat_file is not None:
         _process.settings.heartbeat_file.touch()
 

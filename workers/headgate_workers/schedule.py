@@ -1,4 +1,4 @@
-"""What upkeep does by itself, and how often; every entry may run twice or late without harm."""
+"""Maintenance tasks of upkeep and their intervals; each may run twice or late without harm."""
 
 from headgate.application.maintenance import (
     MaintenanceTask,

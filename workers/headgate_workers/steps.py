@@ -1,4 +1,4 @@
-"""What a worker starts beside its message loop, depending on the queues it serves."""
+"""Celery bootsteps that start the tickers of the queues a worker serves."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ STOP_TIMEOUT_SECONDS = 8.0
 
 
 class AdmissionStep(bootsteps.StartStopStep):
-    """The admission ticker, in workers that serve the queue `admission`.
+    """Starts the admission ticker in workers that serve the queue `admission`.
 
-    It starts before the broker is connected to, so that a worker without one decides all the same.
+    It starts before the broker connection, so that admission works without a broker.
     """
 
     requires = ("celery.worker.components:Timer",)
@@ -39,13 +39,13 @@ class AdmissionStep(bootsteps.StartStopStep):
 
 
 class UpkeepStep(AdmissionStep):
-    """The upkeep ticker, in workers that serve the queue `upkeep`."""
+    """Starts the upkeep ticker in workers that serve the queue `upkeep`."""
 
     queue = UPKEEP_QUEUE
 
 
 class BacktestStep(AdmissionStep):
-    """The ticker of backtests, in workers that serve the queue `upkeep`."""
+    """Starts the backtest ticker in workers that serve the queue `upkeep`."""
 
     queue = UPKEEP_QUEUE
 
@@ -56,5 +56,5 @@ class BacktestStep(AdmissionStep):
 
 
 def _end_worker() -> None:
-    """A bug ends the process: whoever supervises it starts a fresh one, and the log says why."""
+    """End the process after a bug; its supervisor starts a new one, and the log says why."""
     setattr(state, "should_stop", EXIT_FAILURE)  # noqa: B010 - its stubs know None only

@@ -1,4 +1,4 @@
-"""A thread that does its turn again and again, and sooner when it is woken."""
+"""A thread that runs its turn repeatedly, and at once when it is woken."""
 
 import threading
 from collections.abc import Callable
@@ -18,17 +18,17 @@ Turn = Callable[[frozenset[str]], float]
 
 @dataclass(frozen=True, slots=True)
 class TickerCallbacks:
-    """Whom a ticker tells of itself: `alive` at every turn, `broken` when a failure ended it."""
+    """Callbacks of a ticker: `alive` before every turn, `broken` after a failure ended it."""
 
     alive: Callable[[], None]
     broken: Callable[[], None]
 
 
 class Ticker:
-    """Owns everything its `turn` touches: nothing else in the process may (ADR 0009).
+    """Owns all state that its `turn` touches; no other thread of the process uses it (ADR 0009).
 
-    A turn gets what was asked for since the last one and answers with the seconds to rest. An
-    outage is waited out with growing pauses; any other failure ends the ticker.
+    A turn gets the keys it was woken with and returns the seconds until the next. During an outage
+    it is retried with growing pauses; every other failure ends the ticker.
     """
 
     def __init__(self, name: str, turn: Turn, callbacks: TickerCallbacks) -> None:

@@ -1,4 +1,4 @@
-"""The ticker that tidies up: followers all the time, chores when they are due."""
+"""The ticker of the queue `upkeep`: projections at every turn, maintenance tasks when due."""
 
 from headgate.application.maintenance import MaintenanceSchedule
 from headgate.application.projections.followers import FollowerRunner
@@ -7,7 +7,7 @@ from headgate_workers.ticker import Ticker, TickerCallbacks
 
 
 class UpkeepTicker:
-    """Keeps read models fresh and the store small."""
+    """Advances all projections and runs due maintenance tasks."""
 
     def __init__(
         self,

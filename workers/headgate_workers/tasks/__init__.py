@@ -1,1 +1,1 @@
-"""The messages workers take: each only wakes a ticker, for everything is done elsewhere."""
+"""Celery tasks: each only wakes a ticker, which finds its work in the database."""

@@ -1,4 +1,4 @@
-"""The message of the queue `admission`: look now."""
+"""The Celery task of the queue `admission`: wake the ticker for a partition."""
 
 from celery import shared_task
 
@@ -8,5 +8,5 @@ from headgate_workers import process
 
 @shared_task(name="admission.look", ignore_result=True)
 def look(partition: str) -> None:
-    """Look at what is due now, this partition first; losing the message costs one sweep."""
+    """Wake the admission ticker for this partition; a lost message costs one sweep interval."""
     process.wake(ADMISSION_QUEUE, partition)

@@ -1,7 +1,7 @@
-"""Instants and lengths of time as integers, so that folding and sorting are exact.
+"""Instants and durations as integers, so that folding and sorting are exact.
 
-An `Instant` counts microseconds since 1970-01-01T00:00:00Z. A length of time is a plain
-integer whose name ends in its unit (`timeout_seconds`).
+An `Instant` counts microseconds since 1970-01-01T00:00:00Z. A duration is a plain integer with its
+unit at the end of its name (`timeout_seconds`).
 """
 
 from typing import TypeAlias

@@ -8,9 +8,10 @@ from headgate.domain.values.quantities import Requests
 
 
 class TopologyDomain(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """`count` pods in the domain whose level values are `values`.
+    """A number of pods in the topology domain with these level values.
 
-    There are as many as hosts; nothing in them can make a circle, so garbage is not sought there.
+    An assignment holds one for each host. It cannot form a reference cycle, so that garbage
+    collection skips it.
     """
 
     values: tuple[str, ...]
@@ -25,10 +26,10 @@ class TopologyAssignment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodSetAssignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One pod set's share: `flavors` by resource, `resource_usage` of all `count` pods together.
+    """The flavors by resource and the usage of all `count` pods of one pod set.
 
-    `delayed_topology_request`: its hosts are chosen only when all admission checks agree, because
-    one of them brings the hosts (topology.md §2); Pending until then.
+    `delayed_topology_request` is Pending until hosts are chosen, which waits for all admission
+    checks where one of them provisions the hosts (topology.md §2).
     """
 
     name: str
@@ -40,14 +41,14 @@ class PodSetAssignment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def awaits_topology(admission: "Admission") -> bool:
-    """Whether hosts are still to be chosen for some of its pods."""
+    """Whether hosts are still to be chosen for some pods (a delayed topology request)."""
     return any(
         given.delayed_topology_request == "Pending" for given in admission.pod_set_assignments
     )
 
 
 def hosts_of(admission: "Admission") -> tuple[str, ...]:
-    """The places its pods were given, each once: hosts by name, others by their path."""
+    """The topology domains of the admission, each once: hosts by name, others by their path."""
     return tuple(
         dict.fromkeys(
             ",".join(domain.values)

@@ -51,7 +51,7 @@ DeactivationCause = Literal[
 
 
 class WorkloadSubmitted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.submitted"):
-    """Someone asks for a place for these pods; everything is resolved (priority, requests)."""
+    """A workload was submitted, with priority and requests resolved."""
 
     uid: str
     namespace: str
@@ -62,7 +62,7 @@ class WorkloadSubmitted(msgspec.Struct, frozen=True, kw_only=True, tag="workload
 
 
 class WorkloadSpecChanged(msgspec.Struct, frozen=True, kw_only=True, tag="workload.spec_changed"):
-    """The owner changed what may be changed at this stage; a new generation."""
+    """The owner changed labels, annotations or spec; a changed spec is a new generation."""
 
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
@@ -70,7 +70,7 @@ class WorkloadSpecChanged(msgspec.Struct, frozen=True, kw_only=True, tag="worklo
 
 
 class WorkloadExplained(msgspec.Struct, frozen=True, kw_only=True, tag="workload.explained"):
-    """The scheduler looked, found no place, and the reason differs from the one known before."""
+    """An evaluation found no admission, for another reason than the one recorded before."""
 
     explanation: Explanation
 
@@ -78,7 +78,7 @@ class WorkloadExplained(msgspec.Struct, frozen=True, kw_only=True, tag="workload
 class PlacementNominated(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.placement_nominated"
 ):
-    """A preemption round makes room here for this workload (reference preemption.md §6.8)."""
+    """A preemption round frees this placement for the workload (preemption.md §6.8)."""
 
     round_id: str
     admission: Admission
@@ -87,7 +87,7 @@ class PlacementNominated(
 class NominationWithdrawn(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.nomination_withdrawn"
 ):
-    """The round that made room ended without this workload's admission."""
+    """The preemption round ended without the admission of the workload."""
 
     round_id: str
 
@@ -95,7 +95,7 @@ class NominationWithdrawn(
 class WorkloadQuotaReserved(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.quota_reserved"
 ):
-    """Its quota and place are its own from now on; `checks` must be Ready before it is admitted."""
+    """Quota and hosts are reserved; `checks` must be Ready before the workload is admitted."""
 
     admission: Admission
     checks: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class WorkloadQuotaReserved(
 class WorkloadChecksRequired(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.checks_required"
 ):
-    """Its ClusterQueue asks for other checks than when its quota was reserved: these."""
+    """The ClusterQueue requires other admission checks than when quota was reserved."""
 
     checks: tuple[str, ...]
 
@@ -112,10 +112,10 @@ class WorkloadChecksRequired(
 class WorkloadCheckReported(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.check_reported"
 ):
-    """The controller of one check says whether the workload may be admitted with what it has.
+    """An admission check controller reported a state for the workload.
 
-    `requeue_after_seconds` is how long to wait before the next try, where it is Retry;
-    `pod_set_updates` what is added to the pods before they start.
+    `requeue_after_seconds` is the backoff of a Retry; `pod_set_updates` are added to the pods
+    before they start.
     """
 
     check: str
@@ -126,13 +126,13 @@ class WorkloadCheckReported(
 
 
 class WorkloadAdmitted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.admitted"):
-    """Its pods may start; the waiting ended after `waited_seconds`."""
+    """The workload is admitted after `waited_seconds`; its pods may start."""
 
     waited_seconds: int
 
 
 class WorkloadPodsReady(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_ready"):
-    """The executor reports every pod ready; `recovered` after having been ready and then not."""
+    """The executor reports all pods ready; `recovered` if they had been ready before."""
 
     recovered: bool = False
 
@@ -146,13 +146,13 @@ class WorkloadPodsNotReady(
 
 
 class WorkloadPodsGone(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_gone"):
-    """The executor reports hosts, all so far, on which none of its pods is alive any more."""
+    """The executor reports all hosts so far without a live pod of the workload."""
 
     hosts: tuple[str, ...]
 
 
 class WorkloadHostsFailed(msgspec.Struct, frozen=True, kw_only=True, tag="workload.hosts_failed"):
-    """Its pods cannot stay on these hosts, all so far: host to the reason; others are sought."""
+    """The workload's failed hosts, all so far, with the reason; replacements are sought."""
 
     hosts: dict[str, str]
 
@@ -160,14 +160,14 @@ class WorkloadHostsFailed(msgspec.Struct, frozen=True, kw_only=True, tag="worklo
 class WorkloadHostsRecovered(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.hosts_recovered"
 ):
-    """All its hosts can be counted on again before others were found."""
+    """All hosts of the workload recovered before replacements were found."""
 
 
 class WorkloadPlaced(msgspec.Struct, frozen=True, kw_only=True, tag="workload.placed"):
-    """A second pass gave its pods these places, with the quota that it has.
+    """A second pass assigned these hosts within the reserved quota.
 
-    Pods on hosts of `replaced` are to be started elsewhere; it is empty for the first places of a
-    topology request that was delayed.
+    Pods on hosts of `replaced` are started elsewhere; it is empty for the first hosts of a delayed
+    topology request.
     """
 
     admission: Admission
@@ -175,9 +175,9 @@ class WorkloadPlaced(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pl
 
 
 class WorkloadScaledDown(msgspec.Struct, frozen=True, kw_only=True, tag="workload.scaled_down"):
-    """Its owner needs fewer pods while it holds quota: these are the places that it keeps.
+    """The owner lowered pod counts while quota is reserved; the admission is what remains.
 
-    Those given back were the last in order of rank (reference topology.md §2, Elastic).
+    The pods removed were the last in rank order (topology.md §2, Elastic).
     """
 
     admission: Admission
@@ -186,18 +186,18 @@ class WorkloadScaledDown(msgspec.Struct, frozen=True, kw_only=True, tag="workloa
 class WorkloadPodsReclaimed(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_reclaimed"
 ):
-    """Pods, by pod set and in all so far, ended and are not started again; their quota is free."""
+    """All reclaimable pods so far, by pod set: they ended and are not started again."""
 
     reclaimable: dict[str, int]
 
 
 class WorkloadEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.evicted"):
-    """It must stop; it holds its quota and hosts until the executor reports it stopped.
+    """The workload must stop; it keeps quota and hosts until its pods are reported stopped.
 
-    `eviction` names this one eviction (the round for a preemption). `count` is the number of
-    requeues after a pods-ready timeout including this one, `requeue_at` when it may compete again.
-    `soft` is the time it is given to save its work first; None for none. `accommodates` is whom a
-    preemption makes room for.
+    `eviction` is the id of this eviction, for a preemption that of the round. `count` is the number
+    of requeues after pods-ready timeouts, this one included; `requeue_at` is the end of the
+    backoff. `soft` are the terms of a soft eviction, None for an immediate one. `accommodates` is
+    the preemptor.
     """
 
     eviction: str
@@ -223,14 +223,14 @@ class EvictionAcknowledged(
 class EvictionProgressed(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_progressed"
 ):
-    """The handler is still at it."""
+    """The eviction handler reported progress."""
 
     eviction: str
     note: str = ""
 
 
 class WorkloadStopped(msgspec.Struct, frozen=True, kw_only=True, tag="workload.stopped"):
-    """Its pods are gone: quota and hosts are free, and it waits again or stays inactive."""
+    """The evicted pods have stopped; quota and hosts are released."""
 
     eviction: str
 
@@ -244,17 +244,17 @@ class ReservationDropped(
 
 
 class WorkloadRequeued(msgspec.Struct, frozen=True, kw_only=True, tag="workload.requeued"):
-    """It may compete again."""
+    """The workload competes for quota again."""
 
     reason: RequeueReason
 
 
 class RequeueCountReset(msgspec.Struct, frozen=True, tag="workload.requeue_count_reset"):
-    """Its pods stayed ready as long as its queue asks for: the count of requeues starts over."""
+    """The pods stayed ready as long as required; the requeue count restarts at 0."""
 
 
 class WorkloadHeld(msgspec.Struct, frozen=True, kw_only=True, tag="workload.held"):
-    """It is kept from admission until released; what runs, runs on."""
+    """The workload is kept from admission until released; running pods keep running."""
 
     owner: str
     reason: str
@@ -262,15 +262,15 @@ class WorkloadHeld(msgspec.Struct, frozen=True, kw_only=True, tag="workload.held
 
 
 class WorkloadReleased(msgspec.Struct, frozen=True, kw_only=True, tag="workload.released"):
-    """The hold is over; `expired` says that it ran out by itself."""
+    """The hold ended; `expired` if its time had passed."""
 
     expired: bool = False
 
 
 class WorkloadDeactivated(msgspec.Struct, frozen=True, kw_only=True, tag="workload.deactivated"):
-    """It leaves the queues until activated; the requeue state starts over.
+    """The workload is inactive until activated; its requeue state is reset.
 
-    `by` is who asked for it, where somebody did: `admin:<name>` or `user:<name>`.
+    `by` is the user who asked for it, if any: `admin:<name>` or `user:<name>`.
     """
 
     cause: DeactivationCause
@@ -279,14 +279,14 @@ class WorkloadDeactivated(msgspec.Struct, frozen=True, kw_only=True, tag="worklo
 
 
 class WorkloadActivated(msgspec.Struct, frozen=True, kw_only=True, tag="workload.activated"):
-    """It is active again and starts with a clean requeue state (trap T1)."""
+    """The workload is active again, with a clean requeue state (trap T1)."""
 
 
 class WorkloadFinished(msgspec.Struct, frozen=True, kw_only=True, tag="workload.finished"):
-    """The end: its pods succeeded, failed for good, or were cancelled.
+    """The workload ended: succeeded, failed for good, or cancelled.
 
-    FailedToStart: they could never be made as its checks want them. WorkloadSliceReplaced: they
-    belong to another workload from now on, which replaces this one.
+    FailedToStart: its pods cannot be created as its checks require. WorkloadSliceReplaced: another
+    workload took over its pods.
     """
 
     reason: Literal["WorkloadSliceReplaced", "FailedToStart", "Succeeded", "Failed", "Cancelled"]
@@ -296,17 +296,17 @@ class WorkloadFinished(msgspec.Struct, frozen=True, kw_only=True, tag="workload.
 class WorkloadCancellationRequested(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.cancellation_requested"
 ):
-    """Someone asked to cancel it while it ran; it is finished as Cancelled once it has stopped."""
+    """Cancellation was requested while pods ran; the workload finishes once they have stopped."""
 
     message: str = ""
 
 
 class WorkloadDeletionRequested(msgspec.Struct, frozen=True, tag="workload.deletion_requested"):
-    """Someone asked to delete it while it ran; it goes once it has stopped."""
+    """Deletion was requested while pods ran; the workload is deleted once they have stopped."""
 
 
 class WorkloadDeleted(msgspec.Struct, frozen=True, tag="workload.deleted"):
-    """The workload is gone; the name is free."""
+    """The workload is deleted and its name is free."""
 
 
 WorkloadEvent = (

@@ -1,4 +1,4 @@
-"""Why a pending workload waits: one object for API, CLI and UI (design product.md 5)."""
+"""The recorded reason why a workload is pending, for API, command line and page (product.md 5)."""
 
 from typing import Literal
 
@@ -18,17 +18,17 @@ BlockerType = Literal[
 
 
 class ProtectedCandidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A workload that was considered as a victim, and the rule that protects it."""
+    """A preemption candidate and the rule that protects it."""
 
     workload: str
     rule: str
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One thing in the way. Amounts are in the units of `quantities`; pods and slices count one.
+    """One thing that keeps a workload from admission. Pods and slices count one.
 
-    `reason` is a CamelCase word, `message` a sentence; `need`, `have` and `short_by` are set where
-    the blocker is about an amount.
+    Amounts are in the units of `quantities`. `reason` is a CamelCase word, `message` a sentence;
+    `need`, `have` and `short_by` are set where the blocker is about an amount.
     """
 
     type: BlockerType
@@ -48,10 +48,10 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The dominant reason, everything in the way, and what would help.
+    """The dominant reason of a pending workload, all blockers, and what would help.
 
-    `evaluated` is false where the scheduler had no need to look, and `dominant` says why not.
-    Two explanations with the same `fingerprint` tell a person the same thing.
+    `evaluated` is false where no evaluation was needed, and `dominant` says why. Explanations with
+    equal `fingerprint` tell a user the same.
     """
 
     dominant: str
@@ -62,10 +62,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def fingerprint(self) -> tuple[str, bool, tuple[tuple[str, ...], ...]]:
-        """What must change for the explanation to be worth recording again.
+        """The part of the explanation that must change for it to be recorded again.
 
         A shortage counts by its order of magnitude (powers of two): on a busy installation it moves
-        with everyone who comes or goes, and that is no news.
+        with every admission, which is no news.
         """
         matrix = tuple(
             (b.type, b.reason, b.pod_set, b.flavor, b.resource, b.level, _magnitude(b.short_by))

@@ -53,5 +53,5 @@ def closed_preemption_gates(workload: Workload) -> tuple[str, ...]:
 
 
 def has_released_quota(workload: Workload) -> bool:
-    """Whether it gave its quota back while its pods are still being killed (`quotaRelease`)."""
+    """Whether quota was released while pods are being killed (`quotaRelease: OnTerminating`)."""
     return workload.eviction is not None and workload.eviction.quota_released

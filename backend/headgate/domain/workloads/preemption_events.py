@@ -1,4 +1,4 @@
-"""What preemption adds to a workload's life (reference preemption.md §6.10)."""
+"""Events and values that preemption adds to a workload (preemption.md §6.10)."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from headgate.domain.values.instants import Instant
 
 
 class DivergingPodSet(msgspec.Struct, frozen=True, kw_only=True):
-    """A pod set whose class has this priority and policy, other than its workload's."""
+    """A pod set of a class with this priority and policy, which differ from the workload's."""
 
     name: str
     priority: int
@@ -27,10 +27,10 @@ class SoftTerms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreemptorReference(msgspec.Struct, frozen=True, kw_only=True):
-    """For whom a victim makes room: `workload` by `namespace/name`, its uid and that of its job.
+    """The preemptor of a victim: its key, its uid and the uid of its job.
 
-    `path` and `victim_path` are the ClusterQueues of both, from the root Cohort down. Empty is what
-    is not known.
+    `path` and `victim_path` are the ClusterQueues of both, from the root Cohort down. Unknown parts
+    are empty.
     """
 
     workload: str = ""
@@ -43,7 +43,7 @@ class PreemptorReference(msgspec.Struct, frozen=True, kw_only=True):
 class PriorityDivergenceObserved(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.priority_divergence_observed"
 ):
-    """These pod sets name another priority than their workload, whose own counts."""
+    """These pod sets name another priority than their workload; the workload's counts."""
 
     pod_sets: tuple[DivergingPodSet, ...]
 
@@ -51,13 +51,13 @@ class PriorityDivergenceObserved(
 class PriorityDivergenceCleared(
     msgspec.Struct, frozen=True, tag="workload.priority_divergence_cleared"
 ):
-    """All its pods have the priority of the workload again."""
+    """All pod sets have the priority of the workload again."""
 
 
 class ProtectionChanged(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.protection_changed"
 ):
-    """From now on this priority protects it; rounds that name it already stand (example 19c)."""
+    """Another priority protects the workload; rounds that already name it stay (example 19c)."""
 
     before: int
     after: int
@@ -68,7 +68,7 @@ class ProtectionChanged(
 class PreemptionGateOpened(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.preemption_gate_opened"
 ):
-    """This gate no longer keeps it from preempting."""
+    """The gate no longer keeps the workload from preempting."""
 
     gate: str
 
@@ -76,7 +76,7 @@ class PreemptionGateOpened(
 class PreemptionGateClosed(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.preemption_gate_closed"
 ):
-    """This gate keeps it from preempting again."""
+    """The gate keeps the workload from preempting again."""
 
     gate: str
 
@@ -84,16 +84,16 @@ class PreemptionGateClosed(
 class PreemptionWithheld(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.preemption_withheld"
 ):
-    """Others could have made room, but these gates are closed; nobody was evicted."""
+    """Preemption would have found victims, but these gates are closed; no workload was evicted."""
 
     gates: tuple[str, ...]
 
 
 class WorkloadPodsEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_evicted"):
-    """So many last pods of these pod sets must stop, and `counts` of them stay; the rest goes on.
+    """The last pods of these pod sets must stop, and `counts` of them remain.
 
-    Pods that others asked for before are left out: those count as gone already.
-    `underlying_cause` is the rule they were preempted by.
+    Pods that earlier rounds asked for count as stopped already. `underlying_cause` is the reason of
+    the preemption.
     """
 
     eviction: str
@@ -105,10 +105,9 @@ class WorkloadPodsEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="worklo
 
 
 class WorkloadShrunk(msgspec.Struct, frozen=True, kw_only=True, tag="workload.shrunk"):
-    """These pods are gone, and what they held is free; it goes on with `counts` of its pod sets.
+    """These pods have stopped and their quota is released; `counts` of their pod sets remain.
 
-    So many pods of each set as `later` has, which come after them in rank, are to go and have not
-    gone yet.
+    `later` are the pods by pod set, ranked after these, that are still to stop.
     """
 
     eviction: str
@@ -118,14 +117,14 @@ class WorkloadShrunk(msgspec.Struct, frozen=True, kw_only=True, tag="workload.sh
 
 
 class EvictionForced(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_forced"):
-    """Its time is up: the executor is to kill the pods now."""
+    """The deadline passed; the executor is to kill the pods now."""
 
     eviction: str
     cause: str
 
 
 class EvictionStalled(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_stalled"):
-    """Its time is up and it may go on; it is waited for as long as the round lives."""
+    """The deadline passed under the policy Wait; the eviction lasts until the round expires."""
 
     eviction: str
 
@@ -133,21 +132,21 @@ class EvictionStalled(msgspec.Struct, frozen=True, kw_only=True, tag="workload.e
 class EvictionCancelled(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_cancelled"
 ):
-    """Nobody had begun to carry the eviction out and it is not needed any more: it runs on."""
+    """An eviction that no handler had begun is not needed any more; the workload runs on."""
 
     eviction: str
     cause: str
 
 
 class WorkloadStopping(msgspec.Struct, frozen=True, kw_only=True, tag="workload.stopping"):
-    """Its pods are being killed; `releases_quota` if its quota is free from now on."""
+    """Pods are being killed; `releases_quota` if quota is released from now on."""
 
     eviction: str
     releases_quota: bool = False
 
 
 class EvictionExtended(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_extended"):
-    """Its handler is at work, so that it has until then."""
+    """The handler's report extended the deadline of the eviction."""
 
     eviction: str
     deadline_at: Instant

@@ -13,26 +13,30 @@ protects the workload; requeued, the boost counts in full again.
 """
 
 from collections.abc import Iterator
+
+from msgspec.structs import replace
+
 from headgate.domain.kinds.configuration import PreemptionRules
-from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY
-from headgate.domain.kinds.workload_priority_class import MIN_PRIORITY
+from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.preemption_events import DivergingPodSet
-from headgate.domain.workloads.protection import PriorityClasses
-from headgate.domain.workloads.protection import protection_bound
-from headgate.domain.workloads.protection import with_preemption_settings
-from headgate.domain.workloads.specs import Annotations
-from headgate.domain.workloads.specs import PRIORITY_BOOST
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import PreemptionPolicy
-from headgate.domain.workloads.specs import PriorityClassReference
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.protection import (
+    PriorityClasses,
+    protection_bound,
+    with_preemption_settings,
+)
+from headgate.domain.workloads.specs import (
+    PRIORITY_BOOST,
+    Annotations,
+    PodSet,
+    PreemptionPolicy,
+    PriorityClassReference,
+    WorkloadSpec,
+)
 from headgate.domain.workloads.state import Workload
-from msgspec.structs import replace
-
 
 DEFAULT_PREEMPTION_RULES = PreemptionRules()
 
@@ -52,8 +56,8 @@ def resolve_priority(
 ) -> WorkloadSpec:
     """The spec with resolved priorities; raises `InvalidObject` with all violations.
 
-    `has_explicit_priority` says that `spec.priority` was given and is no default; `before` is the
-    present spec, whose numbers stay as long as it names the same classes. `rules` are those of the
+    `has_explicit_priority` says that `spec.priority` was given and is no default; the numbers of
+    the present spec `before` stay as long as it names the same classes. `rules` are those of the
     Configuration for what the workload leaves open.
     """
     named = _with_class(spec, classes, has_explicit_priority=has_explicit_priority, before=before)
@@ -185,7 +189,7 @@ def _protection_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iter
 
 
 def diverging_pod_sets(spec: WorkloadSpec, classes: PriorityClasses) -> tuple[DivergingPodSet, ...]:
-    """The pod sets whose class has another value or policy than the workload.
+    """The pod sets of a class with another value or policy than the workload.
 
     Unknown classes are not compared.
     """
@@ -279,7 +283,7 @@ def with_priority_boost(
 
 
 def with_full_boost(spec: WorkloadSpec) -> WorkloadSpec:
-    """The spec of a requeued workload, whose whole boost is part of its priority."""
+    """The spec of a requeued workload: the whole boost is part of its priority."""
     if spec.boost_in_priority == spec.priority_boost:
         return spec
     return replace(

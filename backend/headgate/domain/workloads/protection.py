@@ -8,28 +8,25 @@ Protection may change at any time, so that a job can state what its eviction wou
 never below the priority and never further above it than the classes allow (§6.2, trap T18).
 """
 
-from collections.abc import Iterator
-from collections.abc import Mapping
-from headgate.domain.kinds.configuration import PreemptionRules
-from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY
-from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
-from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import Violation
-from headgate.domain.workloads.commands import ChangeProtection
-from headgate.domain.workloads.commands import SetPreemptionGate
-from headgate.domain.workloads.decide.preconditions import require_not_terminating
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.preemption_events import PreemptionGateClosed
-from headgate.domain.workloads.preemption_events import PreemptionGateOpened
-from headgate.domain.workloads.preemption_events import ProtectionChanged
-from headgate.domain.workloads.specs import Preemptibility
-from headgate.domain.workloads.specs import SettingSource
-from headgate.domain.workloads.specs import WorkloadSpec
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import WorkloadState
+from collections.abc import Iterator, Mapping
+
 from msgspec.structs import replace
 
+from headgate.domain.kinds.configuration import PreemptionRules
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, WorkloadPriorityClassSpec
+from headgate.domain.metadata import raise_if_invalid
+from headgate.domain.rejection import Violation
+from headgate.domain.workloads.commands import ChangeProtection, SetPreemptionGate
+from headgate.domain.workloads.decide.preconditions import require_not_terminating
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.preemption_events import (
+    PreemptionGateClosed,
+    PreemptionGateOpened,
+    ProtectionChanged,
+)
+from headgate.domain.workloads.specs import Preemptibility, SettingSource, WorkloadSpec
+from headgate.domain.workloads.state import Workload, WorkloadState
 
 PriorityClasses = Mapping[str, Configured[WorkloadPriorityClassSpec]]
 

@@ -24,7 +24,7 @@ class SliceLayer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TopologyRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the pods of a set may lie relative to each other; at most one of the first three."""
+    """The topology constraints of a pod set; at most one of the first three is set."""
 
     required: str | None = None
     preferred: str | None = None
@@ -43,9 +43,10 @@ class PodIndex(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Scheduling(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a pod template says about nodes, resolved from it once at submission.
+    """The scheduling constraints of a pod template, resolved at submission.
 
-    `requests` are the amounts of one pod. `affinity` terms are alternatives; none means any node.
+    `requests` are the amounts of one pod. `affinity` terms are alternatives; without any, every
+    node fits.
     """
 
     requests: Requests
@@ -56,11 +57,11 @@ class Scheduling(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PodDefaults(msgspec.Struct, frozen=True, kw_only=True):
-    """What a template leaves to the namespace and the runtime, taken when it is submitted.
+    """What LimitRanges and a RuntimeClass added to a pod template at submission.
 
-    `requests` and `limits` are for every container that says nothing of the resource (LimitRange),
-    `overhead`, `node_selector` and `tolerations` are the runtime's (RuntimeClass); of tolerations
-    only those that the template lacks.
+    `requests` and `limits` are for every container without them (LimitRange); `overhead`,
+    `node_selector` and `tolerations` are the RuntimeClass's, of tolerations only those that the
+    template lacks.
     """
 
     overhead: Requests = {}
@@ -71,9 +72,9 @@ class PodDefaults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """`count` equal pods. `template` is the pod template as submitted, kept for whoever runs it.
+    """A number of equal pods. `template` is the submitted pod template, kept for executors.
 
-    `defaults` are part of what the pods ask for; None where there were none.
+    `defaults` are part of the pods' requests; None where there were none.
     """
 
     name: str = "main"
@@ -97,11 +98,11 @@ class PriorityClassReference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvictionPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """How the workload wants to leave when it is preempted (preemption.md §6.8).
+    """How the workload is evicted by preemption (preemption.md §6.8).
 
-    Soft: `handler` has `grace_period_seconds` to save its work, counted anew with each report of
-    progress; with `require_ack` only after it acknowledged. At the deadline the executor is told
-    to kill (Force), or nothing happens and the round's time to live decides (Wait).
+    Soft: `handler` has `grace_period_seconds` to save its work, restarted by each progress report,
+    and with `require_ack` only after it acknowledged. At the deadline the executor is told to kill
+    (Force), or the eviction lasts until the round expires (Wait).
     """
 
     mode: Literal["Immediate", "Soft"] = "Soft"
@@ -112,12 +113,12 @@ class EvictionPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A workload as submitted, after defaulting; `priority` is resolved when it is submitted.
+    """The spec of a workload after defaulting; `priority` is resolved at submission.
 
-    So are `preemptibility` and `can_preempt`, with the sources they came from (None: not yet).
-    `ignored` tells in sentences which of its labels were passed over. `preemption_gates` must all
-    be opened before it may preempt. Of the `priority_boost` that it is given, `boost_in_priority`
-    is part of its `priority` now.
+    `preemptibility` and `can_preempt` are resolved too, with their sources (None: not yet).
+    `ignored` tells in sentences which labels were ignored. `preemption_gates` must all be opened
+    before the workload may preempt. `boost_in_priority` is the part of `priority_boost` that
+    `priority` includes now.
     """
 
     pod_sets: tuple[PodSet, ...]
@@ -159,17 +160,17 @@ Annotations = Mapping[str, str]
 
 
 def allowed_flavors(annotations: Annotations) -> tuple[str, ...]:
-    """The only flavors the workload may have; empty means any."""
+    """The only flavors that may be assigned to the workload; empty for any."""
     return _listed(annotations.get(ALLOWED_FLAVORS, ""))
 
 
 def admission_gates(annotations: Annotations) -> tuple[str, ...]:
-    """The gates that keep it from being looked at; each is opened by taking it off the list."""
+    """The admission gates of the workload; a gate is opened by removing it from the annotation."""
     return _listed(annotations.get(ADMISSION_GATES, ""))
 
 
 def is_elastic(annotations: Annotations) -> bool:
-    """Whether its number of pods changes while it runs."""
+    """Whether pod counts may change while the workload runs (Kueue: elastic jobs)."""
     return annotations.get(ELASTIC, "").lower() == "true"
 
 

@@ -1,76 +1,80 @@
 """Decides on commands and reports for a workload; `decide` dispatches (queueing.md §5)."""
 
-from collections.abc import Container
-from collections.abc import Iterator
-from headgate.domain.decider import Decider
-from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.metadata import identity_violations
-from headgate.domain.metadata import marking_violations
-from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import AlreadyExists
-from headgate.domain.rejection import IllegalNow
-from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.commands import AcknowledgeEviction
-from headgate.domain.workloads.commands import ActivateWorkload
-from headgate.domain.workloads.commands import CancelWorkload
-from headgate.domain.workloads.commands import ChangeProtection
-from headgate.domain.workloads.commands import ChangeSpec
-from headgate.domain.workloads.commands import DeactivateWorkload
-from headgate.domain.workloads.commands import DeleteWorkload
-from headgate.domain.workloads.commands import HoldWorkload
-from headgate.domain.workloads.commands import ReleaseWorkload
-from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.commands import ReportEvictionProgress
-from headgate.domain.workloads.commands import ReportFinished
-from headgate.domain.workloads.commands import ReportPodsGone
-from headgate.domain.workloads.commands import ReportPodsReady
-from headgate.domain.workloads.commands import ReportReclaimable
-from headgate.domain.workloads.commands import ReportStopped
-from headgate.domain.workloads.commands import ReportStopping
-from headgate.domain.workloads.commands import RequeueWorkload
-from headgate.domain.workloads.commands import SetPreemptionGate
-from headgate.domain.workloads.commands import Submit
-from headgate.domain.workloads.commands import WorkloadCommand
-from headgate.domain.workloads.decide.executor_reports import acknowledge_eviction
-from headgate.domain.workloads.decide.executor_reports import report_check_state
-from headgate.domain.workloads.decide.executor_reports import report_eviction_progress
-from headgate.domain.workloads.decide.executor_reports import report_finished
-from headgate.domain.workloads.decide.executor_reports import report_pods_gone
-from headgate.domain.workloads.decide.executor_reports import report_pods_ready
-from headgate.domain.workloads.decide.executor_reports import report_reclaimable
-from headgate.domain.workloads.decide.executor_reports import report_stopped
-from headgate.domain.workloads.decide.executor_reports import report_stopping
-from headgate.domain.workloads.decide.hold import hold
-from headgate.domain.workloads.decide.hold import release
-from headgate.domain.workloads.decide.preconditions import require_exists
-from headgate.domain.workloads.decide.preconditions import require_unfinished
-from headgate.domain.workloads.decide.spec_rules import annotation_violations
-from headgate.domain.workloads.decide.spec_rules import change_violations
-from headgate.domain.workloads.decide.spec_rules import elastic_violations
-from headgate.domain.workloads.decide.spec_rules import workload_violations
-from headgate.domain.workloads.decide.termination import activate
-from headgate.domain.workloads.decide.termination import cancel
-from headgate.domain.workloads.decide.termination import deactivate
-from headgate.domain.workloads.decide.termination import delete
-from headgate.domain.workloads.decide.termination import requeue
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.events import WorkloadScaledDown
-from headgate.domain.workloads.events import WorkloadSpecChanged
-from headgate.domain.workloads.events import WorkloadSubmitted
-from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.assignment_trimming import trimmed_admission
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.predicates import is_evicting
-from headgate.domain.workloads.preemption_events import DivergingPodSet
-from headgate.domain.workloads.preemption_events import PriorityDivergenceCleared
-from headgate.domain.workloads.preemption_events import PriorityDivergenceObserved
-from headgate.domain.workloads.protection import change_protection
-from headgate.domain.workloads.protection import set_gate
-from headgate.domain.workloads.specs import WorkloadSpec
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import WorkloadState
+from collections.abc import Container, Iterator
+
 from msgspec.structs import replace
 
+from headgate.domain.decider import Decider
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.metadata import identity_violations, marking_violations, raise_if_invalid
+from headgate.domain.rejection import AlreadyExists, IllegalNow
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.commands import (
+    AcknowledgeEviction,
+    ActivateWorkload,
+    CancelWorkload,
+    ChangeProtection,
+    ChangeSpec,
+    DeactivateWorkload,
+    DeleteWorkload,
+    HoldWorkload,
+    ReleaseWorkload,
+    ReportCheckState,
+    ReportEvictionProgress,
+    ReportFinished,
+    ReportPodsGone,
+    ReportPodsReady,
+    ReportReclaimable,
+    ReportStopped,
+    ReportStopping,
+    RequeueWorkload,
+    SetPreemptionGate,
+    Submit,
+    WorkloadCommand,
+)
+from headgate.domain.workloads.decide.executor_reports import (
+    acknowledge_eviction,
+    report_check_state,
+    report_eviction_progress,
+    report_finished,
+    report_pods_gone,
+    report_pods_ready,
+    report_reclaimable,
+    report_stopped,
+    report_stopping,
+)
+from headgate.domain.workloads.decide.hold import hold, release
+from headgate.domain.workloads.decide.preconditions import require_exists, require_unfinished
+from headgate.domain.workloads.decide.spec_rules import (
+    annotation_violations,
+    change_violations,
+    elastic_violations,
+    workload_violations,
+)
+from headgate.domain.workloads.decide.termination import (
+    activate,
+    cancel,
+    deactivate,
+    delete,
+    requeue,
+)
+from headgate.domain.workloads.events import (
+    WorkloadEvent,
+    WorkloadScaledDown,
+    WorkloadSpecChanged,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.evolve import evolve
+from headgate.domain.workloads.pods.assignment_trimming import trimmed_admission
+from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
+from headgate.domain.workloads.preemption_events import (
+    DivergingPodSet,
+    PriorityDivergenceCleared,
+    PriorityDivergenceObserved,
+)
+from headgate.domain.workloads.protection import change_protection, set_gate
+from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.state import Workload, WorkloadState
 
 SUBMITTED_AS = "headgate.dev/submitted-as"
 """The annotation with the kind of manifest a workload was submitted as; absent for a Workload."""

@@ -5,20 +5,12 @@ an admin releases it, after which the user's hold applies again.
 """
 
 from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import IllegalNow
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import IllegalNow, Violation
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.commands import HoldWorkload
-from headgate.domain.workloads.commands import ReleaseWorkload
-from headgate.domain.workloads.decide.preconditions import require_exists
-from headgate.domain.workloads.decide.preconditions import require_not_terminating
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.events import WorkloadHeld
-from headgate.domain.workloads.events import WorkloadReleased
-from headgate.domain.workloads.state import Hold
-from headgate.domain.workloads.state import WorkloadState
-from headgate.domain.workloads.state import is_admins
-
+from headgate.domain.workloads.commands import HoldWorkload, ReleaseWorkload
+from headgate.domain.workloads.decide.preconditions import require_exists, require_not_terminating
+from headgate.domain.workloads.events import WorkloadEvent, WorkloadHeld, WorkloadReleased
+from headgate.domain.workloads.state import Hold, WorkloadState, is_admins
 
 ADMIN = "admin:"
 USER = "user:"
@@ -38,7 +30,7 @@ def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[Work
 def release(
     state: WorkloadState, command: ReleaseWorkload, at: Instant
 ) -> tuple[WorkloadEvent, ...]:
-    """Releases the workload if it is held; `expired` releases only a hold whose time has passed."""
+    """Releases the workload if it is held; `expired` releases only a hold that has expired."""
     workload = require_exists(state)
     present = workload.hold
     if present is None:

@@ -4,37 +4,40 @@ Sources: queueing.md §1.7, §3.12; preemption.md §6.2, traps T18 and T24. Kueu
 """
 
 from collections.abc import Iterator
-from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY
-from headgate.domain.kinds.workload_priority_class import MIN_PRIORITY
-from headgate.domain.metadata import label_violations
-from headgate.domain.metadata import violation_of
-from headgate.domain.rejection import Violation
-from headgate.domain.selection_rules import node_term_violations
-from headgate.domain.selection_rules import term_violations
-from headgate.domain.selection_rules import toleration_violations
-from headgate.domain.values.names import MAX_LABEL_LENGTH
-from headgate.domain.values.names import broken_rule_of_dns_label
-from headgate.domain.values.names import broken_rule_of_label_key
-from headgate.domain.values.names import broken_rule_of_name
-from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import MAX_AMOUNT
-from headgate.domain.workloads.decide.topology_rules import group_violations
-from headgate.domain.workloads.decide.topology_rules import topology_violations
-from headgate.domain.workloads.specs import ADMISSION_GATES
-from headgate.domain.workloads.specs import Annotations
-from headgate.domain.workloads.specs import ELASTIC
-from headgate.domain.workloads.specs import EvictionPolicy
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import PriorityClassReference
-from headgate.domain.workloads.specs import REPLACES
-from headgate.domain.workloads.specs import WorkloadSpec
-from headgate.domain.workloads.specs import admission_gates
-from headgate.domain.workloads.specs import is_elastic
-from headgate.domain.workloads.specs import replaced_key
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import is_admitted
+
 from msgspec.structs import replace
 
+from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
+from headgate.domain.metadata import label_violations, violation_of
+from headgate.domain.rejection import Violation
+from headgate.domain.selection_rules import (
+    node_term_violations,
+    term_violations,
+    toleration_violations,
+)
+from headgate.domain.values.names import (
+    MAX_LABEL_LENGTH,
+    broken_rule_of_dns_label,
+    broken_rule_of_label_key,
+    broken_rule_of_name,
+)
+from headgate.domain.values.pointers import child
+from headgate.domain.values.quantities import MAX_AMOUNT
+from headgate.domain.workloads.decide.topology_rules import group_violations, topology_violations
+from headgate.domain.workloads.specs import (
+    ADMISSION_GATES,
+    ELASTIC,
+    REPLACES,
+    Annotations,
+    EvictionPolicy,
+    PodSet,
+    PriorityClassReference,
+    WorkloadSpec,
+    admission_gates,
+    is_elastic,
+    replaced_key,
+)
+from headgate.domain.workloads.state import Workload, is_admitted
 
 MAX_POD_SETS = 18
 MAX_PODS = 1_000_000

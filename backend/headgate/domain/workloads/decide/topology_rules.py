@@ -13,7 +13,7 @@ PODSETS_IN_GROUP = 2
 
 
 def topology_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
-    """Violations of the topology request of one pod set, whose pointer is `place`."""
+    """Violations of the topology request of one pod set, at the pointer `place`."""
     request = pod_set.topology_request
     if request is None:
         return

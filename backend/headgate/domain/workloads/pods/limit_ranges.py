@@ -5,34 +5,29 @@ and tolerations; LimitRanges give requests and limits to containers without them
 containers and pods. Additions are made at submission and stay when the objects change.
 """
 
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
 import msgspec
-from collections.abc import Iterator
-from collections.abc import Mapping
+from msgspec.structs import replace
+
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.limit_range import LimitRangeItem
-from headgate.domain.kinds.limit_range import LimitRangeSpec
+from headgate.domain.kinds.limit_range import LimitRangeItem, LimitRangeSpec
 from headgate.domain.kinds.runtime_class import RuntimeClassSpec
 from headgate.domain.rejection import Violation
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import Requests
-from headgate.domain.values.quantities import amount_of_nanos
-from headgate.domain.values.quantities import milli_quantity
-from headgate.domain.values.quantities import quantity_of
+from headgate.domain.values.quantities import Requests, amount_of_nanos, milli_quantity, quantity_of
 from headgate.domain.values.selectors import toleration_fields
-from headgate.domain.workloads.pods.requests import ContainerResources
-from headgate.domain.workloads.pods.requests import NO_POD_DEFAULTS
-from headgate.domain.workloads.pods.requests import Nanos
-from headgate.domain.workloads.pods.requests import container_resources
-from headgate.domain.workloads.pods.requests import nanos_of_amounts
-from headgate.domain.workloads.pods.requests import pod_requests
-from headgate.domain.workloads.pods.requests import pod_resources
-from headgate.domain.workloads.specs import PodDefaults
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import WorkloadSpec
-from msgspec.structs import replace
-from typing import Any
-from typing import TypeAlias
-
+from headgate.domain.workloads.pods.requests import (
+    NO_POD_DEFAULTS,
+    ContainerResources,
+    Nanos,
+    container_resources,
+    nanos_of_amounts,
+    pod_requests,
+    pod_resources,
+)
+from headgate.domain.workloads.specs import PodDefaults, PodSet, WorkloadSpec
 
 LimitRanges: TypeAlias = Mapping[str, Configured[LimitRangeSpec]]
 RuntimeClasses: TypeAlias = Mapping[str, Configured[RuntimeClassSpec]]

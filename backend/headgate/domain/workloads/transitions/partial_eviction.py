@@ -16,7 +16,7 @@ from headgate.domain.workloads.state import Eviction, PodEviction, Workload
 
 
 def apply_pods_evicted(workload: Workload, event: WorkloadPodsEvicted, at: Instant) -> Workload:
-    """The workload with a further partial eviction, whose pods keep their quota until stopped."""
+    """The workload with a further partial eviction; its pods keep their quota until stopped."""
     eviction = Eviction(
         id=event.eviction,
         reason="Preempted",
@@ -54,7 +54,7 @@ def shrunk_event(workload: Workload, pod_eviction: PodEviction) -> WorkloadShrun
 
 
 def later_ranked_pods(workload: Workload, pod_eviction: PodEviction) -> dict[str, int]:
-    """How many pods after these, of the same pod sets, are on their way out: asked for before."""
+    """The pods by pod set that older partial evictions still take, ranked after this one's."""
     before: list[PodEviction] = []
     for each in workload.pod_evictions:
         if each.eviction.id == pod_eviction.eviction.id:
@@ -94,7 +94,7 @@ def pod_eviction_of(workload: Workload, eviction: str) -> PodEviction | None:
 
 
 def without_pod_eviction(workload: Workload, eviction: str) -> Workload:
-    """The workload without the partial eviction of the id, whose pods keep running."""
+    """The workload without the partial eviction of the id; its pods keep running."""
     left = tuple(each for each in workload.pod_evictions if each.eviction.id != eviction)
     return replace(workload, pod_evictions=left)
 

@@ -70,7 +70,7 @@ def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
 def apply_eviction_acknowledged(
     workload: Workload, event: EvictionAcknowledged, at: Instant
 ) -> Workload:
-    """The workload whose eviction a handler has acknowledged."""
+    """The workload with an eviction that a handler has acknowledged."""
 
     def taken_over(eviction: Eviction) -> Eviction:
         return replace(
