@@ -1,19 +1,25 @@
 """Who is in line and who comes first (`pkg/cache/queue`)."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
-
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
 from headgate.application.queries.queues.pending_order import pending_order
-from headgate.domain.scheduling.lifecycle.consequences import consequences
+from headgate.domain.scheduling.lifecycle.transitions import due_events
 from headgate.domain.scheduling.ordering.pending import PendingQueue
-from headgate.domain.workloads.events import WorkloadDeleted, WorkloadSpecChanged
+from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.domain.workloads.events import WorkloadSpecChanged
 from headgate.domain.workloads.predicates import is_admissible
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.consumption import first_by_usage
 from tests.conformance.families.family import Family
-from tests.conformance.installed import NAMESPACE, Installed, key_of, read
+from tests.conformance.installed import Installed
+from tests.conformance.installed import NAMESPACE
+from tests.conformance.installed import key_of
+from tests.conformance.installed import read
+from typing import Any
+
 
 QUEUE = "cq"
 NAMESPACES = {"ns1": "eng", "ns2": "sales", "ns3": "marketing"}
@@ -218,7 +224,7 @@ def _with_queues(case: Case) -> Installed:
 def _let_time_pass(installed: Installed, key: str) -> None:
     """What follows for the workload from the time of the test."""
     cell = installed.cell
-    while found := consequences(cell.config, cell.workloads[key], installed.at, "e"):
+    while found := due_events(cell.config, cell.workloads[key], installed.at, "e"):
         for event in found:
             installed.record(f"workload/{key}", event)
 

@@ -1,28 +1,33 @@
 """What follows for one workload from its state, its queues and the time (`pkg/controller/core`)."""
 
 from collections.abc import Iterator
-from typing import Any
-
 from headgate.application.queries.queues.status import status_of
 from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
 from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
-from headgate.domain.scheduling.lifecycle.consequences import consequences
 from headgate.domain.scheduling.lifecycle.pods_ready import pods_ready_deadline
+from headgate.domain.scheduling.lifecycle.transitions import due_events
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.commands import DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadStopped
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Workload, condition, is_admitted
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import condition
+from headgate.domain.workloads.state import is_admitted
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.consumption import consumed_until_now
 from tests.conformance.families.family import Family
 from tests.conformance.families.reasons import differing_reasons
-from tests.conformance.installed import CREATED, NAMESPACE, Installed
+from tests.conformance.installed import CREATED
+from tests.conformance.installed import Installed
+from tests.conformance.installed import NAMESPACE
 from tests.conformance.instants import seconds_of
+from typing import Any
+
 
 Given = dict[str, Any]
 
@@ -254,7 +259,7 @@ def _let_happen(installed: Installed) -> list[WorkloadEvicted]:
         workload = _workload(installed)
         if workload is None:
             break
-        events = consequences(cell.config, workload, installed.at, "now")
+        events = due_events(cell.config, workload, installed.at, "now")
         for event in events:
             if not isinstance(event, WorkloadStopped):
                 installed.record(f"workload/{workload.key}", event)

@@ -3,38 +3,36 @@
 Changed only with admissions and nodes, so that looking costs nothing for hosts that did not change.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
-
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_only_topology
+from headgate.domain.scheduling.lifecycle.transitions import IMMEDIATELY
 from headgate.domain.scheduling.matching import untolerated
 from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor
-from headgate.domain.scheduling.placement.host_table import (
-    ACTUAL,
-    HostTable,
-    host_name,
-    overcommitted_leaves,
-)
-from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.scheduling.placement.host_table import ACTUAL
+from headgate.domain.scheduling.placement.host_table import HostTable
+from headgate.domain.scheduling.placement.host_table import host_name
+from headgate.domain.scheduling.placement.host_table import overcommitted_leaves
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import seconds_after
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import Taint
-from headgate.domain.workloads.admission import PodSetAssignment, hosts_of
-from headgate.domain.workloads.events import (
-    WorkloadEvent,
-    WorkloadHostsFailed,
-    WorkloadHostsRecovered,
-)
+from headgate.domain.workloads.admission import PodSetAssignment
+from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.events import WorkloadHostsFailed
+from headgate.domain.workloads.events import WorkloadHostsRecovered
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
-
-AT_ONCE: Instant = 0
 
 
 TOO_SMALL = "TooSmall"
@@ -114,14 +112,14 @@ def _host_failure(
     if tenant.topology.levels[-1] != HOSTNAME_LABEL:
         names = (values, (tenant.flavor_name, *values))
         is_there = any(name in hosts.row_of for name in names)
-        return None if is_there else HostFailure("Removed", AT_ONCE)
+        return None if is_there else HostFailure("Removed", IMMEDIATELY)
     nodes = [
         node
         for node in nodes_of_host(config, hosts, values)
         if belongs_to_flavor(node, tenant.flavor, tenant.topology)
     ]
     if not nodes:
-        return HostFailure("Removed", AT_ONCE)
+        return HostFailure("Removed", IMMEDIATELY)
     is_empty = values[-1] in workload.pods_gone
     found = [_node_failure(node.spec, tenant, is_empty=is_empty) for node in nodes]
     troubles = [trouble for trouble in found if trouble is not None]
@@ -143,13 +141,13 @@ def _node_failures(
 ) -> Iterator[HostFailure]:
     seconds = tenant.not_ready_seconds
     if spec.draining:
-        yield HostFailure("Drained", AT_ONCE)
+        yield HostFailure("Drained", IMMEDIATELY)
     if not spec.ready and is_empty:
-        yield HostFailure("NotReady", AT_ONCE)
+        yield HostFailure("NotReady", IMMEDIATELY)
     if not spec.ready and seconds is not None and spec.not_ready_since is not None:
         yield HostFailure("NotReady", seconds_after(spec.not_ready_since, seconds))
     if spec.unschedulable and is_empty:
-        yield HostFailure("Cordoned", AT_ONCE)
+        yield HostFailure("Cordoned", IMMEDIATELY)
     accepted = [
         toleration
         for toleration in (*tenant.pod_set.scheduling.tolerations, *tenant.flavor.tolerations)
@@ -157,7 +155,7 @@ def _node_failures(
     ]
     taints = spec.taints if is_empty else _no_execute_taints(spec, seconds)
     if untolerated(taints, accepted) is not None:
-        yield HostFailure("Tainted", AT_ONCE)
+        yield HostFailure("Tainted", IMMEDIATELY)
 
 
 def _no_execute_taints(spec: NodeSpec, seconds: int | None) -> tuple[Taint, ...]:
@@ -273,7 +271,7 @@ class HostWatch:
         found = host_failures(self._config, self._hosts, workload)
         for host, reason in workload.unhealthy_nodes.items():
             if reason == TOO_SMALL and host not in found and self._is_overcommitted((host,)):
-                found[host] = HostFailure(TOO_SMALL, AT_ONCE)
+                found[host] = HostFailure(TOO_SMALL, IMMEDIATELY)
         return found
 
     def _refresh_due(self, workload: Workload) -> Instant | None:
@@ -281,7 +279,7 @@ class HostWatch:
         known = workload.unhealthy_nodes
         dues = [trouble.due for host, trouble in troubles.items() if host not in known]
         if any(host not in troubles for host in known):
-            dues.append(AT_ONCE)
+            dues.append(IMMEDIATELY)
         due = min(dues, default=None)
         self._due[workload.key] = due
         return due

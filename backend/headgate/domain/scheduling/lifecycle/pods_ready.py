@@ -2,13 +2,14 @@
 
 from hashlib import sha256
 
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
-from headgate.domain.object_set import ObjectSet
+from headgate.domain.config import Config
+from headgate.domain.queues.specs import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
     pods_ready_rules,
 )
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant, seconds_after
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadDeleted,
@@ -17,117 +18,112 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReady,
     WorkloadStopped,
 )
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import (
-    Workload,
-    condition,
-    is_admitted,
-    is_condition_true,
-)
+from headgate.domain.workloads.state import Workload, condition, holds, is_admitted
 
 
-def waits_for_pods_ready(config: ObjectSet, workload: Workload) -> WaitForPodsReady | None:
-    """The timeouts of the ClusterQueue that it is charged to or waits for, or the default ones."""
+def waits_for_pods_ready(config: Config, workload: Workload) -> WaitForPodsReady | None:
+    """The waitForPodsReady rules of the workload's ClusterQueue, or else of the installation."""
     return pods_ready_rules(config, cluster_queue_of(config, workload))
 
 
-def pods_ready_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
-    """When pods that are not ready count as failed; recovery may take for ever (§5.6)."""
+def pods_ready_deadline(config: Config, workload: Workload) -> Instant | None:
+    """The instant at which pods that are not ready are evicted; None without a timeout (§5.6)."""
     waits = waits_for_pods_ready(config, workload)
     ready = condition(workload, "PodsReady")
-    if waits is None or not _runs(workload) or ready is None or ready.status:
+    if waits is None or not is_running(workload) or ready is None or ready.status:
         return None
     if workload.not_ready_cause == "WaitForRecovery":
         limit = waits.recovery_timeout_seconds
         return seconds_after(ready.last_transition_at, limit) if limit else None
     admitted = condition(workload, "Admitted")
-    assert admitted is not None, "what runs has been admitted"
+    assert admitted is not None, "a running workload is admitted"
     return seconds_after(admitted.last_transition_at, waits.timeout_seconds)
 
 
-def retry_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
-    """When it has tried to get its pods ready for as long as it may (KEP-1282's second condition).
+def retry_deadline(config: Config, workload: Workload) -> Instant | None:
+    """The instant at which `retryLimitSeconds` is used up (KEP-1282, its second condition).
 
-    Counted from its first start, or from the loss of ready pods, over all requeues since, as the
-    document defines the field; ADR 0016 says why not from the place in line.
+    It counts from the first admission, or from the loss of ready pods, over all requeues since, as
+    the KEP defines the field; ADR 0016 says why not from the place in the queue.
     """
     waits = waits_for_pods_ready(config, workload)
-    since, is_over = workload.not_ready_since, workload.finished_at is not None
+    since, is_over = workload.trying_since, workload.finished_at is not None
     if waits is None or since is None or is_over or workload.eviction is not None:
         return None
     limit = waits.requeuing_strategy.retry_limit_seconds
     return None if limit is None else seconds_after(since, limit)
 
 
-def requeue_count_reset_at(config: ObjectSet, workload: Workload) -> Instant | None:
-    """When pods have been ready for so long that earlier timeouts count no more."""
+def requeue_count_reset_at(config: Config, workload: Workload) -> Instant | None:
+    """The instant at which pods have been ready for `resetAfterSeconds`: earlier timeouts lapse."""
     waits = waits_for_pods_ready(config, workload)
     ready = condition(workload, "PodsReady")
     if waits is None or ready is None or not workload.requeue.count:
         return None
     after = waits.requeuing_strategy.reset_after_seconds
-    if after is None or not _runs(workload) or not is_condition_true(workload, "PodsReady"):
+    if after is None or not is_running(workload) or not holds(workload, "PodsReady"):
         return None
     return seconds_after(ready.last_transition_at, after)
 
 
-def _runs(workload: Workload) -> bool:
+def is_running(workload: Workload) -> bool:
+    """Whether an admitted workload has neither finished nor begun to be evicted."""
     return is_admitted(workload) and workload.finished_at is None and workload.eviction is None
 
 
 BLOCKING_EVENTS = (WorkloadAdmitted, WorkloadPodsNotReady)
-"""Facts after which nobody else may start, where admission is blocked until pods are ready."""
+"""Events after which `blockAdmission` may block other workloads."""
 
 
 UNBLOCKING_EVENTS = (WorkloadPodsReady, WorkloadStopped, WorkloadFinished, WorkloadDeleted)
-"""Facts after which others may start again."""
+"""Events after which `blockAdmission` may let other workloads be admitted."""
 
 
-def blocks_admission(config: ObjectSet, workload: Workload | None) -> bool:
-    """Whether others wait for its pods.
+def blocks_admission(config: Config, workload: Workload | None) -> bool:
+    """Whether a workload blocks other admissions until its pods are ready (`blockAdmission`).
 
-    Who has quota and waits for checks blocks nobody (trap T25), nor does who may take any time to
-    become ready: nothing would ever end that wait.
+    A reservation that waits for checks does not block (trap T25), nor does a workload without a
+    timeout: no event would end the wait.
     """
     if workload is None or not config.configuration.block_admission:
         return False
     return (
-        has_quota_reservation(workload)
+        holds_quota(workload)
         and is_admitted(workload)
-        and not is_condition_true(workload, "PodsReady")
+        and not holds(workload, "PodsReady")
         and waits_for_pods_ready(config, workload) is not None
     )
 
 
 MAX_DOUBLINGS = 40
-"""Past this a delay is longer than anyone lives; it keeps the numbers small."""
+"""Doublings that are applied at most; a longer delay outlives every installation."""
 
 
 JITTER_DIVISOR = 10_000
-"""The delay grows by up to one part in so many, so that workloads evicted together spread."""
+"""The jitter is at most the delay divided by this; it spreads workloads evicted together."""
 
 
 def backoff_seconds(strategy: RequeuingStrategy, count: int) -> int:
-    """The delay before the `count`-th requeue: doubling from the base up to the most.
+    """The delay before the `count`-th requeue: the base, doubled each time up to the maximum.
 
-    The first delay is not capped, and a most of 0 means no cap (trap T32).
+    The first delay is not capped, and a maximum of 0 means no cap (trap T32).
     """
     base = strategy.backoff_base_seconds
     if count <= 1:
         return base
     delay = base << min(count - 1, MAX_DOUBLINGS)
-    most = strategy.backoff_max_seconds
-    return min(delay, most) if most else delay
+    limit = strategy.backoff_max_seconds
+    return min(delay, limit) if limit else delay
 
 
 def backoff_microseconds(strategy: RequeuingStrategy, count: int, uid: str) -> int:
-    """The delay with its jitter, drawn from the workload and the count, not from chance."""
+    """The delay with its jitter, which is a hash of uid and count so that plans are repeatable."""
     delay = backoff_seconds(strategy, count) * MICROSECONDS_PER_SECOND
     drawn = int.from_bytes(sha256(f"{uid}/{count}".encode()).digest()[:8])
     return delay + delay * drawn // (2**64 * JITTER_DIVISOR)
 
 
 def is_past_limit(strategy: RequeuingStrategy, count: int) -> bool:
-    """Whether the `count`-th requeue is one more than allowed; no limit allows any number."""
+    """Whether the `count`-th requeue exceeds `backoffLimitCount`; without a limit none does."""
     limit = strategy.backoff_limit_count
     return limit is not None and count > limit

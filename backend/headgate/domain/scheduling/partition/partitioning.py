@@ -1,20 +1,27 @@
 """All partitions of a configuration, and to which of them a changed state matters."""
 
-from collections.abc import Iterable, Mapping
-from typing import TypeAlias
-
+from collections.abc import Iterable
+from collections.abc import Mapping
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.nodes.state import NodeSpec, silent_at
+from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.nodes.state import silent_at
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_unblocked_admission
 from headgate.domain.scheduling.lifecycle.pods_ready import blocks_admission
-from headgate.domain.scheduling.lifecycle.timers import due_at
-from headgate.domain.scheduling.lines.standing import cluster_queue_of, expiring_stops
-from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout
+from headgate.domain.scheduling.lifecycle.transitions import next_due_at
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
+from headgate.domain.scheduling.lines.standing import expiring_stops
+from headgate.domain.scheduling.partition.keys import INSTALLATION
+from headgate.domain.scheduling.partition.keys import Layout
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.partition.stirring import Stirred, counts_otherwise
+from headgate.domain.scheduling.partition.stirring import Stirred
+from headgate.domain.scheduling.partition.stirring import counts_otherwise
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Phase, Workload, phase_of
+from headgate.domain.workloads.state import Phase
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import phase_of
+from typing import TypeAlias
+
 
 Counter: TypeAlias = tuple[str, str, str]
 """Namespace, LocalQueue and ClusterQueue: what counts a workload."""
@@ -106,7 +113,7 @@ class Partitioning:
         if self.config.configuration.retention.after_finished_seconds is None:
             return
         if f"workload/{workload.key}" not in partition.set_aside:
-            partition.timers.set(workload.key, due_at(self.config, workload))
+            partition.timers.set(workload.key, next_due_at(self.config, workload))
 
     def key_of(self, workload: Workload) -> str:
         """The partition that looks after a workload; INSTALLATION where it has no queue."""

@@ -1,0 +1,397 @@
+"""Transitions of one workload that follow from its state, its queues and time alone.
+
+Each transition is listed once, with the instant at which it is due and the events that it then
+records. Timers and reconciliation both take it from `next_transition`, so that a due workload
+always has a transition (Kueue: the workload controller's `Reconcile`). A transition ends the state
+that it follows from: firing it twice records nothing twice.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Literal, NamedTuple, TypeAlias
+
+from headgate.domain.config import Config
+from headgate.domain.scheduling.lifecycle.admission_checks import (
+    awaits_unblocked_admission,
+    checks_events,
+    checks_outcome,
+)
+from headgate.domain.scheduling.lifecycle.pods_ready import (
+    backoff_microseconds,
+    is_past_limit,
+    is_running,
+    pods_ready_deadline,
+    requeue_count_reset_at,
+    retry_deadline,
+    waits_for_pods_ready,
+)
+from headgate.domain.scheduling.lines.standing import local_queue_of
+from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.workloads.commands import ReleaseWorkload
+from headgate.domain.workloads.deciding.activity import RAN_OUT, has_no_time_left
+from headgate.domain.workloads.deciding.holding import release
+from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.deciding.shrinking import present_evictions
+from headgate.domain.workloads.events import (
+    DeactivationCause,
+    EvictionReason,
+    RequeueCountReset,
+    RequeueReason,
+    ReservationDropped,
+    WorkloadDeactivated,
+    WorkloadDeleted,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadRequeued,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.preemption.events import EvictionForced, EvictionStalled
+from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
+
+IMMEDIATELY: Instant = 0
+"""The due instant of a transition that waits for no time."""
+
+Events: TypeAlias = tuple[WorkloadEvent, ...]
+
+Effect: TypeAlias = Callable[[Instant, str], Events]
+"""The events of a transition at an instant; the text is the id of the eviction it may begin."""
+
+StopReason = Literal["ClusterQueueStopped", "LocalQueueStopped"]
+
+STOP_MESSAGES: dict[str, str] = {
+    "ClusterQueueStopped": "The ClusterQueue is stopped",
+    "LocalQueueStopped": "The LocalQueue is stopped",
+}
+
+
+class Transition(NamedTuple):
+    """A change of a workload that no command asks for, and the instant from which it is due."""
+
+    due_at: Instant
+    events: Effect
+
+
+def next_transition(
+    config: Config, workload: Workload, at: Instant = IMMEDIATELY
+) -> Transition | None:
+    """The first transition in order of precedence that is due at `at`, or else the earliest one."""
+    earliest: Transition | None = None
+    for due_at, events in _transitions(config, workload):
+        if due_at is None:
+            continue
+        if due_at <= at:
+            return Transition(due_at, events)
+        if earliest is None or due_at < earliest.due_at:
+            earliest = Transition(due_at, events)
+    return earliest
+
+
+def next_due_at(config: Config, workload: Workload) -> Instant | None:
+    """The instant of the next transition; `IMMEDIATELY` for one that is due already."""
+    transition = next_transition(config, workload)
+    return transition.due_at if transition else None
+
+
+def due_events(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
+    """The events of the transition that is due at `at`, if one is."""
+    transition = next_transition(config, workload, at)
+    return transition.events(at, eviction_id) if transition and transition.due_at <= at else ()
+
+
+def _transitions(config: Config, workload: Workload) -> Iterator[tuple[Instant | None, Effect]]:
+    """All transitions of a workload in order of precedence; None for those that are never due."""
+    yield from _requested_end(workload)
+    yield retention_deadline(config, workload), partial(_record, WorkloadDeleted())
+    if workload.finished_at is not None:
+        return
+    yield eviction_deadline(workload), partial(_soft_eviction_expired, workload)
+    if holds_quota(workload) and workload.eviction is None:
+        yield from _while_reserved(config, workload)
+    if workload.hold is not None:
+        yield workload.hold.expires_at, partial(_hold_expired, workload)
+    if not holds_quota(workload):
+        yield from _while_pending(config, workload)
+
+
+def _requested_end(workload: Workload) -> Iterator[tuple[Instant, Effect]]:
+    """Deletion or cancellation; a workload with a quota reservation is evicted first."""
+    is_reserved = holds_quota(workload)
+    if workload.terminating_at is not None:
+        if not is_reserved:
+            yield IMMEDIATELY, partial(_record, WorkloadDeleted())
+        elif workload.eviction is None:
+            yield IMMEDIATELY, partial(_evict, workload, "Deleted", "It is being deleted")
+    elif workload.cancelling_at is not None and workload.finished_at is None:
+        if not is_reserved:
+            cancelled = WorkloadFinished(reason="Cancelled", message="It was cancelled")
+            yield IMMEDIATELY, partial(_record, cancelled)
+        elif workload.eviction is None:
+            yield IMMEDIATELY, partial(_evict, workload, "Cancelled", "It is being cancelled")
+
+
+def _while_reserved(config: Config, workload: Workload) -> Iterator[tuple[Instant | None, Effect]]:
+    """Transitions of a workload that has a quota reservation and is not being evicted."""
+    if not workload.spec.active:
+        yield IMMEDIATELY, partial(_evict, workload, "Deactivated", "It was deactivated")
+    outcome = checks_outcome(config, workload)
+    checked = partial(checks_events, config, workload)
+    if outcome in {"Rejected", "Retry"}:
+        yield IMMEDIATELY, checked
+    stop = stop_reason(config, workload)
+    if stop is not None:
+        yield IMMEDIATELY, partial(_evict, workload, stop, STOP_MESSAGES[stop])
+    missing = missing_queue_reason(config, workload)
+    if missing:
+        yield IMMEDIATELY, partial(_record, ReservationDropped(reason=missing))
+    if outcome and not awaits_unblocked_admission(config, workload):
+        yield IMMEDIATELY, checked
+    yield execution_deadline(workload), partial(_execution_time_exceeded, workload)
+    if waits_for_pods_ready(config, workload) is not None:
+        yield retry_deadline(config, workload), partial(_retry_limit_exceeded, config, workload)
+        yield pods_ready_deadline(config, workload), partial(_pods_ready_timeout, config, workload)
+        yield requeue_count_reset_at(config, workload), partial(_record, RequeueCountReset())
+
+
+def _while_pending(config: Config, workload: Workload) -> Iterator[tuple[Instant | None, Effect]]:
+    """Transitions of a workload without a quota reservation: deactivation or requeueing."""
+    if workload.spec.active:
+        if has_no_time_left(workload):
+            yield IMMEDIATELY, partial(_execution_time_exceeded, workload)
+        yield retry_deadline(config, workload), partial(_retry_limit_exceeded, config, workload)
+    backoff_finished = WorkloadRequeued(reason="BackoffFinished")
+    yield workload.requeue.requeue_at, partial(_record, backoff_finished)
+    if is_requeue_due(config, workload):
+        yield IMMEDIATELY, partial(_record, WorkloadRequeued(reason=_requeue_reason(workload)))
+
+
+def eviction_deadline(workload: Workload) -> Instant | None:
+    """The earliest deadline of a soft eviction that is neither stopping, forced nor stalled."""
+    if workload.eviction is None and not workload.shrinkings:
+        return None
+    found = _next_soft_eviction(workload)
+    return found.soft.deadline_at if found is not None and found.soft is not None else None
+
+
+def execution_deadline(workload: Workload) -> Instant | None:
+    """The instant at which `maximumExecutionTimeSeconds` is used up (queueing.md §5.8).
+
+    All runs of the workload count.
+    """
+    limit = workload.spec.maximum_execution_time_seconds
+    if limit is None or not is_running(workload):
+        return None
+    admitted = condition(workload, "Admitted")
+    assert admitted is not None, "a running workload is admitted"
+    left = limit - workload.accumulated_execution_seconds
+    return seconds_after(admitted.last_transition_at, left)
+
+
+def retention_deadline(config: Config, workload: Workload) -> Instant | None:
+    """The instant at which a finished or deactivated workload is deleted by retention (§5.9)."""
+    retention = config.configuration.retention
+    if workload.finished_at is not None:
+        after = retention.after_finished_seconds
+        return None if after is None else seconds_after(workload.finished_at, after)
+    found, after = workload.deactivation, retention.after_deactivated_seconds
+    if after is None or found is None or found.cause == "Requested" or holds_quota(workload):
+        return None
+    return seconds_after(found.deactivated_at, after)
+
+
+def stop_reason(config: Config, workload: Workload) -> StopReason | None:
+    """The stopped queue that takes the quota reservation away; None if neither queue does.
+
+    HoldAndDrain evicts admitted workloads; Hold takes only reservations without an admission.
+    """
+    policies = ("HoldAndDrain",) if is_admitted(workload) else ("Hold", "HoldAndDrain")
+    queue = config.cluster_queues.get(
+        workload.admission.cluster_queue if workload.admission else ""
+    )
+    if queue is not None and queue.spec.stop_policy in policies:
+        return "ClusterQueueStopped"
+    local = local_queue_of(config, workload)
+    if local is not None and local.spec.stop_policy in policies:
+        return "LocalQueueStopped"
+    return None
+
+
+def missing_queue_reason(config: Config, workload: Workload) -> str:
+    """Which queue of a reservation without an admission is terminating or missing; empty if none.
+
+    An admitted workload keeps its quota (queueing.md §6, trap T30).
+    """
+    if workload.admission is None or is_admitted(workload):
+        return ""
+    local = local_queue_of(config, workload)
+    if local is None or local.terminating_at is not None:
+        return f"LocalQueue {workload.spec.queue_name} is terminating or missing"
+    queue = config.cluster_queues.get(workload.admission.cluster_queue)
+    if queue is None or queue.terminating_at is not None:
+        return f"ClusterQueue {workload.admission.cluster_queue} is terminating or missing"
+    return ""
+
+
+def is_requeue_due(config: Config, workload: Workload) -> bool:
+    """Whether Requeued is false although neither a backoff nor a stop holds it (traps T1, T10)."""
+    requeued = condition(workload, "Requeued")
+    if requeued is None or requeued.status or not workload.spec.active:
+        return False
+    if workload.requeue.requeue_at is not None:
+        return False
+    return requeued.reason not in STOP_MESSAGES or not _is_stopped(config, workload)
+
+
+def _is_stopped(config: Config, workload: Workload) -> bool:
+    local = local_queue_of(config, workload)
+    if local is None:
+        return True
+    queue = config.cluster_queues.get(local.spec.cluster_queue)
+    return local.spec.stop_policy != "None" or queue is None or queue.spec.stop_policy != "None"
+
+
+def _next_soft_eviction(workload: Workload) -> Eviction | None:
+    waiting = [
+        (eviction.soft.deadline_at, number, eviction)
+        for number, eviction in enumerate(present_evictions(workload))
+        if eviction.soft is not None
+        and (eviction.forced_at, eviction.stalled_at, eviction.stopping_at) == (None, None, None)
+    ]
+    return min(waiting)[2] if waiting else None
+
+
+def _record(event: WorkloadEvent, _at: Instant, _eviction_id: str) -> Events:
+    return (event,)
+
+
+def _evict(
+    workload: Workload, reason: EvictionReason, message: str, _at: Instant, eviction_id: str
+) -> Events:
+    """Evict an admitted workload; a reservation without an admission has no pods to stop."""
+    evicted = WorkloadEvicted(eviction=eviction_id, reason=reason, message=message)
+    if is_admitted(workload):
+        return (evicted,)
+    if reason == "Deactivated":
+        return (evicted, WorkloadStopped(eviction=eviction_id))
+    return (ReservationDropped(reason=message),)
+
+
+def _deactivate(
+    workload: Workload, cause: DeactivationCause, message: str, eviction_id: str
+) -> Events:
+    deactivated = WorkloadDeactivated(cause=cause, message=message)
+    if not holds_quota(workload):
+        return (deactivated,)
+    evicted = WorkloadEvicted(
+        eviction=eviction_id, reason="Deactivated", underlying_cause=cause, message=message
+    )
+    return deactivated, evicted
+
+
+def _soft_eviction_expired(workload: Workload, _at: Instant, _eviction_id: str) -> Events:
+    """Force lets the executor kill the pods; Wait leaves it to the expiry of the round (§6.8)."""
+    eviction = _next_soft_eviction(workload)
+    assert eviction is not None, "a deadline that has passed belongs to an eviction"
+    assert eviction.soft is not None, "only a soft eviction has a deadline"
+    if eviction.soft.on_deadline == "Wait":
+        return (EvictionStalled(eviction=eviction.id),)
+    is_acknowledged = eviction.acknowledged_at is not None
+    cause = "It did not stop in time" if is_acknowledged else "Nobody acknowledged it in time"
+    return (EvictionForced(eviction=eviction.id, cause=cause),)
+
+
+def _hold_expired(workload: Workload, at: Instant, _eviction_id: str) -> Events:
+    return release(workload, ReleaseWorkload(expired=True), at)
+
+
+def _execution_time_exceeded(workload: Workload, _at: Instant, eviction_id: str) -> Events:
+    seconds = workload.spec.maximum_execution_time_seconds
+    message = f"It ran for {seconds} s, as long as it may"
+    return _deactivate(workload, RAN_OUT, message, eviction_id)
+
+
+def _retry_limit_exceeded(
+    config: Config, workload: Workload, _at: Instant, eviction_id: str
+) -> Events:
+    waits = waits_for_pods_ready(config, workload)
+    limit = waits.requeuing_strategy.retry_limit_seconds if waits else None
+    message = f"Its pods were not ready within {limit} s over all its attempts"
+    return _deactivate(workload, "RequeuingTimeExceeded", message, eviction_id)
+
+
+def _pods_ready_timeout(
+    config: Config, workload: Workload, at: Instant, eviction_id: str
+) -> Events:
+    """Evict with a backoff, or deactivate past `backoffLimitCount` (queueing.md §5.5)."""
+    waits = waits_for_pods_ready(config, workload)
+    assert waits is not None, "a deadline that has passed was set by a configuration"
+    strategy = waits.requeuing_strategy
+    count = workload.requeue.count + 1
+    if is_past_limit(strategy, count):
+        times = "once" if count == 1 else f"{count} times in all"
+        message = f"Its pods were not ready in time, {times}"
+        return _deactivate(workload, "RequeuingLimitExceeded", message, eviction_id)
+    again = at + backoff_microseconds(strategy, count, workload.uid)
+    is_recovering = workload.not_ready_cause == "WaitForRecovery"
+    limit = waits.recovery_timeout_seconds if is_recovering else waits.timeout_seconds
+    evicted = WorkloadEvicted(
+        eviction=eviction_id,
+        reason="PodsReadyTimeout",
+        underlying_cause=workload.not_ready_cause or "WaitForStart",
+        message=f"Its pods were not ready within {limit} s",
+        count=count,
+        requeue_at=max(again, workload.requeue.requeue_at or 0),
+    )
+    return (evicted,)
+
+
+def _requeue_reason(workload: Workload) -> RequeueReason:
+    requeued = condition(workload, "Requeued")
+    match requeued.reason if requeued else "":
+        case "ClusterQueueStopped":
+            return "ClusterQueueRestarted"
+        case "LocalQueueStopped":
+            return "LocalQueueRestarted"
+        case "PodsReadyTimeout" | "AdmissionCheck":
+            return "BackoffFinished"
+        case _:
+            return "Reactivated"
+
+
+class Timers:
+    """The due instant of each key, with the earliest at hand: changing one costs O(log n)."""
+
+    def __init__(self) -> None:
+        self.due: dict[str, Instant] = {}
+        self._heap: list[tuple[Instant, str]] = []
+
+    def set(self, key: str, due: Instant | None) -> None:
+        """Replace the due instant of a key; None removes it."""
+        if due == self.due.get(key):
+            return
+        if due is None:
+            del self.due[key]
+            return
+        self.due[key] = due
+        heapq.heappush(self._heap, (due, key))
+        if len(self._heap) > 2 * len(self.due) + 64:
+            self._heap = sorted((instant, name) for name, instant in self.due.items())
+
+    def fired(self, at: Instant) -> list[str]:
+        """The keys due by `at`, earliest first; they stay due until their instant is replaced."""
+        earliest = self.next_due()
+        if earliest is None or earliest > at:
+            return []
+        return [
+            key for due, key in sorted((due, key) for key, due in self.due.items()) if due <= at
+        ]
+
+    def next_due(self) -> Instant | None:
+        """The earliest due instant of all keys."""
+        while self._heap:
+            due, key = self._heap[0]
+            if self.due.get(key) == due:
+                return due
+            heapq.heappop(self._heap)
+        return None
