@@ -1,13 +1,12 @@
 """What can have happened to a preemption round (reference preemption.md §6.10)."""
 
-from typing import Literal
-
 import msgspec
-
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import ProtectedCandidate
+from typing import Literal
+
 
 PreemptionReason = Literal[
     "InClusterQueue", "InCohortReclamation", "InCohortReclaimWhileBorrowing", "InCohortFairSharing"
@@ -15,6 +14,8 @@ PreemptionReason = Literal[
 
 
 InvalidatedBy = Literal["HostLost", "Taken", "QuotaChanged"]
+
+ReleaseCause = Literal["Eviction", "Finished", "Shrunk", "Deleted"]
 
 
 class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +83,7 @@ class VictimReleased(msgspec.Struct, frozen=True, kw_only=True, tag="round.victi
     """One victim's quota and hosts are free."""
 
     workload: str
-    by: Literal["Eviction", "Finished", "Shrunk", "Deleted"]
+    by: ReleaseCause
 
 
 class PlacementInvalidated(

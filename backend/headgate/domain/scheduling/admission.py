@@ -1,7 +1,7 @@
 """Step 5 of a cycle: what is recorded when a workload starts, makes others leave, or waits."""
 
 from headgate.domain.facts import DomainEvent
-from headgate.domain.rounds.events import RoundSuperseded
+from headgate.domain.rounds.commands import SupersedeRound
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
@@ -100,7 +100,7 @@ def _end_own_rounds(
 ) -> list[tuple[str, DomainEvent]]:
     found = cycle.partition.rounds.get(workload.round_id or "")
     if found is None or admission != found.admission:
-        return supersede_rounds(cycle, workload, RoundSuperseded(admission=admission))
+        return supersede_rounds(cycle, workload, SupersedeRound(admission=admission))
     return complete_round(cycle, found, admission)
 
 

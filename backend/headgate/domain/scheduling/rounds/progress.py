@@ -5,146 +5,133 @@ Reference preemption.md §6.8 and §6.10.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
 
 from msgspec.structs import replace
 
-from headgate.domain.rounds.events import (
-    InvalidatedBy,
-    PlacementInvalidated,
-    RoundAborted,
-    RoundCompleted,
-    RoundExpired,
-    RoundSatisfied,
-    RoundSuperseded,
-    RoundVictim,
-    VictimReleased,
+from headgate.domain.rounds.commands import (
+    AbortRound,
+    CompleteRound,
+    ExpireRound,
+    InvalidatePlacement,
+    ReleaseVictims,
+    RoundCommand,
+    SupersedeRound,
 )
+from headgate.domain.rounds.decide import decide
+from headgate.domain.rounds.events import InvalidatedBy, ReleaseCause, RoundVictim
 from headgate.domain.rounds.state import Round, oldest_first
 from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
-from headgate.domain.scheduling.evaluation.capacity_view import charge_fits
-from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
+from headgate.domain.scheduling.evaluation.room import fits
+from headgate.domain.scheduling.evaluation.workload_slices import taken_over
 from headgate.domain.scheduling.lines.standing import queue_obstacle
 from headgate.domain.scheduling.partition.charges import Charge, Charges
 from headgate.domain.scheduling.partition.claimed import claims
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.streams import round_stream, workload_stream
-from headgate.domain.values.instants import whole_seconds
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.decide.executor_reports import is_cancellable
+from headgate.domain.workloads.deciding.evicting import can_be_cancelled
+from headgate.domain.workloads.deciding.leaving import holds_quota
+from headgate.domain.workloads.deciding.shrinking import (
+    later_than,
+    may_stay,
+    open_eviction,
+    shrinking_for,
+)
 from headgate.domain.workloads.events import NominationWithdrawn
-from headgate.domain.workloads.pods.eviction_units import evicting_pods_admission
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption_events import (
+from headgate.domain.workloads.pods.surplus import going_part
+from headgate.domain.workloads.preemption.events import (
     EvictionCancelled,
 )
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.partial_eviction import (
-    can_cancel,
-    find_eviction,
-    later_ranked_pods,
-    pod_eviction_of,
-)
-
-ReleaseCause = Literal["Eviction", "Finished", "Deleted", "Shrunk"]
 
 
 def advance_rounds(cycle: CycleContext) -> None:
-    """Record for every open round what has happened to its victims, its place and its preemptor."""
+    """Record for every open round what happened to its victims, its placement and its preemptor."""
     for begun in oldest_first(cycle.partition.rounds.values()):
         found = cycle.partition.rounds.get(begun.id)
         if found is None:
             continue
         cause = _abort_cause(cycle, found)
         if cause:
-            end_round(cycle, found, RoundAborted(cause=cause))
+            _abort_round(cycle, found, cause)
         elif found.expires_at is not None and found.expires_at <= cycle.at:
-            end_round(cycle, found, RoundExpired(stalled=_stalled_victims(cycle, found)))
-        elif found.stage != "Invalidated" and not nomination_fits(cycle, found):
+            expire = ExpireRound(_stalled_victims(cycle, found))
+            cycle.decide(*decide_round(cycle, found, expire), *_withdraw_nomination(cycle, found))
+        elif _has_lost_placement(cycle, found):
             invalidate_round(cycle, found)
-        else:
-            _release_victims(cycle, found)
+        elif events := decide_round(cycle, found, ReleaseVictims(_release_causes(cycle, found))):
+            cycle.decide(*events)
 
 
-def end_round(cycle: CycleContext, found: Round, end: RoundAborted | RoundExpired) -> None:
-    """End a round without its preemptor's admission; the preemptor, if any, competes again.
-
-    An aborted round calls back whom it can; victims of an expired one are leaving already.
-    """
-    called: dict[str, StreamEvents] = {}
-    if isinstance(end, RoundAborted):
-        cause = f"round {found.id} was aborted: {end.cause}"
-        called = cancel_evictions(cycle, _counted_on([found], cycle), cause)
-        end = replace(end, called_back=_named(called[found.id]))
-    cycle.decide((round_stream(found.id), end), *_withdraw_nomination(cycle, found), *_all(called))
+def decide_round(cycle: CycleContext, found: Round, command: RoundCommand) -> StreamEvents:
+    """The events of a round that follow from a command, on the stream of that round."""
+    stream = round_stream(found.id)
+    return [(stream, event) for event in decide(found, command, cycle.at)]
 
 
 def invalidate_round(cycle: CycleContext, found: Round) -> None:
-    """The place it kept is lost: its preemptor may plan anew, and who leaves is credited (§6.8)."""
-    lost = PlacementInvalidated(by=_invalidation_cause(cycle, found))
-    cycle.decide((round_stream(found.id), lost), *_withdraw_nomination(cycle, found))
+    """Record that the nominated placement is lost: the preemptor is nominated anew (§6.8).
+
+    Evictions that the round began go on and count for the next one.
+    """
+    lost = InvalidatePlacement(by=_invalidation_cause(cycle, found))
+    cycle.decide(*decide_round(cycle, found, lost), *_withdraw_nomination(cycle, found))
 
 
 def invalidate_taken(cycle: CycleContext, rounds: Iterable[str], taker: str) -> None:
-    """Those of these rounds whose place was taken by the decision just made for a workload."""
+    """Invalidate those of the rounds whose placement the decision just made for `taker` uses."""
     for round_id in rounds:
         found = cycle.partition.rounds.get(round_id)
-        if found is not None and found.stage != "Invalidated" and not nomination_fits(cycle, found):
-            lost = PlacementInvalidated(by="Taken", taken_by=taker)
-            cycle.decide((round_stream(found.id), lost), *_withdraw_nomination(cycle, found))
+        if found is not None and _has_lost_placement(cycle, found):
+            lost = InvalidatePlacement(by="Taken", taken_by=taker)
+            cycle.decide(*decide_round(cycle, found, lost), *_withdraw_nomination(cycle, found))
 
 
-def supersede_rounds(
-    cycle: CycleContext, preemptor: Workload, end: RoundSuperseded
-) -> StreamEvents:
-    """The end of every round that still worked for a preemptor which has found something else.
+def supersede_rounds(cycle: CycleContext, preemptor: Workload, end: SupersedeRound) -> StreamEvents:
+    """The end of every open round of a preemptor that gets another placement or another round.
 
-    Once it is admitted elsewhere nobody needs to leave any more; a new round counts on whoever
-    the old one sent away.
+    Evictions are cancelled where it was admitted at another placement; a new round counts on them.
     """
-    facts: StreamEvents = []
     key = preemptor.key
     own = oldest_first(each for each in cycle.partition.rounds.values() if each.preemptor == key)
-    called: dict[str, StreamEvents] = {}
+    cancelled: dict[str, StreamEvents] = {}
     if own and end.admission is not None:
         cause = f"{key} found another place"
-        called = cancel_evictions(cycle, _counted_on(own, cycle), cause, end.admission)
+        cancelled = cancel_evictions(cycle, _with_superseded(own, cycle), cause, end.admission)
+    events: StreamEvents = []
     for found in own:
-        if found.stage != "Invalidated" and not nomination_fits(cycle, found):
-            lost = PlacementInvalidated(by=_invalidation_cause(cycle, found))
-            facts.append((round_stream(found.id), lost))
-        back = _named(called.get(found.id, []))
-        facts.append((round_stream(found.id), replace(end, called_back=back)))
-    return [*facts, *_all(called)]
+        if _has_lost_placement(cycle, found):
+            lost = InvalidatePlacement(by=_invalidation_cause(cycle, found))
+            events += decide_round(cycle, found, lost)
+        back = _workloads_of(cancelled.get(found.id, []))
+        events += decide_round(cycle, found, replace(end, called_back=back))
+    return [*events, *_joined(cancelled)]
 
 
 def complete_round(cycle: CycleContext, found: Round, admission: Admission) -> StreamEvents:
-    """The preemptor got the place that was kept; whoever need not leave for that is called back.
+    """The end of a round whose preemptor is admitted as nominated, and evictions it cancels.
 
-    That happens where room came from others before all victims had gone (preemption.md §6.10).
+    Some are cancelled where other usage was released before every victim had gone (§6.10).
     """
-    waited = whole_seconds(cycle.at - found.committed_at)
     cause = f"{found.preemptor} could start before it had gone"
-    called = cancel_evictions(cycle, _counted_on([found], cycle), cause, admission)
-    end = RoundCompleted(waited_seconds=waited, called_back=_named(called[found.id]))
-    return [(round_stream(found.id), end), *_all(called)]
+    cancelled = cancel_evictions(cycle, _with_superseded([found], cycle), cause, admission)
+    complete = CompleteRound(called_back=_workloads_of(cancelled[found.id]))
+    return [*decide_round(cycle, found, complete), *_joined(cancelled)]
 
 
-def release_cause(victim: Workload | None, round_id: str, *, shrinks: bool) -> ReleaseCause | None:
-    """How a victim's place became free, or that of the pods it loses; None while it holds it."""
-    if victim is None:
-        return "Deleted"
-    if victim.finished_at is not None:
-        return "Finished"
-    if not has_quota_reservation(victim):
-        return "Eviction"
-    if find_eviction(victim, round_id) is not None:
-        return None
-    return "Shrunk" if shrinks else "Eviction"
+def _abort_round(cycle: CycleContext, found: Round, cause: str) -> None:
+    told = f"round {found.id} was aborted: {cause}"
+    cancelled = cancel_evictions(cycle, _with_superseded([found], cycle), told)
+    abort = AbortRound(cause=cause, called_back=_workloads_of(cancelled[found.id]))
+    cycle.decide(
+        *decide_round(cycle, found, abort),
+        *_withdraw_nomination(cycle, found),
+        *_joined(cancelled),
+    )
 
 
-def _counted_on(ending: list[Round], cycle: CycleContext) -> list[Round]:
-    """Rounds of one preemptor, and those before it planned anew: they counted on their victims."""
+def _with_superseded(ending: list[Round], cycle: CycleContext) -> list[Round]:
+    """Rounds of one preemptor with its superseded ones, whose evictions they counted on."""
     key = ending[0].preemptor
     before = (
         each
@@ -154,13 +141,12 @@ def _counted_on(ending: list[Round], cycle: CycleContext) -> list[Round]:
     return [*ending, *oldest_first(before)]
 
 
-def _all(called: dict[str, StreamEvents]) -> StreamEvents:
-    return [fact for facts in called.values() for fact in facts]
+def _joined(by_round: dict[str, StreamEvents]) -> StreamEvents:
+    return [event for events in by_round.values() for event in events]
 
 
-def _named(called: StreamEvents) -> tuple[str, ...]:
-    """The workloads that are called back."""
-    return tuple(stream.removeprefix("workload/") for stream, _ in called)
+def _workloads_of(events: StreamEvents) -> tuple[str, ...]:
+    return tuple(stream.removeprefix("workload/") for stream, _ in events)
 
 
 def _withdraw_nomination(cycle: CycleContext, found: Round) -> StreamEvents:
@@ -186,53 +172,68 @@ def _abort_cause(cycle: CycleContext, found: Round) -> str:
     return obstacle.message if obstacle else f"{found.preemptor} may not start now"
 
 
+def _has_lost_placement(cycle: CycleContext, found: Round) -> bool:
+    return found.stage != "Invalidated" and not nomination_fits(cycle, found)
+
+
 def _invalidation_cause(cycle: CycleContext, found: Round) -> InvalidatedBy:
-    """Its hosts, or else its quota; who takes a place is known and told at once."""
+    """Whether hosts or quota were lost; a placement taken by a workload is recorded at once."""
     preemptor = cycle.cell.workloads[found.preemptor]
     partition = cycle.partition
-    charge = partition.charges.charge_of(preemptor, found.admission)
-    old = replaced_slice(partition, cycle.cell.workloads, preemptor)
-    partition.charges.give_back(PROJECTED, charge)
-    try:
-        with partition.charges.without(old):
-            has_hosts = charge.is_whole and partition.hosts.fits(PROJECTED, charge.pods)
-    finally:
-        partition.charges.take(PROJECTED, charge)
+    with _without_nomination(cycle, preemptor, found) as charge:
+        has_hosts = charge.is_whole and partition.hosts.fits(PROJECTED, charge.pods)
     return "QuotaChanged" if has_hosts else "HostLost"
 
 
-def _release_victims(cycle: CycleContext, found: Round) -> None:
-    stream = round_stream(found.id)
-    events: StreamEvents = []
-    left = 0
+def nomination_fits(cycle: CycleContext, found: Round) -> bool:
+    """Whether the preemptor will fit at the nominated placement once all victims have gone."""
+    preemptor = cycle.cell.workloads.get(found.preemptor)
+    if preemptor is None or preemptor.round_id != found.id:
+        return True
+    with _without_nomination(cycle, preemptor, found) as charge:
+        return fits(cycle.partition, charge, (PROJECTED,))
+
+
+@contextmanager
+def _without_nomination(cycle: CycleContext, preemptor: Workload, found: Round) -> Iterator[Charge]:
+    """The projected view without the nominated charge of a round and the slice it replaces."""
+    partition = cycle.partition
+    charge = partition.charges.charge_of(preemptor, found.admission)
+    old = taken_over(partition, cycle.cell.workloads, preemptor)
+    partition.charges.give_back(PROJECTED, charge)
+    try:
+        with partition.charges.without(old):
+            yield charge
+    finally:
+        partition.charges.take(PROJECTED, charge)
+
+
+def _release_causes(cycle: CycleContext, found: Round) -> dict[str, ReleaseCause]:
+    """By victim, why its quota and hosts are free; without the victims that still hold them."""
+    causes: dict[str, ReleaseCause] = {}
     for victim in found.victims:
-        if victim.workload in found.released:
-            continue
-        by = _release_cause(cycle, found, victim)
-        if by is None:
-            left += 1
-        else:
-            events.append((stream, VictimReleased(workload=victim.workload, by=by)))
-    if events and not left:
-        events.append((stream, RoundSatisfied()))
-    if found.stage == "Invalidated" and not left:
-        events = [fact for fact in events if not isinstance(fact[1], RoundSatisfied)]
-        events.append((stream, RoundAborted(cause="The place can no longer be had")))
-    if events:
-        cycle.decide(*events)
+        cause = _release_cause(cycle, found, victim)
+        if cause is not None:
+            causes[victim.workload] = cause
+    return causes
 
 
 def _stalled_victims(cycle: CycleContext, found: Round) -> tuple[str, ...]:
-    return tuple(
-        victim.workload
-        for victim in found.victims
-        if victim.workload not in found.released and _release_cause(cycle, found, victim) is None
-    )
+    gone = {*found.released, *_release_causes(cycle, found)}
+    return tuple(each.workload for each in found.victims if each.workload not in gone)
 
 
-def _release_cause(cycle: CycleContext, found: Round, victim: RoundVictim) -> ReleaseCause | None:
-    known = cycle.cell.workloads.get(victim.workload)
-    return release_cause(known, found.id, shrinks=bool(victim.shrinks_to))
+def _release_cause(cycle: CycleContext, found: Round, named: RoundVictim) -> ReleaseCause | None:
+    victim = cycle.cell.workloads.get(named.workload)
+    if victim is None:
+        return "Deleted"
+    if victim.finished_at is not None:
+        return "Finished"
+    if not holds_quota(victim):
+        return "Eviction"
+    if open_eviction(victim, found.id) is not None:
+        return None
+    return "Shrunk" if named.shrinks_to else "Eviction"
 
 
 def cancel_evictions(
@@ -268,20 +269,20 @@ def _cancellable(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[
     for found in ended:
         for named in found.victims:
             victim = cycle.cell.workloads.get(named.workload)
-            eviction = None if victim is None else find_eviction(victim, found.id)
-            if victim is None or eviction is None or not is_cancellable(eviction):
+            eviction = None if victim is None else open_eviction(victim, found.id)
+            if victim is None or eviction is None or not can_be_cancelled(eviction):
                 continue
-            some = pod_eviction_of(victim, found.id)
-            if some is None or (victim.eviction is None and can_cancel(victim, some)):
+            some = shrinking_for(victim, found.id)
+            if some is None or (victim.eviction is None and may_stay(victim, some)):
                 yield found, victim
 
 
 def _freed_by(charges: Charges, victim: Workload, eviction: str) -> Charge:
     """What all of a victim holds, or the pods that it gives up by that eviction."""
-    some = pod_eviction_of(victim, eviction)
+    some = shrinking_for(victim, eviction)
     if some is None or victim.admission is None:
         return charges.held_by(victim)
-    going = evicting_pods_admission(victim.admission, some, later_ranked_pods(victim, some))
+    going = going_part(victim.admission, some, later_than(victim, some))
     return charges.charge_of(victim, going)
 
 
@@ -308,19 +309,3 @@ def _with_placement_of(
             partition.charges.give_back(PROJECTED, after)
         if before:
             partition.charges.take(PROJECTED, before)
-
-
-def nomination_fits(cycle: CycleContext, found: Round) -> bool:
-    """Whether a round's preemptor will fit at the place kept for it once everyone has left."""
-    preemptor = cycle.cell.workloads.get(found.preemptor)
-    if preemptor is None or preemptor.round_id != found.id:
-        return True
-    partition = cycle.partition
-    own = partition.charges.charge_of(preemptor, found.admission)
-    old = replaced_slice(partition, cycle.cell.workloads, preemptor)
-    partition.charges.give_back(PROJECTED, own)
-    try:
-        with partition.charges.without(old):
-            return charge_fits(partition, own, (PROJECTED,))
-    finally:
-        partition.charges.take(PROJECTED, own)

@@ -3,67 +3,65 @@
 Reference preemption.md §6.8: planning evicts nobody; everything here is one decision.
 """
 
-from collections.abc import Iterable
-
 import msgspec
-from msgspec import structs
-from msgspec.structs import replace
-
+from collections.abc import Iterable
 from headgate.domain.cell import Cell
-from headgate.domain.kinds.queue_preemption import PreemptionRate, SoftEviction
+from headgate.domain.configured import Absent
+from headgate.domain.kinds.queue_preemption import PreemptionRate
+from headgate.domain.kinds.queue_preemption import SoftEviction
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.rounds.events import (
-    QuotaFigures,
-    RoundCommitted,
-    RoundSuperseded,
-    RoundVictim,
-)
-from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
+from headgate.domain.rounds.commands import CommitRound
+from headgate.domain.rounds.commands import SupersedeRound
+from headgate.domain.rounds.decide import decide
+from headgate.domain.rounds.events import QuotaFigures
+from headgate.domain.rounds.events import RoundVictim
+from headgate.domain.scheduling.cycle_context import CycleContext
+from headgate.domain.scheduling.cycle_context import StreamEvents
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.preemption.disruption_budgets import (
-    budget_statuses,
-    by_protection,
-    removal_of,
-    violated_budgets,
-)
+from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
+from headgate.domain.scheduling.preemption.disruption_budgets import by_protection
+from headgate.domain.scheduling.preemption.disruption_budgets import removal_of
+from headgate.domain.scheduling.preemption.disruption_budgets import violated_budgets
 from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.scheduling.results import Mode, VictimSearch
-from headgate.domain.scheduling.rounds.progress import invalidate_taken, supersede_rounds
-from headgate.domain.streams import round_stream, workload_stream
-from headgate.domain.values.instants import (
-    MICROSECONDS_PER_SECOND,
-    Instant,
-    seconds_after,
-    whole_seconds,
-)
+from headgate.domain.scheduling.results import Mode
+from headgate.domain.scheduling.results import VictimSearch
+from headgate.domain.scheduling.rounds.progress import invalidate_taken
+from headgate.domain.scheduling.rounds.progress import supersede_rounds
+from headgate.domain.streams import round_stream
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.values.instants import seconds_after
+from headgate.domain.values.instants import whole_seconds
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import (
-    PlacementNominated,
-    WorkloadEvicted,
-    WorkloadExplained,
-    WorkloadStopped,
-)
-from headgate.domain.workloads.explanation import Blocker, Explanation, ProtectedCandidate
+from headgate.domain.workloads.events import PlacementNominated
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadExplained
+from headgate.domain.workloads.events import WorkloadStopped
+from headgate.domain.workloads.explanation import Blocker
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.explanation import ProtectedCandidate
 from headgate.domain.workloads.pods.eviction_units import remaining_counts
 from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.preemption_events import (
-    PreemptionWithheld,
-    PreemptorReference,
-    SoftTerms,
-    WorkloadPodsEvicted,
-    WorkloadShrunk,
-)
+from headgate.domain.workloads.preemption_events import PreemptionWithheld
+from headgate.domain.workloads.preemption_events import PreemptorReference
+from headgate.domain.workloads.preemption_events import SoftTerms
+from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted
+from headgate.domain.workloads.preemption_events import WorkloadShrunk
 from headgate.domain.workloads.preemption_message import preemptor_reference
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.specs import EvictionPolicy
-from headgate.domain.workloads.state import Workload, condition, is_admitted, is_condition_true
-from headgate.domain.workloads.transitions.partial_eviction import (
-    evicting_pods,
-)
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import condition
+from headgate.domain.workloads.state import is_admitted
+from headgate.domain.workloads.state import is_condition_true
+from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
+from msgspec import structs
+from msgspec.structs import replace
 
 
 def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:
@@ -85,8 +83,9 @@ def _round(cycle: CycleContext, evaluation: Evaluation) -> StreamEvents:
     workload, admission = evaluation.workload, evaluation.admission
     assert admission is not None, "a round is for a place"
     round_id = cycle.new_id()
-    facts: StreamEvents = supersede_rounds(cycle, workload, RoundSuperseded(by_round=round_id))
-    facts.append((round_stream(round_id), _committed(cycle, evaluation, admission, round_id)))
+    facts: StreamEvents = supersede_rounds(cycle, workload, SupersedeRound(by_round=round_id))
+    commit = _commit_round(cycle, evaluation, admission, round_id)
+    facts += [(round_stream(round_id), event) for event in decide(Absent(), commit, cycle.at)]
     nominated = PlacementNominated(round_id=round_id, admission=admission)
     facts.append((workload_stream(workload.key), nominated))
     for victim in evaluation.victims:
@@ -181,12 +180,12 @@ def _record_reason(cycle: CycleContext, evaluation: Evaluation, explanation: Exp
         cycle.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
 
 
-def _committed(
+def _commit_round(
     cycle: CycleContext, evaluation: Evaluation, admission: Admission, round_id: str
-) -> RoundCommitted:
+) -> CommitRound:
     search = evaluation.search
     rules = cycle.cell.config.configuration.preemption
-    return RoundCommitted(
+    return CommitRound(
         round_id=round_id,
         preemptor=evaluation.workload.key,
         preemptor_priority=evaluation.workload.spec.priority,
@@ -203,7 +202,7 @@ def _committed(
         figures=_figures(cycle, evaluation, admission),
         epoch=cycle.partition.epoch_of(evaluation.cluster_queue),
         basis_position=cycle.cell.base_position,
-        expires_at=seconds_after(cycle.at, rules.round_ttl_seconds),
+        ttl_seconds=rules.round_ttl_seconds,
     )
 
 

@@ -1,0 +1,79 @@
+"""What the scheduler asks of a preemption round; an ended round ignores all of it."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from headgate.domain.rounds.events import InvalidatedBy, QuotaFigures, ReleaseCause, RoundVictim
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.explanation import Refused
+
+
+class CommitRound(msgspec.Struct, frozen=True, kw_only=True):
+    """Begin a round with a complete plan; it expires `ttl_seconds` after it began."""
+
+    round_id: str
+    preemptor: str
+    preemptor_priority: int
+    preemptor_generation: int
+    cluster_queue: str
+    cohort: str
+    admission: Admission
+    victims: tuple[RoundVictim, ...]
+    considered: int
+    refused: tuple[Refused, ...]
+    figures: tuple[QuotaFigures, ...]
+    epoch: str
+    basis_position: int
+    ttl_seconds: int
+
+
+class ReleaseVictims(msgspec.Struct, frozen=True):
+    """Record the victims whose quota and hosts are free, by workload with the cause."""
+
+    causes: Mapping[str, ReleaseCause]
+
+
+class InvalidatePlacement(msgspec.Struct, frozen=True, kw_only=True):
+    """Record that the nominated placement cannot be had any more; `taken_by` names its taker."""
+
+    by: InvalidatedBy
+    taken_by: str = ""
+
+
+class CompleteRound(msgspec.Struct, frozen=True):
+    """End a round whose preemptor was admitted at the nominated placement."""
+
+    called_back: tuple[str, ...] = ()
+
+
+class SupersedeRound(msgspec.Struct, frozen=True, kw_only=True):
+    """End a round whose preemptor was admitted at another placement, or has another round."""
+
+    admission: Admission | None = None
+    by_round: str = ""
+    called_back: tuple[str, ...] = ()
+
+
+class AbortRound(msgspec.Struct, frozen=True):
+    """End a round whose preemptor cannot use the placement any more."""
+
+    cause: str
+    called_back: tuple[str, ...] = ()
+
+
+class ExpireRound(msgspec.Struct, frozen=True):
+    """End a round whose time to live is over; `stalled` names the victims that still run."""
+
+    stalled: tuple[str, ...]
+
+
+RoundCommand = (
+    CommitRound
+    | ReleaseVictims
+    | InvalidatePlacement
+    | CompleteRound
+    | SupersedeRound
+    | AbortRound
+    | ExpireRound
+)
