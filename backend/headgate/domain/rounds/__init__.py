@@ -1,1 +1,1 @@
-"""One stream per preemption round: from the decision to make room until the preemptor starts."""
+"""One stream per preemption round: from its commit until its preemptor is admitted."""

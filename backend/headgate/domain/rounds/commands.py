@@ -29,7 +29,7 @@ class CommitRound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReleaseVictims(msgspec.Struct, frozen=True):
-    """Record the victims whose quota and hosts are free, by workload with the cause."""
+    """Record victims that released their quota and hosts, by workload with the cause."""
 
     causes: Mapping[str, ReleaseCause]
 
@@ -42,13 +42,13 @@ class InvalidatePlacement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompleteRound(msgspec.Struct, frozen=True):
-    """End a round whose preemptor was admitted at the nominated placement."""
+    """End a round with the admission of its preemptor at the nominated placement."""
 
     called_back: tuple[str, ...] = ()
 
 
 class SupersedeRound(msgspec.Struct, frozen=True, kw_only=True):
-    """End a round whose preemptor was admitted at another placement, or has another round."""
+    """End a round with another placement, or another round, for its preemptor."""
 
     admission: Admission | None = None
     by_round: str = ""
@@ -56,14 +56,14 @@ class SupersedeRound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AbortRound(msgspec.Struct, frozen=True):
-    """End a round whose preemptor cannot use the placement any more."""
+    """End a round because its preemptor cannot use the placement any more."""
 
     cause: str
     called_back: tuple[str, ...] = ()
 
 
 class ExpireRound(msgspec.Struct, frozen=True):
-    """End a round whose time to live is over; `stalled` names the victims that still run."""
+    """End a round at the end of its time to live; `stalled` names the victims that still run."""
 
     stalled: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""What can have happened to a preemption round (reference preemption.md §6.10)."""
+"""Events of a preemption round (preemption.md §6.10)."""
 
 import msgspec
 from headgate.domain.values.instants import Instant
@@ -19,12 +19,12 @@ ReleaseCause = Literal["Eviction", "Finished", "Shrunk", "Deleted"]
 
 
 class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
-    """One workload that must go, by which rule, and what it frees (`flavor/resource` to amount).
+    """One victim: the rule that allows its preemption, and what it frees.
 
-    With `shrinks_to` only its last pods go: so many of each of these pod sets stay, and it goes on.
-
-    `protection` is the priority that protected it, `violates` the budgets (`namespace/name`) that
-    its going breaks, `deadline_at` until when a Soft eviction lets it save its work.
+    `freed` maps `flavor/resource` to an amount. With `shrinks_to` only its last pods are evicted:
+    so many pods of each of these pod sets stay, and it goes on. `protection` is the priority that
+    protected it, `violates` the disruption budgets (`namespace/name`) that its eviction breaks,
+    `deadline_at` until when a Soft eviction lets it save its work.
     """
 
     workload: str
@@ -43,9 +43,9 @@ class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuotaFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """How one flavor's resource stood in one ClusterQueue when the round was committed.
+    """Quota of one flavor's resource in one ClusterQueue when the round was committed.
 
-    `wanted` is what the preemptor asks for there, `available` what it could have had at once.
+    `wanted` is what the preemptor requests there, `available` what it could have had at once.
     """
 
     cluster_queue: str
@@ -58,7 +58,7 @@ class QuotaFigures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoundCommitted(msgspec.Struct, frozen=True, kw_only=True, tag="round.committed"):
-    """A complete plan: these victims go so that the preemptor fits at `admission`.
+    """A complete plan: the preemptor fits at `admission` once the victims have gone.
 
     `epoch` names the policies and quotas it was decided under.
     """
@@ -80,7 +80,7 @@ class RoundCommitted(msgspec.Struct, frozen=True, kw_only=True, tag="round.commi
 
 
 class VictimReleased(msgspec.Struct, frozen=True, kw_only=True, tag="round.victim_released"):
-    """One victim's quota and hosts are free."""
+    """The quota and hosts of one victim are free."""
 
     workload: str
     by: ReleaseCause
@@ -89,9 +89,9 @@ class VictimReleased(msgspec.Struct, frozen=True, kw_only=True, tag="round.victi
 class PlacementInvalidated(
     msgspec.Struct, frozen=True, kw_only=True, tag="round.placement_invalidated"
 ):
-    """The place that was kept cannot be had any more; the preemptor may plan anew (§6.8).
+    """The nominated placement is lost; the preemptor may be nominated anew (§6.8).
 
-    `taken_by` names the workload that took it, where one with a stronger claim did.
+    `taken_by` names the stronger workload that took it, if one did.
     """
 
     by: InvalidatedBy
@@ -103,9 +103,9 @@ class RoundSatisfied(msgspec.Struct, frozen=True, tag="round.satisfied"):
 
 
 class RoundCompleted(msgspec.Struct, frozen=True, kw_only=True, tag="round.completed"):
-    """The preemptor was admitted, `waited_seconds` after the round began.
+    """The preemptor was admitted as nominated, `waited_seconds` after the round began.
 
-    Victims that were `called_back` run on: room came from elsewhere before they had begun to leave.
+    Evictions of `called_back` victims were cancelled: capacity was released elsewhere first.
     """
 
     waited_seconds: int
@@ -113,10 +113,10 @@ class RoundCompleted(msgspec.Struct, frozen=True, kw_only=True, tag="round.compl
 
 
 class RoundSuperseded(msgspec.Struct, frozen=True, kw_only=True, tag="round.superseded"):
-    """The preemptor found another place before all victims had gone.
+    """The preemptor got another placement or another round before all victims had gone.
 
-    `admission` is that place where it was admitted there, `by_round` the round that makes another.
-    Victims that were `called_back` run on.
+    `admission` is that placement if it was admitted there, `by_round` the round that plans another.
+    Evictions of `called_back` victims were cancelled.
     """
 
     admission: Admission | None = None
@@ -125,9 +125,9 @@ class RoundSuperseded(msgspec.Struct, frozen=True, kw_only=True, tag="round.supe
 
 
 class RoundAborted(msgspec.Struct, frozen=True, kw_only=True, tag="round.aborted"):
-    """The preemptor no longer wants the place, or the place can no longer be had.
+    """The preemptor cannot use the placement any more, or it can no longer be had.
 
-    Victims that were `called_back` run on.
+    Evictions of `called_back` victims were cancelled.
     """
 
     cause: str
@@ -135,7 +135,7 @@ class RoundAborted(msgspec.Struct, frozen=True, kw_only=True, tag="round.aborted
 
 
 class RoundExpired(msgspec.Struct, frozen=True, kw_only=True, tag="round.expired"):
-    """Victims did not stop in time."""
+    """The victims in `stalled` did not stop in time."""
 
     stalled: tuple[str, ...]
 

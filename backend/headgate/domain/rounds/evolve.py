@@ -1,17 +1,17 @@
-"""How facts change a preemption round; total, and it never refuses."""
-
-from typing import assert_never
-
-from msgspec.structs import replace
+"""How events change a preemption round; total, and it never refuses."""
 
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rounds import events as e
-from headgate.domain.rounds.state import Round, RoundStage, RoundState
+from headgate.domain.rounds.state import Round
+from headgate.domain.rounds.state import RoundStage
+from headgate.domain.rounds.state import RoundState
 from headgate.domain.values.instants import Instant
+from msgspec.structs import replace
+from typing import assert_never
 
 
 def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:
-    """The round after `event`; facts about a round that never began change nothing."""
+    """The round after `event`; events of a round that never began change nothing."""
     if isinstance(event, e.RoundCommitted):
         return _committed(event, at)
     if isinstance(state, Absent):

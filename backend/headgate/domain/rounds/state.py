@@ -1,15 +1,15 @@
-"""A round as it stands: who makes room for whom, who has gone, and how it ended."""
-
-from collections.abc import Iterable
-from typing import Literal
+"""The state of a preemption round: preemptor, nominated placement, victims, and how it ended."""
 
 import msgspec
-
+from collections.abc import Iterable
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.rounds.events import QuotaFigures, RoundVictim
+from headgate.domain.rounds.events import QuotaFigures
+from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import ProtectedCandidate
+from typing import Literal
+
 
 RoundStage = Literal[
     "Committed", "Draining", "Satisfied", "Invalidated",
@@ -19,14 +19,12 @@ OPEN_STAGES: tuple[RoundStage, ...] = ("Committed", "Draining", "Satisfied", "In
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True, tag="round"):
-    """One preemption from decision to end; `released` names the victims gone, in order.
+    """One preemption from commit to end; `released` names the victims gone, in order.
 
-    `called_back` are those who run on because it ended before they had begun to leave.
-
-    Committed until the first has gone, then Draining; Satisfied when all have. Invalidated if the
-    place is lost on the way and the preemptor has found no other yet; `taken_by` is the workload
-    with a stronger claim that took it. `started_at` is when the preemptor got a place, this or
-    another.
+    Committed until the first victim has gone, then Draining; Satisfied when all have. Invalidated
+    if the nominated placement was lost and the preemptor has no other yet; `taken_by` is the
+    stronger workload that took it. `called_back` are victims that run on because their eviction was
+    cancelled. `started_at` is when the preemptor was admitted, at this placement or another.
     """
 
     id: str
@@ -58,18 +56,18 @@ RoundState = Absent | Round
 
 
 def is_open(found: Round) -> bool:
-    """Whether it still makes room."""
+    """Whether a round has not ended."""
     return found.stage in OPEN_STAGES
 
 
 def oldest_first(rounds: Iterable[Round]) -> list[Round]:
     """Rounds in the order they began in.
 
-    Not by their ids, which tell who gave them: other workers, what-ifs and backtests give others.
+    Their ids do not tell it: they depend on the worker, what-if or backtest that gave them.
     """
     return sorted(rounds, key=lambda found: (found.committed_at, found.preemptor, found.id))
 
 
 def reclaims_nominal_quota(found: Round) -> bool:
-    """Whether it takes back what the preemptor's side owns, whatever the priorities (§6.8)."""
+    """Whether a round reclaims nominal quota for the preemptor's side, at any priority (§6.8)."""
     return any(victim.reason == "InCohortReclamation" for victim in found.victims)

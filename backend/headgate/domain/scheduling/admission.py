@@ -1,11 +1,16 @@
-"""Step 5 of a cycle: what is recorded when a workload starts, makes others leave, or waits."""
+"""Step 6 of a cycle: what is recorded when an entry is admitted, blocked, skipped or pending.
+
+`blockAdmission` holds for the whole installation: no workload is admitted while the pods of an
+admitted one are not ready (queueing.md §5.6). Only admission waits, never the worker that plans it,
+and each evaluation is of the state as it is, so that none is admitted on a stale one (trap T25).
+"""
 
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rounds.commands import SupersedeRound
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
-from headgate.domain.scheduling.evaluation.workload_slices import predecessor_slice
+from headgate.domain.scheduling.evaluation.workload_slices import replaced_by
 from headgate.domain.scheduling.lifecycle.admission_checks import admission_events
 from headgate.domain.scheduling.lifecycle.admission_checks import required_checks
 from headgate.domain.scheduling.lifecycle.transitions import IMMEDIATELY
@@ -18,24 +23,23 @@ from headgate.domain.scheduling.rounds.start import start_round
 from headgate.domain.scheduling.second_pass import second_pass_order
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.events import WorkloadQuotaReserved
 from headgate.domain.workloads.explanation import Blocker
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import waited_seconds
+from headgate.domain.workloads.waited import waited_seconds
 
 
 __all__ = ["admit", "invalidate_nomination", "record_pending", "record_skipped", "start_round"]
 
 
 def admit(cycle: CycleContext, evaluation: Evaluation) -> None:
-    """Reserve quota and place; without checks it is admitted in the same decision."""
+    """Reserve quota and placement; without admission checks the same decision admits it."""
     workload, admission = evaluation.workload, evaluation.admission
-    assert admission is not None, "what fits has a place"
+    assert admission is not None, "a fitting entry has an admission"
     stream = workload_stream(workload.key)
     checks = required_checks(cycle.cell.config, admission)
     events: list[tuple[str, DomainEvent]] = [
@@ -47,14 +51,14 @@ def admit(cycle: CycleContext, evaluation: Evaluation) -> None:
         events.append((stream, WorkloadAdmitted(waited_seconds=waited)))
     events.extend(_end_own_rounds(cycle, workload, admission))
     cycle.decide(*events)
-    invalidate_taken(cycle, evaluation.overridden_rounds, evaluation.workload.key)
+    invalidate_taken(cycle, evaluation.breaks, evaluation.workload.key)
 
 
 def _finish_replaced_slice(
     cycle: CycleContext, workload: Workload
 ) -> list[tuple[str, DomainEvent]]:
-    """The slice that it takes over from ends first, so that quota is never counted twice."""
-    old = predecessor_slice(cycle.cell.workloads, workload)
+    """Finish the replaced workload slice first, so that its quota is never counted twice."""
+    old = replaced_by(cycle.cell.workloads, workload)
     if old is None:
         return []
     message = f"Replaced by {workload.key}, which runs its pods from now on"
@@ -63,7 +67,10 @@ def _finish_replaced_slice(
 
 
 def invalidate_nomination(cycle: CycleContext, evaluation: Evaluation) -> None:
-    """The place its round kept cannot be had any more: end the round, so that it may plan anew."""
+    """Invalidate the round of a workload that lost its nominated placement.
+
+    The workload is then nominated anew.
+    """
     workload = evaluation.workload
     found = cycle.partition.rounds.get(workload.round_id or "")
     if found is None:
@@ -73,26 +80,25 @@ def invalidate_nomination(cycle: CycleContext, evaluation: Evaluation) -> None:
 
 
 def record_pending(cycle: CycleContext, evaluation: Evaluation) -> None:
-    """Record why it waits if that is news."""
-    workload = evaluation.workload
-    cell = cycle.cell
-    reasons = explain_evaluation(cycle.partition, cell.workloads, evaluation, with_holders=False)
-    known = workload.explanation
-    if known is None or known.fingerprint != reasons.fingerprint:
-        explanation = explain_evaluation(cycle.partition, cell.workloads, evaluation)
-        stream = workload_stream(workload.key)
-        cycle.decide((stream, WorkloadExplained(explanation=explanation)))
+    """Record the pending reason of an evaluation if it differs from the recorded one."""
+    partition, workloads = cycle.partition, cycle.cell.workloads
+    known = evaluation.workload.explanation
+    # Holders are named only for a new reason: finding them costs more than the rest.
+    bare = explain_evaluation(partition, workloads, evaluation, with_holders=False)
+    if known is None or known.fingerprint != bare.fingerprint:
+        explanation = explain_evaluation(partition, workloads, evaluation)
+        cycle.record_reason(evaluation.workload, explanation)
 
 
 def record_skipped(cycle: CycleContext, evaluation: Evaluation) -> None:
-    """Its room went to those before it in this cycle: say so, and let it have the next one."""
+    """Record that earlier entries of the cycle took the quota of an entry that had fitted.
+
+    It is nominated again in the next cycle (Kueue: `scheduler.setSkipped`).
+    """
     sentence = f"Its room in ClusterQueue {evaluation.cluster_queue} went to one before it in turn"
     taken = Blocker(type="Quota", reason="WaitingForQuota", message=sentence)
     explanation = Explanation(dominant=taken.reason, sentence=sentence, blockers=(taken,))
-    known = evaluation.workload.explanation
-    if known is None or known.fingerprint != explanation.fingerprint:
-        stream = workload_stream(evaluation.workload.key)
-        cycle.decide((stream, WorkloadExplained(explanation=explanation)))
+    cycle.record_reason(evaluation.workload, explanation)
 
 
 def _end_own_rounds(
@@ -105,17 +111,19 @@ def _end_own_rounds(
 
 
 MAX_NAMED = 5
+"""How many blocking workloads a pending reason names."""
 
 
 def is_admission_blocked(cycle: CycleContext, evaluation: Evaluation) -> bool:
-    """Whether what fits is held back; who has his quota already is exempt (second pass)."""
-    return bool(cycle.cell.partitioning.blocking) and not has_quota_reservation(evaluation.workload)
+    """Whether `blockAdmission` blocks a fitting entry; a quota reservation is exempt."""
+    return bool(cycle.cell.partitioning.blocking) and not holds_quota(evaluation.workload)
 
 
 def admit_unblocked(cycle: CycleContext) -> None:
-    """Start who has quota and all its checks, as long as nobody's pods are waited for.
+    """Admit quota reservations with all checks Ready, while no workload blocks admission.
 
-    So nobody starts beside another also where checks come between reservation and start.
+    Under `blockAdmission` each admission blocks the next one, also where checks stand between quota
+    reservation and admission.
     """
     found = cycle.cell.partitioning
     mine = [key for key, home in found.startable.items() if home == cycle.key]
@@ -129,20 +137,17 @@ def admit_unblocked(cycle: CycleContext) -> None:
 
 
 def record_blocked(cycle: CycleContext, evaluation: Evaluation) -> None:
-    """Let it wait until all pods are ready, and record why if that is news."""
-    workload = evaluation.workload
-    explanation = blocked_reason(tuple(cycle.cell.partitioning.blocking))
-    known = workload.explanation
-    if known is None or known.fingerprint != explanation.fingerprint:
-        cycle.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
+    """Record that `blockAdmission` blocks a fitting entry, if that is not recorded yet."""
+    blocking = tuple(cycle.cell.partitioning.blocking)
+    cycle.record_reason(evaluation.workload, blocked_reason(blocking))
 
 
 def blocked_reason(blocking: tuple[str, ...]) -> Explanation:
-    """Why what fits does not start: the pods of these are not ready."""
+    """The pending reason of a fitting workload that waits for the pods of admitted ones."""
     named = tuple(sorted(blocking))[:MAX_NAMED]
     more = len(blocking) - len(named)
-    who = ", ".join(named) + (f" and {more} more" if more else "")
-    sentence = f"It fits, and starts once the pods of those admitted before are ready: {who}"
+    names = ", ".join(named) + (f" and {more} more" if more else "")
+    sentence = f"It fits, and starts once the pods of those admitted before are ready: {names}"
     blocker = Blocker(type="Order", reason="WaitingForPodsReady", message=sentence, held_by=named)
     return Explanation(
         dominant="WaitingForPodsReady",

@@ -1,59 +1,59 @@
 """One admission cycle of one partition as a function: state and time in, decisions out.
 
-1. Keep house: what follows from time and state alone (timers, stops, rounds, deletions).
-2. Second passes: hosts for those who hold quota and have none, or lost some.
-3. Heads: the first competitor of each ClusterQueue that does not wait in vain.
-4. Nominate: look at each against the state as it is (flavors, places, victims).
-5. Order: by the turns of `ordering/turns.py`, classical or by fair shares.
-6. Admit, start a round, or record why not, one after the other, each on the state the one before
-   it left.
+1. Reconcile: transitions that follow from time and state alone (timers, stops, rounds, deletions).
+2. Second passes: hosts for quota reservations that have none, or lost some.
+3. Heads: the first pending workload of each ClusterQueue that is not inadmissible.
+4. Nominate: evaluate each head against the state as it is (flavors, placement, victims).
+5. Order: by `order_entries`, classical or by dominant resource share.
+6. Process each entry in that order, on the state that the entry before it left: admit it, start a
+   round, or record its pending reason.
 
-What is decided follows from the log alone: a look at someone who still waits in vain changes
-nothing for anyone, so that it does not matter who made it, when, or whether (ADR 0017).
+The decisions follow from the log alone: an evaluation of a workload that remains inadmissible
+changes nothing, so that it does not matter which worker made it, when, or whether (ADR 0017).
+Kueue: `scheduler.schedule`.
 """
 
-from collections.abc import Callable
-
 import msgspec
-
+from collections.abc import Callable
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.admission import (
-    admit,
-    invalidate_nomination,
-    is_admission_blocked,
-    record_blocked,
-    record_pending,
-    record_skipped,
-    start_round,
-)
-from headgate.domain.scheduling.cycle_context import (
-    CycleContext,
-    Decision,
-    release_reservations,
-    reserve_capacity,
-)
+from headgate.domain.scheduling.admission import admit
+from headgate.domain.scheduling.admission import invalidate_nomination
+from headgate.domain.scheduling.admission import is_admission_blocked
+from headgate.domain.scheduling.admission import record_blocked
+from headgate.domain.scheduling.admission import record_pending
+from headgate.domain.scheduling.admission import record_skipped
+from headgate.domain.scheduling.admission import start_round
+from headgate.domain.scheduling.cycle_context import CycleContext
+from headgate.domain.scheduling.cycle_context import Decision
+from headgate.domain.scheduling.cycle_context import release_reservations
+from headgate.domain.scheduling.cycle_context import reserve_capacity
 from headgate.domain.scheduling.drs_ordering import order_entries
-from headgate.domain.scheduling.evaluation.evaluate import evaluate, reevaluate, still_fits
+from headgate.domain.scheduling.evaluation.evaluate import evaluate
+from headgate.domain.scheduling.evaluation.evaluate import evaluate_again
+from headgate.domain.scheduling.evaluation.evaluate import still_fits
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.quota.usage import QuotaView
-from headgate.domain.scheduling.reconcile import next_due, reconcile_partition
+from headgate.domain.scheduling.reconcile import next_due
+from headgate.domain.scheduling.reconcile import reconcile_partition
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.nominations import without_nominated_capacity
 from headgate.domain.scheduling.rounds.start import next_round_at
 from headgate.domain.scheduling.second_pass import run_second_passes
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.state import is_condition_true
+from headgate.domain.workloads.preemption.preempting import closed_gates
+from headgate.domain.workloads.state import holds
+
 
 __all__ = ["Decision", "Plan", "plan_cycle"]
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False):
-    """What a cycle decided, in order; none means that nothing is to be done at this position.
+    """The decisions of one cycle, in order; none means that nothing is to be decided here.
 
-    `next_due` is when time alone will make something due. `evaluation_count` counts evaluations.
+    `next_due` is the next instant at which time alone makes something due. `evaluation_count` is
+    the number of evaluations.
     """
 
     decisions: tuple[Decision, ...]
@@ -69,9 +69,9 @@ def plan_cycle(
 ) -> Plan:
     """Decide what is next in a partition at `at`.
 
-    `cell` must be in a trial; the decisions stay assumed in it, so that the next cycle can be
-    planned on top and everything is undone, or kept, with the trial. The same cell, instant and
-    cycle id give the same plan.
+    `cell` must have an overlay; the decisions stay assumed in it, so that the next cycle can be
+    planned on top of them and all of it is dropped, or kept, with the overlay. Equal state, instant
+    and cycle id give an equal plan.
     """
     assert cell.in_trial, "a cycle is planned inside a trial"
     cycle = CycleContext(cell, partition_key, at, cycle_id)
@@ -85,9 +85,9 @@ def plan_cycle(
 
 
 def _process_entries(cycle: CycleContext, evaluations: list[Evaluation]) -> None:
-    """Settle each in its turn; what one keeps from those after it is free again for the next.
+    """Process each entry in order; capacity that entries reserved is released at the end.
 
-    Who still waits is set apart, unless something has changed by then that may matter to him.
+    An entry that stays pending is marked inadmissible, unless a later change requeued it already.
     """
     partition, stirs = cycle.partition, cycle.partition.stirs
     try:
@@ -100,7 +100,7 @@ def _process_entries(cycle: CycleContext, evaluations: list[Evaluation]) -> None
 
 
 def _nominate(cycle: CycleContext) -> list[Evaluation]:
-    """Look at the first competitor of every queue who does not wait in vain."""
+    """Evaluate the first workload of every ClusterQueue that does not remain inadmissible."""
     found = (_nominate_head(cycle, name) for name in cycle.partition.cluster_queues)
     return [evaluation for evaluation in found if evaluation is not None]
 
@@ -133,7 +133,7 @@ def _evaluate(cycle: CycleContext, key: str) -> Evaluation | None:
 def _evaluate_or_quarantine(
     cycle: CycleContext, key: str, look: Callable[[], Evaluation]
 ) -> Evaluation | None:
-    """One look; a workload that cannot be judged is put aside with the reason."""
+    """The evaluation; a workload is quarantined with the error if its evaluation fails."""
     cycle.evaluation_count += 1
     try:
         return look()
@@ -143,9 +143,9 @@ def _evaluate_or_quarantine(
 
 
 def _process_entry(cycle: CycleContext, evaluation: Evaluation) -> bool:
-    """Decide on one, after another look if those before it have changed what it saw.
+    """Record the result of an entry, evaluated again if earlier entries changed its basis.
 
-    Tells whether what it saw at first still held.
+    Returns whether the first evaluation still held.
     """
     current = _reevaluate(cycle, evaluation) if _is_out_of_date(cycle, evaluation) else evaluation
     if current is None:
@@ -160,8 +160,8 @@ def _process_entry(cycle: CycleContext, evaluation: Evaluation) -> bool:
 
 
 def _record_result(cycle: CycleContext, evaluation: Evaluation) -> None:
-    """Admit, start a round, or record why it waits on."""
-    if evaluation.lost_nomination:
+    """Admit the workload, start a round for it, or record its pending reason."""
+    if evaluation.lost_place:
         invalidate_nomination(cycle, evaluation)
     elif evaluation.mode == Mode.PREEMPT:
         start_round(cycle, evaluation)
@@ -181,51 +181,56 @@ def _is_out_of_date(cycle: CycleContext, evaluation: Evaluation) -> bool:
 
 
 def _reevaluate(cycle: CycleContext, evaluation: Evaluation) -> Evaluation | None:
-    """Beside all rounds, those begun in this cycle too, unless it was to break one before."""
+    """Evaluate again beside all open rounds, also those that began in this cycle.
+
+    An evaluation that overrides rounds may override them again.
+    """
     key = evaluation.workload.key
-    if evaluation.overridden_rounds:
+    if evaluation.breaks:
         return _evaluate(cycle, key)
     workloads = cycle.cell.workloads
     return _evaluate_or_quarantine(
-        cycle, key, lambda: reevaluate(cycle.partition, workloads, evaluation)
+        cycle, key, lambda: evaluate_again(cycle.partition, workloads, evaluation)
     )
 
 
 def _order_changed(cycle: CycleContext, before: Evaluation, now: Evaluation) -> bool:
-    """Whether what it counted on, quota or victims, has gone to those before it in this cycle."""
+    """Whether quota or victims that an entry counted on went to earlier entries of the cycle."""
     if before.mode == Mode.PREEMPT:
         return now.mode == Mode.NO_FIT
     return (now.mode != Mode.NO_FIT or bool(cycle.reservations)) and _lost_quota(cycle, before)
 
 
 def _lost_quota(cycle: CycleContext, evaluation: Evaluation) -> bool:
-    """Whether quota it was found to have has gone to those before it in this cycle.
+    """Whether the quota of a fitting entry went to earlier entries of the cycle.
 
-    It keeps its turn for the next cycle, with its flavors to choose anew against everyone else
-    (queueing.md §3.10). If only hosts have gone, other hosts of the same quota will do at once.
+    The entry is nominated again in the next cycle and may then get other flavors (queueing.md
+    §3.10). Where only its hosts were taken, other hosts for the same quota do at once.
     """
     if evaluation.mode != Mode.FIT or evaluation.workload.round_id is not None:
         return False
-    assert evaluation.admission is not None, "what fits has a place"
+    assert evaluation.admission is not None, "a fitting entry has an admission"
     amounts = cycle.partition.charges.charge_of(evaluation.workload, evaluation.admission).amounts
     quota = QuotaView(cycle.partition.tree, *cycle.partition.usage)
     return not quota.fits(f"clusterqueue/{evaluation.cluster_queue}", amounts)
 
 
 def remains_inadmissible(cycle: CycleContext, evaluation: Evaluation) -> bool:
-    """Whether nothing is to be decided on a workload that knows why it waits.
+    """Whether an evaluation changes nothing for a workload with a recorded pending reason.
 
-    One that does not know it yet takes its turn, in which it keeps room from those after it.
+    Then it must not matter whether a worker evaluated it or remembered from an earlier evaluation
+    that there is no need to (ADR 0017). A workload without a recorded reason is processed as an
+    entry, which reserves capacity.
     """
     workload = evaluation.workload
     if workload.explanation is None:
         return False
-    if evaluation.lost_nomination:
+    if evaluation.lost_place:
         return workload.round_id not in cycle.partition.rounds
     if evaluation.mode == Mode.FIT:
         return is_admission_blocked(cycle, evaluation)
     if evaluation.mode != Mode.PREEMPT:
         return True
-    if closed_preemption_gates(workload):
-        return is_condition_true(workload, "BlockedOnPreemptionGates")
+    if closed_gates(workload):
+        return holds(workload, "BlockedOnPreemptionGates")
     return next_round_at(cycle, evaluation.cluster_queue) is not None

@@ -1,32 +1,42 @@
-"""One cycle under way: its decisions so far, each assumed in the cell as soon as it is made."""
+"""What the steps of one cycle share: the state, the decisions so far, and reserved capacity.
 
-from dataclasses import dataclass, field
-from typing import TypeAlias
+Each decision is assumed in the state as soon as it is made. Reserved capacity belongs to entries
+that could not start: otherwise smaller entries of other ClusterQueues would take it in the same
+cycle (trap T18). It is a number only, released when the cycle ends, and an inadmissible workload
+reserves none. Kueue: `scheduler.reserveCapacityForUnreclaimablePreempt`.
+"""
 
 import msgspec
-
+from dataclasses import dataclass
+from dataclasses import field
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.host_table import ACTUAL
+from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.results import Mode
+from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.events import WorkloadExplained
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.state import Workload
+from typing import TypeAlias
+
 
 StreamEvents: TypeAlias = list[tuple[str, DomainEvent]]
 """Events to be recorded together, each with the stream that it belongs to."""
 
 
 class Decision(msgspec.Struct, frozen=True, gc=False):
-    """Facts that are recorded together or not at all, and the stream versions they rest on.
+    """Events that are recorded together or not at all, with the stream versions they expect.
 
-    `wakes` tells for each fact which partitions must look at it, and whether it guards, as
-    `wakes_of` answers just before the fact.
+    `wakes` holds for each event the partitions that must look at it, and whether it makes their
+    plans stale, as `wakes_of` answers just before the event.
     """
 
     expected: dict[str, int]
@@ -36,10 +46,10 @@ class Decision(msgspec.Struct, frozen=True, gc=False):
 
 @dataclass(slots=True)
 class CycleContext:
-    """What the steps of a cycle share. Ids are the cycle's own with a number behind.
+    """The state of a cycle that is being planned; new ids are the cycle's id with a number.
 
-    `has_decided` once there is more than news of why somebody waits on, which changes nothing.
-    `reservations` is room that nobody else may have before the cycle ends: partition, view, amount.
+    `has_decided` is set by every decision that does more than replace a recorded pending reason.
+    `reservations` are capacity reserved until the cycle ends: partition, view, charge.
     """
 
     cell: Cell
@@ -54,16 +64,16 @@ class CycleContext:
 
     @property
     def partition(self) -> Partition:
-        """The partition as it is after the decisions so far."""
+        """The partition after the decisions so far."""
         return self.cell.partitioning.partitions[self.key]
 
     def new_id(self) -> str:
-        """An id that no other cycle gives."""
+        """An id that is unique among all cycles."""
         self._ids += 1
         return f"{self.cycle_id}-{self._ids}"
 
     def decide(self, *events: tuple[str, DomainEvent]) -> None:
-        """Decide these facts together, and go on as if they were recorded."""
+        """Decide events that are recorded together, and assume them in the state."""
         expected = {stream: self.cell.version_of(stream) for stream, _ in events}
         wakes = []
         self.has_decided = self.has_decided or not all(
@@ -75,50 +85,57 @@ class CycleContext:
         self.cell.tell()
         self.decisions.append(Decision(expected, events, tuple(wakes)))
 
+    def record_reason(self, workload: Workload, explanation: Explanation) -> None:
+        """Record a pending reason if it differs from the recorded one."""
+        known = workload.explanation
+        if known is None or known.fingerprint != explanation.fingerprint:
+            self.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
+
     def _reason_changed(self, stream: str, event: DomainEvent) -> bool:
-        """Whether a workload that knows why it waits is only told another reason."""
+        """Whether an event only replaces a recorded pending reason by another one."""
         if not isinstance(event, WorkloadExplained):
             return False
         return self.cell.state_of(stream).explanation is not None
 
 
 def reserve_capacity(cycle: CycleContext, evaluation: Evaluation) -> None:
-    """What the one just looked at keeps until the cycle ends.
+    """Reserve until the end of the cycle what an entry could not get in its turn.
 
-    One that waits for others to leave keeps its whole place in the projected view. One for whom
-    nobody may be made to leave keeps quota and hosts, unless its ClusterQueue can take them back
-    from anyone at any time (`reclaimWithinCohort: Any`).
+    An entry that waits for evictions reserves its whole placement in the projected view. An entry
+    without candidates reserves quota and hosts, unless its ClusterQueue can reclaim them from any
+    workload at any time (`reclaimWithinCohort: Any`).
     """
     workload = evaluation.workload
     if evaluation.mode == Mode.DEFERRED and workload.nomination is None:
-        assert evaluation.admission is not None, "what will fit has a place"
+        assert evaluation.admission is not None, "a deferred entry has an admission"
         charge = cycle.partition.charges.charge_of(workload, evaluation.admission)
         _reserve(cycle, (PROJECTED,), charge)
     elif evaluation.wanted is not None and _needs_reservation(cycle, evaluation):
         wanted = cycle.partition.charges.charge_of(workload, evaluation.wanted)
         amounts = quota_to_reserve(cycle.partition, evaluation, wanted.amounts)
-        kept = Charge(evaluation.cluster_queue, amounts, wanted.pods, wanted.is_whole)
-        _reserve(cycle, (ACTUAL, PROJECTED), kept)
+        charge = Charge(evaluation.cluster_queue, amounts, wanted.pods, wanted.is_whole)
+        _reserve(cycle, (ACTUAL, PROJECTED), charge)
 
 
 def quota_to_reserve(
     partition: Partition, evaluation: Evaluation, wanted: FlavorResourceQuantities
 ) -> FlavorResourceQuantities:
-    """As much of what it wants as its ClusterQueue could still have.
+    """The requested amounts, limited to what the ClusterQueue could still use.
 
-    Up to the nominal quota, or up to the borrowing limit if it would borrow (queueing.md §3.10).
+    The limit is the nominal quota, or the borrowing limit where it would borrow (queueing.md §3.10;
+    Kueue: `scheduler.quotaResourcesToReserve`).
     """
     node = f"clusterqueue/{evaluation.cluster_queue}"
     used = partition.usage[ACTUAL][node]
-    kept: FlavorResourceQuantities = {}
+    reserved: FlavorResourceQuantities = {}
     for key, amount in sorted(wanted.items()):
-        most = _usage_limit(partition, node, key, evaluation.level)
-        kept[key] = amount if most is None else max(0, min(amount, most - used.get(key, 0)))
-    return kept
+        limit = _usage_limit(partition, node, key, evaluation.level)
+        reserved[key] = amount if limit is None else max(0, min(amount, limit - used.get(key, 0)))
+    return reserved
 
 
 def release_reservations(cycle: CycleContext) -> None:
-    """The end of the cycle: nothing is kept any more."""
+    """Release all capacity that was reserved for the rest of the cycle."""
     while cycle.reservations:
         partition, view, charge = cycle.reservations.pop()
         partition.charges.give_back(view, charge)

@@ -1,7 +1,7 @@
-"""What draining a node would do: who stands there, and who would find another place or be evicted.
+"""What draining a node would do to its workloads: other hosts, a wait, or an eviction.
 
-Nothing is changed: each workload is moved on trial, in the order in which it would look, so that no
-two count on the same room.
+Nothing is changed: each workload is moved in an overlay of usage, in the order of second passes, so
+that no two count on the same capacity.
 """
 
 from collections.abc import Callable
@@ -31,9 +31,9 @@ _Change = Callable[[int, Charge], None]
 
 @dataclass(frozen=True, slots=True)
 class PodMove:
-    """A workload on the node: its pods there, and which hosts they would go to, if any.
+    """A workload with pods on the drained node, and the hosts that its pods would move to.
 
-    `reason` says why there is none.
+    `reason` tells why there is none.
     """
 
     workload: str
@@ -44,7 +44,7 @@ class PodMove:
 
 
 def preview_drain(cell: Cell, node: str) -> tuple[PodMove, ...]:
-    """What would become of everyone on a node, those first who would look first."""
+    """The moves of all workloads on a node, in the order of their second passes."""
     known = cell.config.nodes[node]
     host = host_name(known)
     found: list[PodMove] = []
@@ -73,7 +73,7 @@ def _move_of(
 ) -> PodMove:
     lost = {**workload.unhealthy_nodes, host: DRAINED}
     leaving = replace(workload, unhealthy_nodes=lost)
-    assert workload.admission is not None, "who stands on a host has a place"
+    assert workload.admission is not None, "a workload with pods on a host has an admission"
     before = _places(workload.admission)
     found: Admission | PlacementShortfall = PlacementShortfall(
         "hosts are not replaced in this installation"

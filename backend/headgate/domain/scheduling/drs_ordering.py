@@ -1,26 +1,34 @@
-"""What the fair order asks of quota: how an entry's nodes would stand if it were admitted now."""
+"""The order in which a cycle processes its entries, with the DRS that fair sharing needs.
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
+Kueue: `scheduler.makeIterator`, `fairSharingIterator`.
+"""
 
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.ordering.order import order_of
-from headgate.domain.scheduling.ordering.turns import Entry, Standing, classical_turns, fair_turns
+from headgate.domain.scheduling.ordering.turns import Entry
+from headgate.domain.scheduling.ordering.turns import Standing
+from headgate.domain.scheduling.ordering.turns import classical_turns
+from headgate.domain.scheduling.ordering.turns import fair_turns
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.quota.dominant_resource_share import share_orders_with
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.workloads.predicates import has_quota_reservation
+from typing import TypeAlias
+
 
 _CachedStandings: TypeAlias = tuple[tuple[FlavorResourceQuantities, ...], tuple[Standing, ...]]
 
 
 class DrsCalculator:
-    """Standings on the state as it is when they are asked for.
+    """Computes the DRS of an entry's nodes as if it were admitted now.
 
-    Usage counts as it will be: a place kept for a preemptor is its queue's, one being left is not.
-    Shares depend on the usage along the entry's path alone, so that they are worked out again only
-    when that has changed.
+    The projected view counts: a nominated placement is used by its ClusterQueue, that of a victim
+    is not. DRS depends on the usage along the entry's path alone, and is computed again only when
+    that changed.
     """
 
     def __init__(self, partition: Partition, evaluations: Sequence[Evaluation]) -> None:
@@ -29,7 +37,7 @@ class DrsCalculator:
         self._known: dict[int, _CachedStandings] = {}
 
     def __call__(self, entry: Entry) -> tuple[Standing, ...]:
-        """One standing for each node of the entry's path but the root."""
+        """The standing of each node on the entry's path but the root."""
         usage = self._partition.usage[PROJECTED]
         along = tuple(usage[node] for node in entry.path[:-1])
         known = self._known.get(entry.number)
@@ -43,7 +51,7 @@ class DrsCalculator:
 
 
 def _amounts(partition: Partition, evaluation: Evaluation) -> FlavorResourceQuantities:
-    """What it would be charged on top of what it is charged already."""
+    """The amounts that an entry would be charged in addition to its present charge."""
     workload, admission = evaluation.workload, evaluation.admission or evaluation.wanted
     if admission is None or admission in (workload.nomination, workload.admission):
         return {}
@@ -51,7 +59,7 @@ def _amounts(partition: Partition, evaluation: Evaluation) -> FlavorResourceQuan
 
 
 def order_entries(partition: Partition, found: Iterable[Evaluation]) -> Iterator[Evaluation]:
-    """Each in its turn, by the order the installation has chosen; settle one before the next."""
+    """Yields entries in order, classical or fair; each must be processed before the next."""
     evaluations = list(found)
     entries = [_entry(partition, number, one) for number, one in enumerate(evaluations)]
     if partition.config.configuration.fair_sharing is None:

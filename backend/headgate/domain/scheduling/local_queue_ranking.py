@@ -1,4 +1,4 @@
-"""Which LocalQueue of a ClusterQueue goes first, by what each has used (queueing.md §2.9)."""
+"""The rank of each LocalQueue of a ClusterQueue by consumed usage (queueing.md §2.9)."""
 
 from functools import cache
 
@@ -9,11 +9,14 @@ from headgate.domain.scheduling.ordering.pending import Rank, Ranks, alike
 from headgate.domain.values.instants import Instant
 
 DEFAULT_WEIGHT_MILLI = 1000
-"""The weight of a LocalQueue that is not there any more."""
+"""The weight of a LocalQueue that does not exist any more."""
 
 
 def local_queue_ranks(cell: Cell, cluster_queue: str, at: Instant) -> Ranks:
-    """The ranks of its lanes at an instant, each worked out once; alike where usage has no say."""
+    """The ranks of LocalQueues at an instant, each computed once.
+
+    All are equal where the ClusterQueue does not order by usage (KEP-4136, AdmissionFairSharing).
+    """
     rules = cell.usage_history.rules
     if rules is None:
         return alike

@@ -1,20 +1,19 @@
-"""Whether pods may run on machines: labels, taints, tolerations, selectors, required affinity.
+"""Whether pods may run on nodes: labels, taints, tolerations, selectors, required affinity.
 
-The meaning is Kubernetes'; what counts for flavors is in queueing.md §3.4, for hosts topology.md
-§1.3.
+The meaning is Kubernetes'; queueing.md §3.4 has what counts for flavors, topology.md §1.3 for
+hosts.
 """
 
-from collections.abc import Iterable, Mapping
-
+from collections.abc import Iterable
+from collections.abc import Mapping
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.values.selectors import (
-    LabelSelector,
-    NodeSelectorTerm,
-    Requirement,
-    Taint,
-    Toleration,
-)
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.values.selectors import NodeSelectorTerm
+from headgate.domain.values.selectors import Requirement
+from headgate.domain.values.selectors import Taint
+from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.specs import Scheduling
+
 
 HARD_EFFECTS = ("NoSchedule", "NoExecute")
 NAME_FIELD = "metadata.name"
@@ -26,7 +25,7 @@ def node_is_of_flavor(labels: Mapping[str, str], flavor: ResourceFlavorSpec) -> 
 
 
 def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Taint | None:
-    """The first taint that keeps pods away and that none of the tolerations covers."""
+    """The first NoSchedule or NoExecute taint that no toleration covers, if any."""
     accepted = tuple(tolerations)
     for taint in taints:
         if taint.effect in HARD_EFFECTS and not any(tolerates(t, taint) for t in accepted):
@@ -35,7 +34,7 @@ def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> T
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Whether this toleration covers this taint."""
+    """Whether a toleration covers a taint."""
     if toleration.effect is not None and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -46,7 +45,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def satisfies(labels: Mapping[str, str], requirement: Requirement) -> bool:
-    """Whether labels meet one requirement; NotIn and DoesNotExist accept a missing key."""
+    """Whether labels meet a requirement; NotIn and DoesNotExist accept a missing key."""
     value = labels.get(requirement.key)
     match requirement.operator:
         case "In":
@@ -64,7 +63,7 @@ def satisfies(labels: Mapping[str, str], requirement: Requirement) -> bool:
 
 
 def matches_selector(labels: Mapping[str, str], selector: LabelSelector | None) -> bool:
-    """Whether the selector selects an object with these labels; None selects nothing."""
+    """Whether a selector selects an object with these labels; None selects nothing."""
     if selector is None:
         return False
     return all(labels.get(key) == value for key, value in selector.match_labels.items()) and all(
@@ -85,7 +84,7 @@ def matches_node(labels: Mapping[str, str], name: str, terms: Iterable[NodeSelec
 
 
 def flavor_refusal(flavor: ResourceFlavorSpec, pod: Scheduling) -> str:
-    """Why pods cannot use a flavor, in words; empty if they can.
+    """Why pods cannot use a flavor; empty if they can (Kueue: `checkFlavorForPodSets`).
 
     Of selector and affinity only keys count that the flavor's own labels define; a term with none
     of them matches everything.
@@ -105,7 +104,7 @@ def flavor_refusal(flavor: ResourceFlavorSpec, pod: Scheduling) -> str:
 
 
 def written(taint: Taint) -> str:
-    """A taint as people write it: `key=value:Effect`."""
+    """A taint in kubectl's notation: `key=value:Effect`."""
     return f"{taint.key}={taint.value}:{taint.effect}"
 
 

@@ -1,47 +1,46 @@
-"""Why any workload waits, also one that nobody had to look at: held, backing off, behind another.
+"""Why a workload is pending, also where no evaluation was needed: held, in backoff, behind another.
 
-What was looked at and recorded is told as recorded; `current_reason` looks again.
+A recorded reason is returned as recorded; `current_reason` evaluates the workload again.
 """
-
-from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
 from headgate.domain.rounds.state import oldest_first
 from headgate.domain.scheduling.admission import blocked_reason
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
-from headgate.domain.scheduling.evaluation.evaluation_finding import (
-    explain_evaluation,
-    unreached_flavors,
-)
+from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
+from headgate.domain.scheduling.evaluation.evaluation_finding import unreached_flavors
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
-from headgate.domain.scheduling.lines.standing import (
-    cluster_queue_of,
-    queue_obstacle,
-)
+from headgate.domain.scheduling.lines.standing import cluster_queue_of
+from headgate.domain.scheduling.lines.standing import queue_obstacle
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.results import Mode
-from headgate.domain.scheduling.rounds.start import rate_limited_reason, rate_limited_until
+from headgate.domain.scheduling.rounds.start import rate_limited_reason
+from headgate.domain.scheduling.rounds.start import rate_limited_until
 from headgate.domain.streams import workload_stream
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.admission import awaits_topology
-from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
-from headgate.domain.workloads.predicates import (
-    closed_preemption_gates,
-    has_quota_reservation,
-    is_admissible,
-)
+from headgate.domain.workloads.explanation import Blocker
+from headgate.domain.workloads.explanation import BlockerType
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.predicates import closed_preemption_gates
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.predicates import is_admissible
 from headgate.domain.workloads.specs import admission_gates
-from headgate.domain.workloads.state import Workload, condition, is_admitted
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import condition
+from headgate.domain.workloads.state import is_admitted
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
+from msgspec.structs import replace
 
 
 def recorded_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
-    """Why it waits, as far as is known; None for one that runs, is leaving or has ended.
+    """The pending reason as far as it is recorded; None for a workload that is not pending.
 
-    `evaluated` tells whether the scheduler looked at this very workload.
+    `evaluated` tells whether the scheduler evaluated this very workload.
     """
     if workload.finished_at is not None or is_admitted(workload) or workload.eviction is not None:
         return None
@@ -55,9 +54,9 @@ def recorded_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation 
 
 
 def current_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
-    """The same with fresh numbers: it is looked at once more, whatever else keeps it out.
+    """The pending reason by a fresh evaluation, made whatever else keeps the workload pending.
 
-    Who is kept out before anyone looks at it is told what would stand in its way besides.
+    The blockers of that evaluation are added to a reason that stands before any evaluation.
     """
     known = recorded_reason(cell, workload, at)
     if (
@@ -83,9 +82,9 @@ def current_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation |
 
 
 def evaluated_reason(cell: Cell, workload: Workload) -> Explanation | None:
-    """What a fresh look at one that may compete finds in its way, whosever turn it is.
+    """What a fresh evaluation finds in the way of a pending workload, in any queue order.
 
-    None if it could start, or others could make room for it.
+    None if the workload could start, or preemption could make it fit.
     """
     partition = cell.partition(cell.partitioning.key_of(workload))
     evaluation = evaluate(partition, cell.workloads, workload)
@@ -97,14 +96,14 @@ def evaluated_reason(cell: Cell, workload: Workload) -> Explanation | None:
 def _with_unreached_flavors(
     partition: Partition, cell: Cell, evaluation: Evaluation
 ) -> Explanation:
-    """With the flavors that the search had no need to reach."""
+    """The explanation with the flavors that the evaluation had no need to reach."""
     fresh = explain_evaluation(partition, cell.workloads, evaluation)
     others = unreached_flavors(partition, evaluation)
     return replace(fresh, blockers=(*fresh.blockers, *others))
 
 
 def _order_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
-    """Behind the head of a strict queue, or not yet back in its queue."""
+    """The reason of a workload behind the head of a strict queue, or not yet requeued."""
     partition = cell.partition(cell.partitioning.key_of(workload))
     name = cluster_queue_of(cell.config, workload)
     queue = partition.pending[name]
@@ -134,13 +133,13 @@ def _about_to_be_decided(
 
 
 def _about_to_start(mode: Mode) -> Explanation:
-    """What was found before holds no longer; the next look decides."""
+    """The reason while a recorded one holds no longer and the next evaluation decides."""
     what = "It fits now" if mode is Mode.FIT else "Others can make room for it now"
     return _unevaluated("Order", "PendingEvaluation", f"{what}; it is looked at in its turn")
 
 
 def _nomination_lost() -> Explanation:
-    """Its round has not been told yet, or is about to end; the next look plans anew."""
+    """The reason until the round is invalidated and the workload is nominated anew."""
     sentence = "The place that was kept for it has gone to another; it is looked at again in turn"
     return _unevaluated("Round", "PendingEvaluation", sentence)
 

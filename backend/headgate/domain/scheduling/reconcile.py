@@ -1,4 +1,4 @@
-"""Step 1 of a cycle: what follows from time and state alone, before anyone is admitted."""
+"""Step 1 of a cycle: what follows from time and state alone, before any entry is nominated."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -39,11 +39,11 @@ from headgate.domain.workloads.state import Workload
 
 
 MAX_FIRED = 500
-"""Timers fired in one cycle, so that draining a full queue does not become one huge transaction."""
+"""Timers fired in one cycle at most: draining a ClusterQueue must not be one huge append."""
 
 
 def reconcile_partition(cycle: CycleContext) -> None:
-    """Resume queues whose stop ran out, fire workloads' timers, move rounds on, let objects go."""
+    """Fire what is due in a partition: stops, timers, host failures, rounds and deletions."""
     cycle.partition.ranks = partial(local_queue_ranks, cycle.cell, at=cycle.at)
     if cycle.partition.shields.look_at(cycle.at):
         cycle.partition.unpark()
@@ -61,7 +61,7 @@ def reconcile_partition(cycle: CycleContext) -> None:
 
 
 def next_due(cycle: CycleContext) -> Instant | None:
-    """When this partition must be looked at next, if nothing else happens."""
+    """The next instant at which time alone makes something due in the partition."""
     partition = cycle.partition
     dues = [
         partition.timers.next_due(),
@@ -76,7 +76,7 @@ def next_due(cycle: CycleContext) -> Instant | None:
 
 
 def _next_ranking_change(cycle: CycleContext) -> Instant | None:
-    """When past usage may have put another head before one that blocks a strict line."""
+    """The next instant at which consumed usage may have changed the head of a strict queue."""
     rules = cycle.cell.usage_history.rules
     if rules is None or not any(q.is_contested() for q in cycle.partition.pending.values()):
         return None
@@ -127,13 +127,13 @@ DELETED: dict[str, DomainEvent] = {
     "limitrange": LimitRangeDeleted(),
     "runtimeclass": RuntimeClassDeleted(),
 }
-"""The last fact about an object of each kind."""
+"""The last event of an object of each kind."""
 
 
 def finalized_objects(
     config: Config, workloads: Mapping[str, Workload]
 ) -> Iterator[tuple[str, DomainEvent]]:
-    """The objects that go now, each with its stream and its last fact."""
+    """Terminating objects without references, each with its stream and last event (§1.1)."""
     for kind, key in terminating_objects(config):
         if not users_of(config, workloads, kind, key):
             yield f"{kind}/{key}", DELETED[kind]

@@ -1,4 +1,4 @@
-"""What one family of rules tells the cycle, in words that other families understand."""
+"""What one family of rules returns to the cycle, in terms that all families share."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -6,15 +6,15 @@ from enum import IntEnum
 import msgspec
 
 UNUSABLE_HOSTS = "not ready or cordoned"
-"""Why hosts are left out that may be back any time, among the reasons of `Unplaced.excluded`."""
+"""The cause in `PlacementShortfall.excluded` for hosts that may be usable again at any time."""
 
 
 class Mode(IntEnum):
-    """How well a request fits, worst first (queueing.md §3.4).
+    """How well a request fits, worst first (queueing.md §3.4; Kueue: `flavorAssignmentMode`).
 
-    NO_CANDIDATES would fit if others left, but nobody may be made to. PREEMPT fits if others are
-    made to leave, some of the own ClusterQueue; RECLAIM, if only others' workloads are. DEFERRED
-    fits once those already leaving have left.
+    NO_CANDIDATES would fit if workloads left, but none may be preempted. PREEMPT fits once victims
+    have gone, some of them of the own ClusterQueue; RECLAIM, if all are of other ClusterQueues.
+    DEFERRED fits once running evictions have finished.
     """
 
     NO_FIT = 0
@@ -26,7 +26,7 @@ class Mode(IntEnum):
 
 
 class QuotaResult(msgspec.Struct, frozen=True, gc=False):
-    """The mode, the borrowing level, and the numbers behind them; `reason` is Kueue's word.
+    """The mode and borrowing level of a request for quota; `reason` is Kueue's word.
 
     `is_non_preemptible` if the numbers are those of non-preemptible workloads, which use nominal
     quota alone; `is_withheld` if free quota is withheld for pending non-preemptible workloads.
@@ -46,10 +46,10 @@ class QuotaResult(msgspec.Struct, frozen=True, gc=False):
 
 
 class FlavorAttempt(msgspec.Struct, frozen=True):
-    """One flavor looked at for one pod set: why it is out, or how quota answered.
+    """One flavor tried for one pod set: why it is refused, or the quota results by resource.
 
-    `remedy` is what would end that refusal, where something would. `group` is the number of the
-    resource group it was to serve; -1 for resources that none covers.
+    `remedy` is what would end the refusal, if anything. `group` is the number of the resource
+    group; -1 for resources that no group covers.
     """
 
     pod_set: str
@@ -61,20 +61,20 @@ class FlavorAttempt(msgspec.Struct, frozen=True):
 
     @property
     def mode(self) -> Mode:
-        """The worst of its resources."""
+        """The worst mode of its resources."""
         if self.refusal:
             return Mode.NO_FIT
         return min([answer.mode for answer in self.answers.values()], default=Mode.FIT)
 
     @property
     def level(self) -> int:
-        """The farthest that anything would be borrowed from."""
+        """The highest borrowing level of its resources."""
         return max([answer.level for answer in self.answers.values()], default=0)
 
 
 @dataclass(frozen=True, slots=True)
 class SliceLayerShortfall:
-    """How many slices of one layer fit in the best domain, and how many are needed."""
+    """How many topology slices of one layer fit in the best domain, and how many are needed."""
 
     level: str
     fits: int
@@ -83,11 +83,11 @@ class SliceLayerShortfall:
 
 @dataclass(frozen=True, slots=True)
 class PlacementShortfall:
-    """Why there is no place: units that fit and are needed, at a level, and hosts left out.
+    """Why pods have no placement: units that fit and are needed at a level, and excluded hosts.
 
-    With several layers of slices `layers` says it for each; `lacks_leader` if the leader of the
-    group is what has no room. `is_occupied` if there is a place, and others stand on it. `standing`
-    pods of the pod set run already, and the units are what is to be added to them.
+    With several layers of topology slices `layers` tells it for each; `lacks_leader` if the leader
+    of the group has no host. `is_occupied` if a placement exists and other pods occupy it.
+    `standing` pods of the pod set run already, and the units are to be added to them.
     """
 
     reason: str
@@ -105,10 +105,10 @@ class PlacementShortfall:
 
 
 class VictimSearch(msgspec.Struct, frozen=True, gc=False):
-    """A search for victims: how many were looked at, and who may not be one.
+    """A search for victims: how many candidates it considered, and which it refused.
 
-    `reason` says why it found too few; `refused` pairs a workload with the rule that protects it.
-    `kind` is the word for it: nobody may be made to leave, or only in a circle.
+    `reason` tells why it found too few; `refused` pairs a workload with the rule that protects it.
+    `kind` is the reason code: no candidates, or only by a cycle of preemptions.
     """
 
     reason: str

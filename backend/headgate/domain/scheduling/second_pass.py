@@ -1,57 +1,61 @@
-"""Hosts for workloads that hold quota: others for those that failed, or the first ones.
+"""Hosts for workloads that have a quota reservation: others for failed hosts, or the first ones.
 
-Reference topology.md §7.2. Flavors are kept, quota is not charged again and nobody is preempted;
-whoever holds quota already looks before anyone who does not.
+Flavors are kept, quota is not charged again, and nothing is preempted. A second pass precedes every
+nomination (topology.md §7.2; Kueue: `queueSecondPassIfNeeded`, `scheduler.nominate`).
+
+A host with fewer allocatable resources than its workloads request is failed for some of them:
+lowest priority first, then latest admission. Usage by other pods keeps new pods away from a host
+and fails it for none.
 """
 
-from collections.abc import Iterable, Iterator
-
-from msgspec.structs import replace
-
+from collections.abc import Iterable
+from collections.abc import Iterator
+from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
-from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.explanation.placement_shortfall import shortfall_text
 from headgate.domain.scheduling.lifecycle.host_watch import TOO_SMALL
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.host_table import ACTUAL, PODS, PROJECTED, Ints
-from headgate.domain.scheduling.placement.place import (
-    PlacementFailure,
-    PodSetPlacement,
-    place_pod_sets,
-)
+from headgate.domain.scheduling.placement.host_table import ACTUAL
+from headgate.domain.scheduling.placement.host_table import Ints
+from headgate.domain.scheduling.placement.host_table import PODS
+from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.placement.place import PlacementFailure
+from headgate.domain.scheduling.placement.place import PodSetPlacement
+from headgate.domain.scheduling.placement.place import place_pod_sets
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
-from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
+from headgate.domain.scheduling.placement.replacement import add_pods
+from headgate.domain.scheduling.placement.replacement import replace_hosts
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.streams import workload_stream
+from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.admission import (
-    Admission,
-    PodSetAssignment,
-    TopologyAssignment,
-    awaits_topology,
-    hosts_of,
-)
-from headgate.domain.workloads.events import (
-    ReservationDropped,
-    WorkloadEvent,
-    WorkloadEvicted,
-    WorkloadHostsFailed,
-    WorkloadPlaced,
-)
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import PodSetAssignment
+from headgate.domain.workloads.admission import TopologyAssignment
+from headgate.domain.workloads.admission import awaits_topology
+from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.events import ReservationDropped
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadHostsFailed
+from headgate.domain.workloads.events import WorkloadPlaced
 from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.state import Workload, condition, is_admitted
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import condition
+from headgate.domain.workloads.state import is_admitted
 from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
+from msgspec.structs import replace
+
 
 NO_FLAVOR = "its flavor has no topology any more"
 
 
 def run_second_passes(cycle: CycleContext) -> None:
-    """Look for hosts for everyone who needs some and has not looked in vain since the last change.
+    """Assign hosts to each workload that needs some and was not unplaceable since the last change.
 
-    Who finds none waits for one or is evicted, as the Configuration says.
+    Without hosts it waits for some or is evicted, as the Configuration says.
     """
     watch = cycle.partition.watch
     found = [
@@ -73,12 +77,12 @@ def run_second_passes(cycle: CycleContext) -> None:
 
 
 def find_hosts(partition: Partition, workload: Workload) -> Admission | PlacementShortfall:
-    """The admission with hosts for all pods that have none or lost theirs; or why there are none.
+    """The admission with hosts for all pods that have none or lost theirs, or else the shortfall.
 
     The partition is left as it was.
     """
     admission = workload.admission
-    assert admission is not None, "only who holds quota looks a second time"
+    assert admission is not None, "a second pass has a quota reservation"
     replaced = _replace_failed_hosts(partition, workload, admission)
     if isinstance(replaced, PlacementShortfall) or not awaits_topology(replaced):
         return replaced
@@ -86,12 +90,12 @@ def find_hosts(partition: Partition, workload: Workload) -> Admission | Placemen
 
 
 def second_pass_order(workloads: Iterable[Workload]) -> list[Workload]:
-    """Those of higher priority look first, of equals the older one."""
+    """The workloads by priority, higher first, then by creation, older first."""
     return sorted(workloads, key=lambda each: (-each.spec.priority, each.created_at, each.key))
 
 
-def evicts_when_unplaceable(config: ObjectSet, workload: Workload) -> bool:
-    """Whether it is evicted where no hosts are found for it, instead of waiting for some."""
+def evicts_when_unplaceable(config: Config, workload: Workload) -> bool:
+    """Whether a workload without other hosts is evicted instead of waiting for some."""
     rules = config.configuration.topology
     must_go = (
         rules.fail_fast or not rules.replace_failed_nodes or not _is_assigned_to_hosts(workload)
@@ -202,7 +206,7 @@ def _ground(
 
 
 def _is_assigned_to_hosts(workload: Workload) -> bool:
-    assert workload.admission is not None, "only who holds quota has lost hosts"
+    assert workload.admission is not None, "failed hosts are of an admission"
     return all(
         given.topology_assignment is None or given.topology_assignment.levels[-1] == HOSTNAME_LABEL
         for given in workload.admission.pod_set_assignments
@@ -210,13 +214,13 @@ def _is_assigned_to_hosts(workload: Workload) -> bool:
 
 
 def _failed_hosts(workload: Workload) -> tuple[str, ...]:
-    """Those of its lost places that its pods still have, in the order of its places."""
-    assert workload.admission is not None, "only who holds quota has lost hosts"
+    """The failed hosts that the admission still names, in the order of its assignments."""
+    assert workload.admission is not None, "failed hosts are of an admission"
     return tuple(host for host in hosts_of(workload.admission) if host in workload.unhealthy_nodes)
 
 
 def fail_overcommitted_hosts(cycle: CycleContext) -> None:
-    """Tell of each workload that must leave a host which is too small for all who stand there."""
+    """Fail each overcommitted host for so many of its workloads that the rest fits."""
     watch = cycle.partition.watch
     if not watch.may_be_overcommitted:
         return
@@ -229,7 +233,7 @@ def fail_overcommitted_hosts(cycle: CycleContext) -> None:
 
 
 def _workloads_to_move(cycle: CycleContext, host: str) -> Iterator[Workload]:
-    """Who has to leave `host` until the rest fits, without those who are leaving it already."""
+    """The workloads to move from `host` until the rest fits; those that lost it already count."""
     partition = cycle.partition
     row = partition.hosts.row_of[host,]
     there = partition.watch.workloads_on(host)

@@ -1,37 +1,32 @@
-"""Why a workload that was looked at does not start now: data, one sentence, and what would help.
+"""Why an evaluated workload does not start now: blockers, one sentence, and remedies.
 
 Reasons are Kueue's (queueing.md §3.13): within alternatives the mildest counts, across what is
-needed together the most severe.
+needed together the most severe. Each remedy ends the blocker that it stands beside.
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import msgspec
-
-from headgate.domain.scheduling.explanation.placement_shortfall import (
-    placement_blocker,
-    written_amount,
-    written_level,
-)
+from collections.abc import Callable
+from headgate.domain.scheduling.explanation.placement_shortfall import placement_blocker
+from headgate.domain.scheduling.explanation.placement_shortfall import written_amount
+from headgate.domain.scheduling.explanation.placement_shortfall import written_level
 from headgate.domain.scheduling.explanation.placement_shortfall import written_number as number
-from headgate.domain.scheduling.results import (
-    FlavorAttempt,
-    Mode,
-    PlacementShortfall,
-    QuotaResult,
-    VictimSearch,
-)
+from headgate.domain.scheduling.results import FlavorAttempt
+from headgate.domain.scheduling.results import Mode
+from headgate.domain.scheduling.results import PlacementShortfall
+from headgate.domain.scheduling.results import QuotaResult
+from headgate.domain.scheduling.results import VictimSearch
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.explanation import Blocker, Explanation, ProtectedCandidate
+from headgate.domain.workloads.explanation import Blocker
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.explanation import ProtectedCandidate
+from typing import TypeAlias
 
 
 class QuotaSupply(msgspec.Struct, frozen=True, gc=False):
     """Where more of a flavor's resource could come from for one ClusterQueue.
 
-    `held_by` names the largest holders whose release would help here;
-    `max_without_borrowing_limit` is the most that the ClusterQueue could use if its own borrowing
-    limit did not apply.
+    `held_by` names the largest holders that could release some. `max_without_borrowing_limit` is
+    the most that the ClusterQueue could use if its own borrowing limit did not apply.
     """
 
     held_by: tuple[str, ...] = ()
@@ -41,10 +36,10 @@ class QuotaSupply(msgspec.Struct, frozen=True, gc=False):
 def quota_remedies(
     key: FlavorResource, answer: QuotaResult, supply: QuotaSupply
 ) -> tuple[str, ...]:
-    """What ends a shortage of quota, by so much that it is ended.
+    """What ends a shortage of quota, in the amount that ends it.
 
-    A nominal quota higher by so much always is; a borrowing limit only where it is what ends the
-    borrowing, and never for what may not be preempted (preemption.md §6.4).
+    A higher nominal quota always does; a higher borrowing limit only where it is what limits
+    borrowing, and never for non-preemptible workloads (preemption.md §6.4).
     """
     flavor, resource = key
     if answer.reason == "ExceedsMaxQuota":
@@ -78,7 +73,7 @@ def _a_higher_limit(key: FlavorResource, answer: QuotaResult, supply: QuotaSuppl
 
 
 def placement_remedies(flavor: str, shortfall: PlacementShortfall) -> tuple[str, ...]:
-    """What ends a shortage of hosts, in the units that are counted: pods, or slices of them."""
+    """What ends a shortage of hosts, in the units that are counted: pods, or topology slices."""
     level = written_level(shortfall.level)
     if shortfall.reason:
         return ()
@@ -104,22 +99,22 @@ SEVERITY = (
     "WaitingForHosts",
     "WaitingForPreemptedWorkloads",
 )
-"""Most severe first."""
+"""The reasons, most severe first."""
 
 Need: TypeAlias = tuple[str, int]
-"""A pod set and the number of a resource group: all are needed."""
+"""A pod set and the number of a resource group: all needs must be met."""
 
 NeededBlocker: TypeAlias = tuple[Need, Blocker, tuple[str, ...]]
-"""With what would help against it."""
+"""A need, what blocks it, and the remedies against that."""
 
 FindSupply: TypeAlias = Callable[[FlavorResource, QuotaResult], QuotaSupply]
 
 
 class EvaluationSummary(msgspec.Struct, frozen=True, gc=False):
-    """What a look at a workload found, as far as it matters to people.
+    """What an evaluation found, as far as an explanation needs it.
 
-    `leaving` names those whose leaving will make room, and `pods` how many of theirs do where they
-    go on with the others.
+    `leaving` names the workloads in eviction that will free capacity, and `pods` how many pods of
+    them do where the rest goes on.
     """
 
     cluster_queue: str
@@ -133,7 +128,7 @@ class EvaluationSummary(msgspec.Struct, frozen=True, gc=False):
 
 
 def explain_summary(summary: EvaluationSummary, supply: FindSupply) -> Explanation:
-    """The explanation of one look; `supply` tells where more quota could come from."""
+    """The explanation of one evaluation; `supply` tells where more quota could come from."""
     needed = (*_flavor_blockers(summary, supply), *_topology_blockers(summary))
     blockers = (*(blocker for _, blocker, _ in needed), *_victim_blockers(summary))
     if summary.is_deferred:
@@ -182,7 +177,7 @@ def _pods(count: int) -> str:
 
 
 def _dominant(needed: tuple[NeededBlocker, ...]) -> Blocker | None:
-    """Flavors of a resource group are alternatives; its resources, groups and pod sets are not."""
+    """The dominant blocker: flavors of a resource group are alternatives, all else is needed."""
     worst: dict[tuple[Need, str], Blocker] = {}
     for need, blocker, _ in needed:
         known = worst.setdefault((need, blocker.flavor), blocker)

@@ -1,11 +1,11 @@
-"""Why pods have no place on hosts, in words (reference topology.md §5)."""
+"""The text of a placement shortfall, with amounts as people write them (topology.md §5)."""
 
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.explanation import Blocker
 
 
 def placement_blocker(pod_set: str, flavor: str, shortfall: PlacementShortfall) -> Blocker:
-    """What stands in the way of a pod set, or of the leader that goes with it."""
+    """The blocker of a pod set without a placement, or of the leader that goes with it."""
     need, have = (1, 0) if shortfall.lacks_leader else (shortfall.needs, shortfall.fits)
     return Blocker(
         type="Topology",
@@ -23,7 +23,7 @@ def placement_blocker(pod_set: str, flavor: str, shortfall: PlacementShortfall) 
 
 
 def shortfall_text(flavor: str, shortfall: PlacementShortfall) -> str:
-    """Why, as the end of a sentence."""
+    """The shortfall as the end of a sentence."""
     if shortfall.reason:
         return shortfall.reason
     sentence = _sentence(flavor, shortfall)
@@ -49,12 +49,12 @@ def _sentence(flavor: str, shortfall: PlacementShortfall) -> str:
 
 
 def _added(unit: str, shortfall: PlacementShortfall) -> str:
-    """The unit, or more of it where others stay where they are."""
+    """The unit, or more of it where pods of the pod set run already."""
     return f"more {unit}" if shortfall.standing else unit
 
 
 def _layers(shortfall: PlacementShortfall) -> str:
-    """How far each layer of slices comes in the best domain."""
+    """How many slices of each layer fit in the best domain."""
     if not shortfall.layers:
         return ""
     each = (f"{lay.fits} of {lay.needs} by {written_level(lay.level)}" for lay in shortfall.layers)
@@ -62,7 +62,7 @@ def _layers(shortfall: PlacementShortfall) -> str:
 
 
 def _all_together(flavor: str, shortfall: PlacementShortfall) -> str:
-    """What the hosts of a flavor can take between them; with none to spare, why each is out."""
+    """How many units all hosts of a flavor take together; if none, why hosts are excluded."""
     hosts = _counted(shortfall.hosts, "hosts")
     if shortfall.fits:
         return f"all {hosts} of flavor {flavor} have room for {shortfall.fits}"

@@ -1,46 +1,42 @@
-"""The second phase of admission: what follows from admission checks (queueing.md §3.11).
+"""The second phase of admission: transitions that follow from admission checks (queueing.md §3.11).
 
-Until a workload is admitted, its checks are those that its ClusterQueue asks for now, and it is
-admitted only when each of them is there and Ready (trap T33). What is admitted keeps the checks
-that it passed; one of them may still send it away.
+Until a workload is admitted, its checks are those that its ClusterQueue requires now, and it is
+admitted only when each of them is there and Ready (trap T33). An admitted workload keeps the checks
+that it passed; one of them may still evict it.
 """
 
 from collections.abc import Iterable
-from typing import Literal
-
-from headgate.domain.object_set import ObjectSet
-from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.workloads.admission import Admission, awaits_topology
-from headgate.domain.workloads.events import (
-    WorkloadAdmitted,
-    WorkloadChecksRequired,
-    WorkloadDeactivated,
-    WorkloadEvent,
-    WorkloadEvicted,
-    WorkloadFinished,
-    WorkloadStopped,
-)
+from headgate.domain.config import Config
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import seconds_after
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import awaits_topology
+from headgate.domain.workloads.events import WorkloadAdmitted
+from headgate.domain.workloads.events import WorkloadChecksRequired
+from headgate.domain.workloads.events import WorkloadDeactivated
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadFinished
+from headgate.domain.workloads.events import WorkloadStopped
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdateConflict
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import (
-    AdmissionCheckState,
-    Workload,
-    is_admitted,
-    waited_seconds,
-)
-from headgate.domain.workloads.transitions.admission_checks import (
-    check_state_of,
-    merged_pod_set_updates,
-)
+from headgate.domain.workloads.state import AdmissionCheckState
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import is_admitted
+from headgate.domain.workloads.state import waited_seconds
+from headgate.domain.workloads.transitions.admission_checks import check_state_of
+from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
+from typing import Literal
+
 
 PROVISIONING_CONTROLLERS = ("kueue.x-k8s.io/provisioning-request",)
-"""Controllers of checks that agree once they have got machines (topology.md §2, Delayed)."""
+"""Controllers of checks that become Ready once they have provisioned hosts (topology.md §2)."""
 
 ChecksOutcome = Literal["", "Rejected", "Retry", "Changed", "Ready"]
 
 
-def required_checks(config: ObjectSet, admission: Admission) -> tuple[str, ...]:
-    """The checks that must agree: those on all flavors, and those on an assigned one."""
+def required_checks(config: Config, admission: Admission) -> tuple[str, ...]:
+    """The checks that must be Ready: those on all flavors, and those on an assigned one."""
     queue = config.cluster_queues.get(admission.cluster_queue)
     rules = queue.spec.admission_checks if queue else ()
     given = {f for a in admission.pod_set_assignments for f in a.flavors.values()}
@@ -49,8 +45,8 @@ def required_checks(config: ObjectSet, admission: Admission) -> tuple[str, ...]:
     )
 
 
-def has_provisioning_check(config: ObjectSet, cluster_queue: str, flavors: Iterable[str]) -> bool:
-    """Whether a check on one of these flavors brings the hosts, so that none can be chosen yet."""
+def has_provisioning_check(config: Config, cluster_queue: str, flavors: Iterable[str]) -> bool:
+    """Whether a check on one of the flavors provisions the hosts: none can be assigned yet."""
     queue = config.cluster_queues.get(cluster_queue)
     given = tuple(flavors)
     for rule in queue.spec.admission_checks if queue else ():
@@ -61,8 +57,8 @@ def has_provisioning_check(config: ObjectSet, cluster_queue: str, flavors: Itera
     return False
 
 
-def checks_outcome(config: ObjectSet, workload: Workload) -> ChecksOutcome:
-    """What its checks come to for a workload that holds quota; empty while they are awaited."""
+def checks_outcome(config: Config, workload: Workload) -> ChecksOutcome:
+    """What the checks of a quota reservation come to; empty while some are pending."""
     assert workload.admission is not None, "checks are about a reservation"
     if not workload.checks and is_admitted(workload):
         return ""
@@ -80,8 +76,8 @@ def checks_outcome(config: ObjectSet, workload: Workload) -> ChecksOutcome:
     return "Ready"
 
 
-def awaits_only_topology(config: ObjectSet, workload: Workload) -> bool:
-    """Whether all its checks agree and hosts are the only thing it still has to get."""
+def awaits_only_topology(config: Config, workload: Workload) -> bool:
+    """Whether all checks are Ready and only the assignment of hosts is still missing."""
     if workload.admission is None or is_admitted(workload):
         return False
     return (
@@ -92,11 +88,11 @@ def awaits_only_topology(config: ObjectSet, workload: Workload) -> bool:
 
 
 def checks_events(
-    config: ObjectSet, workload: Workload, at: Instant, eviction_id: str
+    config: Config, workload: Workload, at: Instant, eviction_id: str
 ) -> tuple[WorkloadEvent, ...]:
-    """The facts that follow; one without pods yet has stopped as soon as it is evicted.
+    """The events that follow; a workload without pods has stopped as soon as it is evicted.
 
-    Where admission is blocked until pods are ready, who may start does so in turn: see
+    Under `blockAdmission` ready workloads are admitted one after the other: see
     `awaits_unblocked_admission`.
     """
     match checks_outcome(config, workload):
@@ -113,8 +109,8 @@ def checks_events(
             return ()
 
 
-def awaits_unblocked_admission(config: ObjectSet, workload: Workload | None) -> bool:
-    """Whether nothing but other workloads' pods may keep it from starting (`blockAdmission`)."""
+def awaits_unblocked_admission(config: Config, workload: Workload | None) -> bool:
+    """Whether only `blockAdmission` may keep a quota reservation from being admitted."""
     return (
         config.configuration.block_admission
         and workload is not None
@@ -125,7 +121,7 @@ def awaits_unblocked_admission(config: ObjectSet, workload: Workload | None) -> 
 
 
 def admission_events(workload: Workload, at: Instant) -> tuple[WorkloadEvent, ...]:
-    """Admitted, or failed for good where its pods could not be made as its checks want them."""
+    """Admission, or a final failure where its checks ask for pods that cannot be made."""
     try:
         merged_pod_set_updates(workload)
     except PodSetUpdateConflict as conflict:
@@ -146,7 +142,7 @@ def _rejected(workload: Workload, eviction_id: str) -> tuple[WorkloadEvent, ...]
 
 
 def _sent_back(workload: Workload, eviction_id: str) -> tuple[WorkloadEvent, ...]:
-    """At once, not only when the time to wait is over (trap T2)."""
+    """Evict at once, not only when the requested delay is over (trap T2)."""
     waits = [
         seconds_after(check.last_transition_at, check.requeue_after_seconds)
         for _, check in _in_state(workload, "Retry")

@@ -1,17 +1,19 @@
-"""Who stands on which hosts, when a host of theirs counts as lost, and who is looking for another.
+"""Which hosts have failed for which workload, why, and since when (topology.md §7.1).
 
-Changed only with admissions and nodes, so that looking costs nothing for hosts that did not change.
+A host that is gone, is no longer of the flavor or is being drained fails at once. A host that is
+not ready, or has a taint that the pods do not tolerate, fails when the executor reports that no pod
+is alive there, and otherwise after the time that the Configuration gives it. A cordoned host keeps
+its pods as long as they live, and so does a host that was moved to another rack.
+
+`HostWatch` indexes workloads by host. It changes only with admissions and nodes, so that a cycle
+costs nothing for hosts that did not change.
 """
 
 from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.kinds.topology import TopologySpec
-from headgate.domain.nodes.state import NodeSpec
-from headgate.domain.object_set import ObjectSet
+from headgate.domain.config import Config
+from headgate.domain.configured import Configured
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_only_topology
 from headgate.domain.scheduling.lifecycle.transitions import IMMEDIATELY
 from headgate.domain.scheduling.matching import untolerated
@@ -20,6 +22,10 @@ from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.placement.host_table import HostTable
 from headgate.domain.scheduling.placement.host_table import host_name
 from headgate.domain.scheduling.placement.host_table import overcommitted_leaves
+from headgate.domain.topology.specs import HOSTNAME_LABEL
+from headgate.domain.topology.specs import NodeSpec
+from headgate.domain.topology.specs import ResourceFlavorSpec
+from headgate.domain.topology.specs import TopologySpec
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.instants import seconds_after
 from headgate.domain.values.quantities import Requests
@@ -36,12 +42,12 @@ from headgate.domain.workloads.transitions.admission_checks import pod_sets_afte
 
 
 TOO_SMALL = "TooSmall"
-"""Of a host that no longer has what its workloads hold; found by looking at all of them."""
+"""The reason for a host with less allocatable resources than its workloads request."""
 
 
 @dataclass(frozen=True, slots=True)
 class HostFailure:
-    """Why a host cannot be counted on, and from when."""
+    """Why a host has failed for a workload, and the instant from which it counts."""
 
     reason: str
     due: Instant
@@ -49,7 +55,7 @@ class HostFailure:
 
 @dataclass(frozen=True, slots=True)
 class _HostedWorkload:
-    """Pods of one pod set, with what decides whether a node serves them."""
+    """The pods of one pod set, with what decides whether a node serves them."""
 
     pod_set: PodSet
     flavor_name: str
@@ -58,10 +64,8 @@ class _HostedWorkload:
     not_ready_seconds: int | None
 
 
-def host_failures(
-    config: ObjectSet, hosts: HostTable, workload: Workload
-) -> dict[str, HostFailure]:
-    """Its hosts in trouble by name; a place that is no host by its path, joined by commas."""
+def host_failures(config: Config, hosts: HostTable, workload: Workload) -> dict[str, HostFailure]:
+    """The failed hosts of a workload by name; a domain above hosts by its values, comma-joined."""
     found: dict[str, HostFailure] = {}
     if workload.admission is None:
         return found
@@ -79,9 +83,9 @@ def host_failures(
 
 
 def nodes_of_host(
-    config: ObjectSet, hosts: HostTable, values: tuple[str, ...]
+    config: Config, hosts: HostTable, values: tuple[str, ...]
 ) -> tuple[Configured[NodeSpec], ...]:
-    """The nodes behind a host, given by its name alone; none if it is gone."""
+    """The nodes of a host that is given by its name alone; none if it is gone."""
     if values in hosts.row_of:
         return hosts.nodes_at(values)
     known = config.nodes.get(values[-1])
@@ -89,7 +93,7 @@ def nodes_of_host(
 
 
 def _hosted_workload(
-    config: ObjectSet, pod_sets: Mapping[str, PodSet], given: PodSetAssignment
+    config: Config, pod_sets: Mapping[str, PodSet], given: PodSetAssignment
 ) -> _HostedWorkload | None:
     pod_set = pod_sets.get(given.name)
     for name in given.flavors.values():
@@ -102,13 +106,13 @@ def _hosted_workload(
 
 
 def _host_failure(
-    config: ObjectSet,
+    config: Config,
     hosts: HostTable,
     tenant: _HostedWorkload,
     workload: Workload,
     values: tuple[str, ...],
 ) -> HostFailure | None:
-    """A host is in trouble when every node of its name is; a place above hosts when it is gone."""
+    """The failure of a host if all its nodes failed; a domain above hosts fails when it is gone."""
     if tenant.topology.levels[-1] != HOSTNAME_LABEL:
         names = (values, (tenant.flavor_name, *values))
         is_there = any(name in hosts.row_of for name in names)
@@ -159,14 +163,14 @@ def _node_failures(
 
 
 def _no_execute_taints(spec: NodeSpec, seconds: int | None) -> tuple[Taint, ...]:
-    """Taints that drive living pods away, where nobody tells when they are gone."""
+    """Taints that evict living pods, where no report tells when the pods are gone."""
     return () if seconds is None else tuple(t for t in spec.taints if t.effect == "NoExecute")
 
 
-def needs_second_pass(config: ObjectSet, workload: Workload) -> bool:
-    """Whether it holds quota and hosts are sought for it: others for those it lost, or its first.
+def needs_second_pass(config: Config, workload: Workload) -> bool:
+    """Whether hosts are sought for a quota reservation: for failed ones, or its first ones.
 
-    Reference topology.md §7.2.
+    topology.md §7.2; Kueue: `workload.NeedsSecondPass`.
     """
     if (
         not has_quota_reservation(workload)
@@ -182,11 +186,12 @@ def needs_second_pass(config: ObjectSet, workload: Workload) -> bool:
 class HostWatch:
     """Index of the workloads of a partition by host, kept up to date with every workload.
 
-    `second_pass_pending` are the workloads that need a second pass. `may_be_overcommitted` is set
-    when the allocatable resources of a host may have shrunk since the last check.
+    `second_pass_pending` are the workloads that need a second pass, `unplaceable` those of them
+    that found no hosts since the last change. `may_be_overcommitted` is set when the allocatable
+    resources of a host may have shrunk since the last check.
     """
 
-    def __init__(self, config: ObjectSet, hosts: HostTable) -> None:
+    def __init__(self, config: Config, hosts: HostTable) -> None:
         self.placed: dict[str, Workload] = {}
         self.second_pass_pending: dict[str, Workload] = {}
         self.unplaceable: dict[str, None] = {}
@@ -197,7 +202,7 @@ class HostWatch:
         self._due: dict[str, Instant | None] = {}
 
     def replace(self, old: Workload | None, new: Workload | None) -> Instant | None:
-        """A workload came, changed or went; when the next host of it counts as lost or found."""
+        """Take a changed workload into account; the instant at which the next host of it fails."""
         found = new or old
         assert found is not None, "something must have been or be there"
         if not _uses_hosts(old) and not _uses_hosts(new):
@@ -218,20 +223,20 @@ class HostWatch:
         return self._refresh_due(new)
 
     def refresh_node(self, node: Configured[NodeSpec]) -> Iterator[tuple[Workload, Instant | None]]:
-        """Who stands on a node, and when the next host of each counts as lost or found."""
+        """The workloads on a node, each with the instant at which its next host fails."""
         for workload in self.workloads_on(host_name(node)):
             yield workload, self._refresh_due(workload)
 
     def workloads_on(self, host: str) -> tuple[Workload, ...]:
-        """The workloads with pods there, by name."""
+        """The workloads with pods on a host, by name."""
         return tuple(self.placed[key] for key in sorted(self._by_host.get(host, ())))
 
     def retry_unplaceable(self) -> None:
-        """Whoever sought in vain may find something now."""
+        """Let unplaceable workloads have another second pass."""
         self.unplaceable.clear()
 
     def host_events(self, workload: Workload, at: Instant) -> tuple[WorkloadEvent, ...]:
-        """The fact that its lost hosts are others than before; none if they are the same."""
+        """The event that a workload's failed hosts changed; none if they did not."""
         known = workload.unhealthy_nodes
         failed = {
             host: trouble.reason
@@ -243,13 +248,13 @@ class HostWatch:
         return (WorkloadHostsFailed(hosts=failed),) if failed else (WorkloadHostsRecovered(),)
 
     def overcommitted_hosts(self) -> Iterator[str]:
-        """Hosts that have less than their workloads hold, whatever others use there."""
+        """Hosts with less allocatable resources than their workloads request."""
         for place in overcommitted_leaves(self._hosts):
             if len(place) == 1 and self._is_overcommitted(place):
                 yield place[0]
 
     def allocatable_at(self, place: tuple[str, ...]) -> Requests:
-        """What the nodes behind a place have to allocate, ready or not."""
+        """The allocatable resources of the nodes of a host, ready or not."""
         has: dict[str, int] = {}
         for node in self._hosts.nodes_at(place):
             for resource, amount in node.spec.allocatable.items():
@@ -286,7 +291,7 @@ class HostWatch:
 
     def _add(self, workload: Workload) -> None:
         self.placed[workload.key] = workload
-        assert workload.admission is not None, "only who has a place is watched"
+        assert workload.admission is not None, "only admissions are indexed"
         for host in hosts_of(workload.admission):
             self._by_host.setdefault(host, {})[workload.key] = None
 
@@ -303,7 +308,7 @@ class HostWatch:
 
 
 def _uses_hosts(workload: Workload | None) -> bool:
-    """Whether it has, had or awaits hosts; who does not is known nowhere here."""
+    """Whether a workload has, had or awaits hosts; other workloads are not indexed."""
     if workload is None or workload.admission is None:
         return False
     if workload.unhealthy_nodes:
@@ -324,7 +329,7 @@ def _is_watched(workload: Workload) -> bool:
 
 
 def _keeps_hosts(old: Workload, new: Workload) -> bool:
-    """Whether nothing has changed that its hosts are judged by."""
+    """Whether nothing changed that host failures of the workload depend on."""
     return _is_watched(old) == _is_watched(new) and (
         old.admission is new.admission
         and old.unhealthy_nodes is new.unhealthy_nodes

@@ -297,7 +297,7 @@ def _soft_eviction_expired(workload: Workload, _at: Instant, _eviction_id: str) 
     if eviction.soft.on_deadline == "Wait":
         return (EvictionStalled(eviction=eviction.id),)
     is_acknowledged = eviction.acknowledged_at is not None
-    cause = "It did not stop in time" if is_acknowledged else "Nobody acknowledged it in time"
+    cause = "It did not stop in time" if is_acknowledged else "It was not acknowledged in time"
     return (EvictionForced(eviction=eviction.id, cause=cause),)
 
 

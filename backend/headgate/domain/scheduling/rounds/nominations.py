@@ -1,18 +1,20 @@
-"""Which open rounds bind a workload, and what it may take although a round keeps it (§6.8).
+"""Which open rounds bind a workload, and what it may take of nominated capacity (§6.8).
 
-The pledge is no lock: only a stronger claim may break it. A round that takes back what its queue
-owns yields to a stronger workload of that same queue alone; any other yields to whoever stays
-within its own nominal quota, and to the stronger, if that closes no circle of evictions (§6.9). A
-round whose place is lost so is invalidated, and its preemptor plans anew.
+A nomination is no lock: a stronger workload may override it. A round that reclaims nominal quota
+yields only to a higher-ranked workload of its own ClusterQueue; any other round yields to a
+workload within its own nominal quota, and to a higher-ranked one if that closes no cycle of
+preemptions (§6.9). A round that loses its placement so is invalidated, and its preemptor is
+nominated anew.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
+from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import contextmanager
-
-from msgspec.structs import replace
-
-from headgate.domain.object_set import ObjectSet
-from headgate.domain.rounds.state import Round, oldest_first, reclaims_nominal_quota
+from headgate.domain.config import Config
+from headgate.domain.rounds.state import Round
+from headgate.domain.rounds.state import oldest_first
+from headgate.domain.rounds.state import reclaims_nominal_quota
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.charges import Charge
@@ -22,20 +24,19 @@ from headgate.domain.scheduling.preemption.eviction_graph import Epoch
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
+from msgspec.structs import replace
+
 
 Workloads = Mapping[str, Workload]
 Evaluate = Callable[[], Evaluation]
 NominationRank = tuple[int, Instant, str]
-"""How strong a workload's claim is: the higher priority, then the older, then the name."""
+"""Priority negated, then queue time, then uid: the smaller rank is the stronger."""
 
 
 def without_nominated_capacity(
     partition: Partition, workloads: Workloads, workload: Workload, look: Evaluate
 ) -> Evaluation:
-    """What `look` finds, once beside all open rounds and then without those that do not bind it.
-
-    The looser answer counts only where it is better.
-    """
+    """The evaluation beside all open rounds, or a better one without those that do not bind."""
     found = look()
     if found.mode == Mode.FIT or found.workload.nomination is not None:
         return found
@@ -59,8 +60,8 @@ def without_nominated_capacity(
     return found
 
 
-def nomination_rank(config: ObjectSet, workload: Workload, cluster_queue: str) -> NominationRank:
-    """Its claim; older means queued earlier, names break ties."""
+def nomination_rank(config: Config, workload: Workload, cluster_queue: str) -> NominationRank:
+    """The rank of a workload; the one queued earlier is stronger, and uids break ties."""
     queue = config.cluster_queues.get(cluster_queue)
     queued = queued_at(workload, queue.spec) if queue else workload.created_at
     return (-workload.spec.priority, queued, workload.uid)
@@ -99,7 +100,7 @@ def _always(partition: Partition, found: Evaluation) -> bool:
 
 
 def _is_within_nominal(partition: Partition, found: Evaluation) -> bool:
-    """Whether its queue borrows nothing with it, now and once its own rounds have settled too."""
+    """Whether the ClusterQueue borrows nothing with it, now and after its own open rounds."""
     if found.mode != Mode.FIT or found.level != 0 or found.admission is None:
         return False
     node = f"clusterqueue/{found.cluster_queue}"
@@ -113,7 +114,7 @@ def _is_within_nominal(partition: Partition, found: Evaluation) -> bool:
 
 @contextmanager
 def _without(partition: Partition, workloads: Workloads, rounds: list[Round]) -> Iterator[None]:
-    """The projected view without the places that these rounds keep."""
+    """The projected view without the nominated capacity of some rounds."""
     charges: list[Charge] = []
     for kept in rounds:
         preemptor = workloads[kept.preemptor]

@@ -1,6 +1,7 @@
-"""How open rounds go on: victims gone, places lost, preemptors that no longer come, time run out.
+"""How open rounds advance and end: victims gone, placement lost, preemptor changed, expiry.
 
-Reference preemption.md §6.8 and §6.10.
+preemption.md §6.8 and §6.10. Evictions that have not begun are cancelled where no other round
+counts on them (trap T24).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -79,7 +80,7 @@ def invalidate_round(cycle: CycleContext, found: Round) -> None:
 
 
 def invalidate_taken(cycle: CycleContext, rounds: Iterable[str], taker: str) -> None:
-    """Invalidate those of the rounds whose placement the decision just made for `taker` uses."""
+    """Invalidate those of the rounds that lost their placement to the decision for `taker`."""
     for round_id in rounds:
         found = cycle.partition.rounds.get(round_id)
         if found is not None and _has_lost_placement(cycle, found):
@@ -109,9 +110,9 @@ def supersede_rounds(cycle: CycleContext, preemptor: Workload, end: SupersedeRou
 
 
 def complete_round(cycle: CycleContext, found: Round, admission: Admission) -> StreamEvents:
-    """The end of a round whose preemptor is admitted as nominated, and evictions it cancels.
+    """The end of a round with an admission as nominated, and the evictions it cancels.
 
-    Some are cancelled where other usage was released before every victim had gone (§6.10).
+    Evictions are cancelled where other usage was released before all victims had gone (§6.10).
     """
     cause = f"{found.preemptor} could start before it had gone"
     cancelled = cancel_evictions(cycle, _with_superseded([found], cycle), cause, admission)
@@ -131,7 +132,7 @@ def _abort_round(cycle: CycleContext, found: Round, cause: str) -> None:
 
 
 def _with_superseded(ending: list[Round], cycle: CycleContext) -> list[Round]:
-    """Rounds of one preemptor with its superseded ones, whose evictions they counted on."""
+    """Rounds of one preemptor, with superseded ones: later plans counted on their evictions."""
     key = ending[0].preemptor
     before = (
         each
@@ -239,9 +240,9 @@ def _release_cause(cycle: CycleContext, found: Round, named: RoundVictim) -> Rel
 def cancel_evictions(
     cycle: CycleContext, ended: Sequence[Round], cause: str, place: Admission | None = None
 ) -> dict[str, StreamEvents]:
-    """By round, the evictions that nobody has begun and no other round counts on: they run on.
+    """By round, the cancelled evictions: not begun yet, and no other round counts on them.
 
-    These rounds of one preemptor end; `place` is what it gets now, if anything.
+    The rounds are of one preemptor and end; `place` is the placement it gets now, if any.
     """
     facts: dict[str, StreamEvents] = {found.id: [] for found in ended}
     if not any(victim.mode == "Soft" for found in ended for victim in found.victims):
@@ -265,7 +266,7 @@ def cancel_evictions(
 
 
 def _cancellable(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[Round, Workload]]:
-    """Victims who have time and have not begun to use it, each with the round it was to go for."""
+    """Victims in their grace period that have not begun to stop, each with its round."""
     for found in ended:
         for named in found.victims:
             victim = cycle.cell.workloads.get(named.workload)
@@ -278,7 +279,7 @@ def _cancellable(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[
 
 
 def _freed_by(charges: Charges, victim: Workload, eviction: str) -> Charge:
-    """What all of a victim holds, or the pods that it gives up by that eviction."""
+    """The charge that an eviction frees: all of the victim's, or that of the evicted pods."""
     some = shrinking_for(victim, eviction)
     if some is None or victim.admission is None:
         return charges.held_by(victim)
@@ -290,7 +291,7 @@ def _freed_by(charges: Charges, victim: Workload, eviction: str) -> Charge:
 def _with_placement_of(
     cycle: CycleContext, preemptor: str, place: Admission | None
 ) -> Iterator[None]:
-    """The projected view with what a preemptor gets instead of the place that was kept for it."""
+    """The projected view with a preemptor's new placement instead of its nominated one."""
     partition, workload = cycle.partition, cycle.cell.workloads.get(preemptor)
     actual, kept = claims(workload)
     if workload is None or actual is not None:

@@ -1,87 +1,84 @@
-"""A complete plan becomes a round: the place, the victims and the numbers of that moment.
+"""Starts a preemption round from a complete plan: placement, victims and the figures of the moment.
 
-Reference preemption.md §6.8: planning evicts nobody; everything here is one decision.
+Planning evicts no workload; commit, nomination and evictions are one decision (preemption.md §6.8;
+Kueue: `preemptor.IssuePreemptions`). A closed preemption gate or the preemption rate of the
+ClusterQueue delays the round (§6.2).
 """
 
-import msgspec
 from collections.abc import Iterable
-from headgate.domain.cell import Cell
-from headgate.domain.configured import Absent
-from headgate.domain.kinds.queue_preemption import PreemptionRate
-from headgate.domain.kinds.queue_preemption import SoftEviction
-from headgate.domain.object_set import ObjectSet
-from headgate.domain.rounds.commands import CommitRound
-from headgate.domain.rounds.commands import SupersedeRound
-from headgate.domain.rounds.decide import decide
-from headgate.domain.rounds.events import QuotaFigures
-from headgate.domain.rounds.events import RoundVictim
-from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.cycle_context import StreamEvents
-from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
-from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
-from headgate.domain.scheduling.preemption.disruption_budgets import by_protection
-from headgate.domain.scheduling.preemption.disruption_budgets import removal_of
-from headgate.domain.scheduling.preemption.disruption_budgets import violated_budgets
-from headgate.domain.scheduling.preemption.request import Victim
-from headgate.domain.scheduling.quota.usage import available
-from headgate.domain.scheduling.results import Mode
-from headgate.domain.scheduling.results import VictimSearch
-from headgate.domain.scheduling.rounds.progress import invalidate_taken
-from headgate.domain.scheduling.rounds.progress import supersede_rounds
-from headgate.domain.streams import round_stream
-from headgate.domain.streams import workload_stream
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.domain.values.instants import seconds_after
-from headgate.domain.values.instants import whole_seconds
-from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import PlacementNominated
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadExplained
-from headgate.domain.workloads.events import WorkloadStopped
-from headgate.domain.workloads.explanation import Blocker
-from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.explanation import ProtectedCandidate
-from headgate.domain.workloads.pods.eviction_units import remaining_counts
-from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.preemption_events import PreemptionWithheld
-from headgate.domain.workloads.preemption_events import PreemptorReference
-from headgate.domain.workloads.preemption_events import SoftTerms
-from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted
-from headgate.domain.workloads.preemption_events import WorkloadShrunk
-from headgate.domain.workloads.preemption_message import preemptor_reference
-from headgate.domain.workloads.protection import protection_of
-from headgate.domain.workloads.specs import EvictionPolicy
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import is_admitted
-from headgate.domain.workloads.state import is_condition_true
-from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
+
+import msgspec
 from msgspec import structs
 from msgspec.structs import replace
 
+from headgate.domain.cell import Cell
+from headgate.domain.config import Config
+from headgate.domain.configured import Absent
+from headgate.domain.queues.specs import PreemptionRate, SoftEviction
+from headgate.domain.rounds.commands import CommitRound, SupersedeRound
+from headgate.domain.rounds.decide import decide
+from headgate.domain.rounds.events import QuotaFigures, RoundVictim
+from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
+from headgate.domain.scheduling.evaluation.evaluate import Evaluation
+from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
+from headgate.domain.scheduling.placement.host_table import ACTUAL
+from headgate.domain.scheduling.preemption.budgets import by_protection, removal_of
+from headgate.domain.scheduling.preemption.claims import Victim
+from headgate.domain.scheduling.preemption.disruption import budget_standings, violated_budgets
+from headgate.domain.scheduling.quota.usage import available
+from headgate.domain.scheduling.results import Mode, VictimSearch
+from headgate.domain.scheduling.rounds.progress import invalidate_taken, supersede_rounds
+from headgate.domain.streams import round_stream, workload_stream
+from headgate.domain.values.instants import (
+    MICROSECONDS_PER_SECOND,
+    Instant,
+    seconds_after,
+    whole_seconds,
+)
+from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.deciding.shrinking import (
+    pods_going,
+)
+from headgate.domain.workloads.events import (
+    PlacementNominated,
+    WorkloadEvicted,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.explanation import Blocker, Explanation, Refused
+from headgate.domain.workloads.pods.surplus import staying
+from headgate.domain.workloads.preemption.accommodating import accommodated
+from headgate.domain.workloads.preemption.events import (
+    Accommodated,
+    PreemptionWithheld,
+    SoftTerms,
+    WorkloadPodsEvicted,
+    WorkloadShrunk,
+)
+from headgate.domain.workloads.preemption.preempting import closed_gates
+from headgate.domain.workloads.preemption.protecting import protection_of
+from headgate.domain.workloads.specs import EvictionPolicy
+from headgate.domain.workloads.state import Workload, condition, holds, is_admitted
+
 
 def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:
-    """Commit a complete plan, unless a gate is closed or the queue has started rounds enough."""
-    gates = closed_preemption_gates(evaluation.workload)
+    """Commit a complete plan, unless a gate is closed or the ClusterQueue has used up its rate."""
+    gates = closed_gates(evaluation.workload)
     if gates:
         _withhold(cycle, evaluation, gates)
         return
     later = next_round_at(cycle, evaluation.cluster_queue)
     if later is not None:
         cycle.partition.rate_limited_queues[evaluation.cluster_queue] = later
-        _record_reason(cycle, evaluation, _rate_limited(cycle, evaluation))
+        cycle.record_reason(evaluation.workload, _rate_limited(cycle, evaluation))
         return
     cycle.decide(*_round(cycle, evaluation))
-    invalidate_taken(cycle, evaluation.overridden_rounds, evaluation.workload.key)
+    invalidate_taken(cycle, evaluation.breaks, evaluation.workload.key)
 
 
 def _round(cycle: CycleContext, evaluation: Evaluation) -> StreamEvents:
     workload, admission = evaluation.workload, evaluation.admission
-    assert admission is not None, "a round is for a place"
+    assert admission is not None, "a plan has a placement"
     round_id = cycle.new_id()
     facts: StreamEvents = supersede_rounds(cycle, workload, SupersedeRound(by_round=round_id))
     commit = _commit_round(cycle, evaluation, admission, round_id)
@@ -96,7 +93,7 @@ def _round(cycle: CycleContext, evaluation: Evaluation) -> StreamEvents:
 def _victim_eviction(
     cycle: CycleContext, evaluation: Evaluation, victim: Victim, round_id: str
 ) -> StreamEvents:
-    """Asked to go as a whole, or to give up pods."""
+    """The eviction of a victim, or of the pods that it gives up."""
     config, workload, part = cycle.cell.config, victim.workload, victim.candidate.part
     preemptor = evaluation.workload
     message = f"Preempted to make room for {preemptor.key} (priority {preemptor.spec.priority})"
@@ -114,17 +111,17 @@ def _victim_eviction(
         underlying_cause=victim.reason,
         message=message,
         pods=part.pods,
-        counts=remaining_counts(workload, part.pods),
+        counts=staying(workload, part.pods),
     )
     return pods_eviction_of(config, workload, some, cycle.at)
 
 
 def _preemptor_reference(
     cycle: CycleContext, evaluation: Evaluation, victim: Victim
-) -> PreemptorReference:
+) -> Accommodated:
     tree, admission = cycle.partition.tree, victim.workload.admission
-    assert admission is not None, "only who holds a place can be a victim"
-    return preemptor_reference(
+    assert admission is not None, "a victim has an admission"
+    return accommodated(
         evaluation.workload,
         tree.written_path(evaluation.cluster_queue),
         tree.written_path(admission.cluster_queue),
@@ -132,18 +129,17 @@ def _preemptor_reference(
 
 
 def _withhold(cycle: CycleContext, evaluation: Evaluation, gates: tuple[str, ...]) -> None:
-    """Say which gates are closed; nobody is evicted (Kueue's BlockedOnPreemptionGates)."""
+    """Record which preemption gates are closed (Kueue: `BlockedOnPreemptionGates`)."""
     workload = evaluation.workload
-    if not is_condition_true(workload, "BlockedOnPreemptionGates"):
+    if not holds(workload, "BlockedOnPreemptionGates"):
         cycle.decide((workload_stream(workload.key), PreemptionWithheld(gates=gates)))
     reason = f"its preemption gates are closed: {', '.join(gates)}"
-    _record_reason(
-        cycle, evaluation, _preemption_gated(_unstarted(cycle, evaluation, reason), gates)
-    )
+    explanation = _preemption_gated(_unstarted(cycle, evaluation, reason), gates)
+    cycle.record_reason(evaluation.workload, explanation)
 
 
 def _preemption_gated(found: Explanation, gates: tuple[str, ...]) -> Explanation:
-    """The gate is what keeps it: room could be made at once (Kueue's AdmissionGated)."""
+    """The pending reason of a workload that a closed preemption gate blocks (AdmissionGated)."""
     closed = ", ".join(gates)
     which = "gate is" if len(gates) == 1 else "gates are"
     return msgspec.structs.replace(
@@ -158,26 +154,19 @@ def _preemption_gated(found: Explanation, gates: tuple[str, ...]) -> Explanation
 
 
 def _rate_limited(cycle: CycleContext, evaluation: Evaluation) -> Explanation:
-    """The rate is what keeps it: room could be made at once."""
+    """The pending reason of a workload that could preempt but for the rate of its ClusterQueue."""
     told = rate_limited_reason(cycle.cell, evaluation.cluster_queue)
     found = _unstarted(cycle, evaluation, "")
     return structs.replace(told, blockers=(*told.blockers, *found.blockers))
 
 
 def _unstarted(cycle: CycleContext, evaluation: Evaluation, reason: str) -> Explanation:
-    """Why it waits, when the room that was found for it is not to be made."""
+    """The explanation of an evaluation if its victims are not evicted."""
     search = evaluation.search or VictimSearch("")
     blocked = structs.replace(
         evaluation, mode=Mode.NO_FIT, victims=(), search=structs.replace(search, reason=reason)
     )
     return explain_evaluation(cycle.partition, cycle.cell.workloads, blocked)
-
-
-def _record_reason(cycle: CycleContext, evaluation: Evaluation, explanation: Explanation) -> None:
-    workload = evaluation.workload
-    known = workload.explanation
-    if known is None or known.fingerprint != explanation.fingerprint:
-        cycle.decide((workload_stream(workload.key), WorkloadExplained(explanation=explanation)))
 
 
 def _commit_round(
@@ -196,8 +185,7 @@ def _commit_round(
         victims=_victims(cycle, evaluation.victims),
         considered=search.considered if search else 0,
         refused=tuple(
-            ProtectedCandidate(workload=name, rule=rule)
-            for name, rule in (search.refused if search else ())
+            Refused(workload=name, rule=rule) for name, rule in (search.refused if search else ())
         ),
         figures=_figures(cycle, evaluation, admission),
         epoch=cycle.partition.epoch_of(evaluation.cluster_queue),
@@ -207,9 +195,11 @@ def _commit_round(
 
 
 def _victims(cycle: CycleContext, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]:
-    """Each with the budgets that its going breaks, the most important first (trap T11)."""
+    """The victims with the budgets that each violates, the most protected first (trap T11)."""
     victims = tuple(chosen)
-    standings = budget_statuses(cycle.cell.config.disruption_budgets, cycle.cell.workloads.values())
+    standings = budget_standings(
+        cycle.cell.config.disruption_budgets, cycle.cell.workloads.values()
+    )
     ranked = by_protection(victims)
     broken = violated_budgets(standings, [removal_of(victim.candidate) for victim in ranked])
     by_key = {v.workload.key: names for v, names in zip(ranked, broken, strict=True)}
@@ -218,7 +208,7 @@ def _victims(cycle: CycleContext, chosen: Iterable[Victim]) -> tuple[RoundVictim
 
 def _victim(cycle: CycleContext, chosen: Victim, violates: tuple[str, ...]) -> RoundVictim:
     victim = chosen.workload
-    assert victim.admission is not None, "only who holds a place can be a victim"
+    assert victim.admission is not None, "a victim has an admission"
     part = chosen.candidate.part
     freed = (
         cycle.partition.charges.held_by(victim).amounts
@@ -236,7 +226,7 @@ def _victim(cycle: CycleContext, chosen: Victim, violates: tuple[str, ...]) -> R
         priority=victim.spec.priority,
         protection=protection_of(victim.spec),
         pods=chosen.candidate.pods,
-        shrinks_to={} if part is None else remaining_counts(victim, part.pods),
+        shrinks_to={} if part is None else staying(victim, part.pods),
         freed={
             f"{flavor}/{resource}": amount for (flavor, resource), amount in sorted(freed.items())
         },
@@ -250,12 +240,12 @@ def _victim(cycle: CycleContext, chosen: Victim, violates: tuple[str, ...]) -> R
 def _figures(
     cycle: CycleContext, evaluation: Evaluation, admission: Admission
 ) -> tuple[QuotaFigures, ...]:
-    """Quota as it stood for everyone concerned, in what the preemptor asks for."""
+    """Quota as it was for the ClusterQueues of preemptor and victims, in requested resources."""
     partition = cycle.partition
     wanted = partition.charges.charge_of(evaluation.workload, admission).amounts
     queues = [evaluation.cluster_queue]
     for victim in evaluation.victims:
-        assert victim.workload.admission is not None, "only who holds a place can be a victim"
+        assert victim.workload.admission is not None, "a victim has an admission"
         queues.append(victim.workload.admission.cluster_queue)
     return tuple(
         _figure(cycle, queue, key, wanted[key] if queue == evaluation.cluster_queue else 0)
@@ -291,12 +281,12 @@ MINUTE = 60 * MICROSECONDS_PER_SECOND
 
 
 def next_round_at(cycle: CycleContext, cluster_queue: str) -> Instant | None:
-    """When the queue may start its next round; None for now."""
+    """The instant of the next round that a ClusterQueue may start; None for now."""
     return rate_limited_until(cycle.cell, cluster_queue, cycle.at)
 
 
 def rate_limited_until(cell: Cell, cluster_queue: str, at: Instant) -> Instant | None:
-    """The same for a state and an instant."""
+    """The instant until which the preemption rate delays a round of the ClusterQueue, if any."""
     rate = cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
     if rate is None:
         return None
@@ -308,7 +298,7 @@ def rate_limited_until(cell: Cell, cluster_queue: str, at: Instant) -> Instant |
 
 
 def rate_limited_reason(cell: Cell, cluster_queue: str) -> Explanation:
-    """Why one waits for whom room could be made: its queue has started as many rounds as it may."""
+    """The pending reason of workloads in a ClusterQueue that has used up its preemption rate."""
     rate = cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
     assert rate is not None, "only a rate holds rounds back"
     rounds = "round of preemption" if rate.per_minute == 1 else "rounds of preemption"
@@ -326,9 +316,10 @@ def rate_limited_reason(cell: Cell, cluster_queue: str) -> Explanation:
 
 
 def next_token_at(rate: PreemptionRate, started: list[Instant]) -> Instant:
-    """When there is a token for one more round: one every minute / `per_minute`, `burst` at most.
+    """The instant of the next token from a bucket of `burst`, refilled `per_minute` a minute.
 
-    Counted by when the bucket would be full again, so that no fractions are kept.
+    It is computed from the instant at which the bucket would be full, so that no fractions are
+    kept.
     """
     each = MINUTE // rate.per_minute
     full_at = 0
@@ -338,7 +329,7 @@ def next_token_at(rate: PreemptionRate, started: list[Instant]) -> Instant:
 
 
 def requeue_after_rate_limit(cycle: CycleContext) -> None:
-    """Let queues look again whose next round has become due."""
+    """Requeue the workloads of ClusterQueues that may start a round again."""
     waits = cycle.partition.rate_limited_queues
     for queue in [name for name, due in sorted(waits.items()) if due <= cycle.at]:
         del waits[queue]
@@ -346,11 +337,11 @@ def requeue_after_rate_limit(cycle: CycleContext) -> None:
 
 
 def eviction_of(
-    config: ObjectSet, victim: Workload, asked: WorkloadEvicted, at: Instant
+    config: Config, victim: Workload, asked: WorkloadEvicted, at: Instant
 ) -> StreamEvents:
-    """Asked to go, softly if it has something to save; what only reserved goes at once.
+    """Evict a victim, softly if its policy says so; a reservation without admission goes at once.
 
-    What was never admitted has no pods, so that nobody would report it stopped.
+    A workload that was never admitted has no pods, so that no executor would report them stopped.
     """
     stream = workload_stream(victim.key)
     if not is_admitted(victim):
@@ -360,14 +351,12 @@ def eviction_of(
 
 
 def pods_eviction_of(
-    config: ObjectSet, victim: Workload, asked: WorkloadPodsEvicted, at: Instant
+    config: Config, victim: Workload, asked: WorkloadPodsEvicted, at: Instant
 ) -> StreamEvents:
-    """The same for some of its pods, while the rest of it goes on."""
+    """Evict some pods of a victim while the rest of it goes on."""
     stream = workload_stream(victim.key)
     if not is_admitted(victim):
-        later = {
-            name: n for name, n in evicting_pods(victim.pod_evictions).items() if name in asked.pods
-        }
+        later = {name: n for name, n in pods_going(victim.shrinkings).items() if name in asked.pods}
         shrunk = WorkloadShrunk(
             eviction=asked.eviction, pods=asked.pods, counts=asked.counts, later=later
         )
@@ -375,12 +364,12 @@ def pods_eviction_of(
     return [(stream, replace(asked, soft=soft_terms(config, victim, at)))]
 
 
-def soft_terms(config: ObjectSet, victim: Workload, at: Instant) -> SoftTerms | None:
-    """The time a victim gets, by its own policy or its queue's, never beyond the queue's longest.
+def soft_terms(config: Config, victim: Workload, at: Instant) -> SoftTerms | None:
+    """The grace period of a victim by its own policy or its queue's, at most the queue's maximum.
 
-    None means none: an Immediate eviction, or one of who is not admitted.
+    None for an Immediate eviction and for a reservation without an admission.
     """
-    assert victim.admission is not None, "only who holds a place is evicted"
+    assert victim.admission is not None, "a victim has an admission"
     queue = config.cluster_queues.get(victim.admission.cluster_queue)
     rules = queue.spec.preemption.soft_eviction if queue else SoftEviction()
     policy = victim.spec.eviction_policy or EvictionPolicy(mode=rules.default)
