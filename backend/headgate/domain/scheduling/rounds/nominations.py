@@ -7,25 +7,22 @@ preemptions (§6.9). A round that loses its placement so is invalidated, and its
 nominated anew.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+
+from msgspec.structs import replace
+
 from headgate.domain.config import Config
-from headgate.domain.rounds.state import Round
-from headgate.domain.rounds.state import oldest_first
-from headgate.domain.rounds.state import reclaims_nominal_quota
+from headgate.domain.rounds.state import Round, oldest_first, reclaims_nominal_quota
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.eviction_graph import Epoch
+from headgate.domain.scheduling.preemption.precedents import Epoch
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
-from msgspec.structs import replace
-
 
 Workloads = Mapping[str, Workload]
 Evaluate = Callable[[], Evaluation]
@@ -34,29 +31,29 @@ NominationRank = tuple[int, Instant, str]
 
 
 def without_nominated_capacity(
-    partition: Partition, workloads: Workloads, workload: Workload, look: Evaluate
+    partition: Partition, workloads: Workloads, workload: Workload, evaluate: Evaluate
 ) -> Evaluation:
     """The evaluation beside all open rounds, or a better one without those that do not bind."""
-    found = look()
+    found = evaluate()
     if found.mode == Mode.FIT or found.workload.nomination is not None:
         return found
     rounds = [
-        known
-        for known in oldest_first(partition.rounds.values())
-        if known.stage != "Invalidated" and known.preemptor != workload.key
+        each
+        for each in oldest_first(partition.rounds.values())
+        if each.stage != "Invalidated" and each.preemptor != workload.key
     ]
-    for may_take, suffices in (
-        (_yields_to_higher_priority, _always),
-        (_yields_to_nominal, _is_within_nominal),
-    ):
-        loose = [r for r in rounds if may_take(partition, workloads, workload, r, found)]
-        if not loose:
+    outranked = [
+        r for r in rounds if _yields_to_higher_priority(partition, workloads, workload, r, found)
+    ]
+    borrowing = [r for r in rounds if _yields_to_nominal(workloads, r, found)]
+    for overridden, needs_nominal in ((outranked, False), (borrowing, True)):
+        if not overridden:
             continue
-        with _without(partition, workloads, loose):
-            other = look()
-            is_enough = suffices(partition, other)
-        if other.mode > found.mode and other.mode != Mode.DEFERRED and is_enough:
-            return replace(other, overridden_rounds=tuple(kept.id for kept in loose))
+        with _without(partition, workloads, overridden):
+            other = evaluate()
+            counts = not needs_nominal or _is_within_nominal(partition, other)
+        if counts and other.mode > found.mode and other.mode != Mode.DEFERRED:
+            return replace(other, breaks=tuple(each.id for each in overridden))
     return found
 
 
@@ -70,33 +67,27 @@ def nomination_rank(config: Config, workload: Workload, cluster_queue: str) -> N
 def _yields_to_higher_priority(
     partition: Partition, workloads: Workloads, workload: Workload, kept: Round, found: Evaluation
 ) -> bool:
+    """Whether a round yields to a workload of a stronger rank without a cycle of preemptions."""
     config = partition.config
     preemptor = workloads.get(kept.preemptor)
     if preemptor is None:
         return False
     if reclaims_nominal_quota(kept) and kept.cluster_queue != found.cluster_queue:
         return False
-    mine = nomination_rank(config, workload, found.cluster_queue)
-    if not mine < nomination_rank(config, preemptor, kept.cluster_queue):
+    own_rank = nomination_rank(config, workload, found.cluster_queue)
+    if not own_rank < nomination_rank(config, preemptor, kept.cluster_queue):
         return False
     epoch = Epoch(workloads, partition.epoch_of(kept.cluster_queue))
-    return not partition.eviction_graph.leads(epoch, kept.preemptor, workload.key)
+    return not partition.precedents.leads(epoch, kept.preemptor, workload.key)
 
 
-def _yields_to_nominal(
-    partition: Partition, workloads: Workloads, workload: Workload, kept: Round, found: Evaluation
-) -> bool:
-    del partition, workload
+def _yields_to_nominal(workloads: Workloads, kept: Round, found: Evaluation) -> bool:
+    """Whether a round yields to a workload within the nominal quota of another ClusterQueue."""
     return (
         not reclaims_nominal_quota(kept)
         and kept.preemptor in workloads
         and kept.cluster_queue != found.cluster_queue
     )
-
-
-def _always(partition: Partition, found: Evaluation) -> bool:
-    del partition, found
-    return True
 
 
 def _is_within_nominal(partition: Partition, found: Evaluation) -> bool:
