@@ -12,7 +12,7 @@ from typing import Any
 from tests.chaos.faults import Fault, fault_sequence
 from tests.chaos.ledger import Ledger, read_ledger
 from tests.contracts.adapters import on_postgres
-from tests.cycles.everywhere import compare_everywhere
+from tests.cycles.every_adapter import compare_on_every_adapter
 from tests.processes.running import wait_until
 from tests.processes.up import HEADGATE, Up, environment, services
 
@@ -68,7 +68,7 @@ def _run(up: Up, asked: argparse.Namespace) -> Outcome:
         wait_until(lambda: not adapters.partitions.due(), "all is decided", SECONDS_TO_SETTLE)
     verified = _headgate(up, "verify", "--database-url", url)
     ledger = read_ledger(url)
-    again = compare_everywhere(url, asked.cycles)
+    again = compare_on_every_adapter(url, asked.cycles)
     stopped = up.stop()
     figures = _figures(replay)
     broken = _broken(ledger, figures)

@@ -2,7 +2,7 @@
 
 import argparse
 
-from tests.cycles.everywhere import HASH_SEEDS, compare_everywhere
+from tests.cycles.every_adapter import HASH_SEEDS, compare_on_every_adapter
 
 
 def main() -> None:
@@ -11,7 +11,7 @@ def main() -> None:
     parser.add_argument("database_url", help="the database whose log it is; it is only read")
     parser.add_argument("--cycles", type=int, default=50)
     options = parser.parse_args()
-    found = compare_everywhere(options.database_url, options.cycles)
+    found = compare_on_every_adapter(options.database_url, options.cycles)
     for name in found.different:
         print(f"{name} came out otherwise")  # noqa: T201 - talk
     where = f"{len(HASH_SEEDS)} hash seeds, Postgres and memory"

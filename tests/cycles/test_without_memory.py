@@ -1,16 +1,20 @@
 """Workers that live through a day decide what somebody would who has only the log (ADR 0017)."""
 
 import pytest
-from msgspec.structs import replace
-
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.cycles.rerun import digest, rerun_cycle
+from headgate.application.cycles.rerun import digest
+from headgate.application.cycles.rerun import rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.scheduling.cycle import plan_cycle
-from tests.cycles.news import Fact, told, without_news
+from msgspec.structs import replace
+from tests.cycles.reason_changes import Fact
+from tests.cycles.reason_changes import explained_streams
+from tests.cycles.reason_changes import without_reason_changes
 from tests.foresight.submits import rest
 from tests.simulation.cluster import Cluster
-from tests.simulation.scenario_run import install, step
+from tests.simulation.scenario_run import install
+from tests.simulation.scenario_run import step
+
 
 STEPS_TO_A_REST = 10
 MANY = 1_000_000
@@ -31,11 +35,11 @@ def live(seed: int, rests: int) -> Cluster:
 def left_to_decide(cluster: Cluster) -> list[Fact]:
     """What somebody still decides who has folded the log and remembers nobody."""
     cell = cluster.witness.cell.fork()
-    known = told(cell)
+    known = explained_streams(cell)
     with cell.trial():
         plans = [plan_cycle(cell, key, cluster.now, "anew") for key in cell.partition_keys()]
     made = [fact for plan in plans for decision in plan.decisions for fact in decision.events]
-    return without_news(made, known)
+    return without_reason_changes(made, known)
 
 
 def decided_otherwise(cluster: Cluster) -> list[str]:
@@ -46,12 +50,15 @@ def decided_otherwise(cluster: Cluster) -> list[str]:
         if record.outcome != "Committed":
             continue
         cell = cells.at(record.input_position).fork()
-        known = told(cell)
+        known = explained_streams(cell)
         count = record.last_position - record.first_position + 1
         recorded = cluster.log.read(record.first_position - 1, limit=count)
         forgotten = replace(record, parking={}, decisions=MANY)
         rerun = rerun_cycle(cell, forgotten, recorded)
-        then, again = without_news(rerun.then, known), without_news(rerun.again, known)
+        then, again = (
+            without_reason_changes(rerun.then, known),
+            without_reason_changes(rerun.again, known),
+        )
         if digest(then) != digest(again[: len(then)]):
             found.append(record.id)
     return found

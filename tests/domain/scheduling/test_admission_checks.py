@@ -1,22 +1,24 @@
 """Admission in two phases: quota first, then everyone who must agree (queueing.md §3.11)."""
 
 import pytest
-
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.rejection import IllegalNow
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.events import (
-    WorkloadActivated,
-    WorkloadAdmitted,
-    WorkloadDeactivated,
-)
-from headgate.domain.workloads.state import condition, phase_of
+from headgate.domain.workloads.events import WorkloadActivated
+from headgate.domain.workloads.events import WorkloadAdmitted
+from headgate.domain.workloads.events import WorkloadDeactivated
+from headgate.domain.workloads.state import condition
+from headgate.domain.workloads.state import phase_of
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 from tests.builders.scenario import Scenario
-from tests.builders.workloads import a_workload, running
-from tests.builders.world import World, names, quotas
+from tests.builders.workloads import a_workload
+from tests.builders.workloads import running
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
+
 
 ON_ALL = AdmissionCheckRule(name="budget")
 ON_SPOT = AdmissionCheckRule(name="spot-price", on_flavors=("spot",))
@@ -51,7 +53,7 @@ def test_it_is_admitted_when_every_check_is_ready_and_not_before() -> None:
     assert phase_of(world[key]) == "Starting"
 
 
-def test_a_check_on_a_flavor_concerns_only_who_was_given_that_flavor() -> None:
+def test_a_check_on_a_flavor_applies_only_to_workloads_assigned_to_it() -> None:
     world = checked(ON_SPOT)
     for name in ("first", "second"):
         world.submit(name, "q", {"gpu": 3})
@@ -204,7 +206,7 @@ def test_a_check_that_says_the_same_again_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("workload", [a_workload(), running()])
-def test_a_check_that_nobody_asked_for_is_refused(workload: object) -> None:
+def test_a_check_that_is_not_required_is_refused(workload: object) -> None:
     Scenario(WORKLOAD).given_state(workload).refuses(READY, IllegalNow)
 
 

@@ -1,13 +1,19 @@
 """`blockAdmission`: one workload's pods become ready before the next one starts, anywhere."""
 
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule, ClusterQueueStopped
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
 from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadPodsReady
+from headgate.domain.workloads.events import WorkloadAdmitted
+from headgate.domain.workloads.events import WorkloadPodsReady
 from headgate.domain.workloads.state import phase_of
-from tests.builders.world import World, names, quotas
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
+
 
 WAITS = WaitForPodsReady(
     timeout_seconds=100,
@@ -35,7 +41,7 @@ def blocked() -> tuple[World, str, str]:
     return world, first, second
 
 
-def test_nobody_starts_anywhere_before_the_pods_of_the_last_one_are_ready() -> None:
+def test_no_workload_is_admitted_before_the_pods_of_the_last_one_are_ready() -> None:
     world, first, second = blocked()
     assert world.admitted() == [first]
     explanation = world[second].explanation
@@ -57,7 +63,7 @@ def test_two_of_one_queue_start_one_after_the_other() -> None:
     assert world.admitted() == [second]
 
 
-def test_who_is_evicted_for_want_of_ready_pods_lets_others_start_when_it_has_stopped() -> None:
+def test_a_workload_evicted_by_pods_ready_timeout_unblocks_once_stopped() -> None:
     world, first, second = blocked()
     world.wait(100)
     world.settle()
@@ -78,13 +84,13 @@ def with_checks() -> tuple[World, str, str]:
     return world, first, second
 
 
-def test_who_waits_for_checks_keeps_nobody_from_starting() -> None:
+def test_a_reservation_that_waits_for_checks_blocks_no_admission() -> None:
     world, first, second = with_checks()
     assert world.admitted() == [first, second]
     assert phase_of(world[first]) == "QuotaReserved"
 
 
-def test_who_has_all_checks_starts_when_the_pods_of_the_last_one_are_ready() -> None:
+def test_a_reservation_with_ready_checks_is_admitted_once_pods_are_ready() -> None:
     world, first, second = with_checks()
     world.check(first, "budget", "Ready")
     assert world.settle() == []
@@ -96,7 +102,7 @@ def test_who_has_all_checks_starts_when_the_pods_of_the_last_one_are_ready() -> 
     assert recorded_reason(world.cell, world[first], world.at) is None
 
 
-def test_of_many_who_have_all_checks_the_first_in_turn_starts_alone() -> None:
+def test_of_many_reservations_with_ready_checks_the_first_is_admitted_alone() -> None:
     world, first, second = with_checks()
     world.wait(1)
     urgent = world.submit("urgent", "q", priority=9)
@@ -111,7 +117,7 @@ def test_of_many_who_have_all_checks_the_first_in_turn_starts_alone() -> None:
     assert phase_of(world[first]) == "Starting"
 
 
-def test_who_has_all_checks_loses_its_reservation_to_a_stop_meanwhile() -> None:
+def test_a_reservation_with_ready_checks_is_dropped_by_a_stop() -> None:
     world, first, second = with_checks()
     world.check(first, "budget", "Ready")
     stop = Stop(owner="admin:ann", reason="x", stopped_at=world.at)
@@ -128,14 +134,14 @@ def test_a_check_that_refuses_is_told_before_a_stop() -> None:
     assert names(world.settle())[:1] == ["WorkloadDeactivated"]
 
 
-def test_who_has_all_checks_starts_at_once_when_admission_is_blocked_no_more() -> None:
+def test_a_reservation_with_ready_checks_is_admitted_when_blocking_is_disabled() -> None:
     world, first, _ = with_checks()
     world.check(first, "budget", "Ready")
     world.configure(block_admission=False, wait_for_pods_ready=WAITS)
     assert names(world.settle()) == ["WorkloadAdmitted"]
 
 
-def test_who_started_guards_every_other_plan_while_admission_is_blocked() -> None:
+def test_an_admission_guards_every_other_plan_under_block_admission() -> None:
     world, first, _ = blocked()
     stream = f"workload/{first}"
     assert wakes_of(world.cell, stream, WorkloadAdmitted(waited_seconds=0)) == (("*",), True)

@@ -2,10 +2,13 @@
 
 from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.nodes.events import NodeDrainStarted
-from headgate.domain.scheduling.drain_preview import PodMove, preview_drain
+from headgate.domain.scheduling.drain_preview import PodMove
+from headgate.domain.scheduling.drain_preview import preview_drain
 from headgate.domain.workloads.specs import TopologyRequest
-from tests.builders.world import World, quotas
+from tests.builders.world import World
+from tests.builders.world import quotas
 from tests.properties.state_digest import state_digest_text
+
 
 RACK = TopologyRequest(required="rack")
 
@@ -32,7 +35,7 @@ def test_two_never_count_on_the_same_room_and_the_more_important_looks_first() -
     assert (low.workload, low.outcome, low.hosts) == ("team/low", "Evicted", ())
 
 
-def test_who_finds_nothing_waits_where_nobody_fails_fast() -> None:
+def test_an_unplaceable_workload_waits_without_fail_fast() -> None:
     world = a_world(spare=0)
     world.configure(topology=TopologyRules(fail_fast=False))
 
@@ -58,5 +61,5 @@ def test_the_drain_comes_out_as_foretold() -> None:
     assert world["team/low"].eviction is not None
 
 
-def test_an_empty_node_has_nobody_to_move() -> None:
+def test_an_empty_node_has_no_workload_to_move() -> None:
     assert preview_drain(a_world(spare=1).cell, "spare") == ()

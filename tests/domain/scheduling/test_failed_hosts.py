@@ -1,30 +1,32 @@
 """Given hosts that fail, workloads get others, wait for them, or are evicted (topology.md §7)."""
 
 import pytest
-from msgspec.structs import replace
-
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.configuration import (
-    ConfigurationCreated,
-    ConfigurationSpec,
-    TopologyRules,
-)
+from headgate.domain.kinds.configuration import ConfigurationCreated
+from headgate.domain.kinds.configuration import ConfigurationSpec
+from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.configured_object import ObjectEvent
-from headgate.domain.kinds.resource_flavor import ResourceFlavorChanged, ResourceFlavorSpec
-from headgate.domain.nodes.events import (
-    NodeChanged,
-    NodeCordoned,
-    NodeDeleted,
-    NodeDrainStarted,
-    NodeReported,
-    NodeUncordoned,
-)
+from headgate.domain.kinds.resource_flavor import ResourceFlavorChanged
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.nodes.events import NodeChanged
+from headgate.domain.nodes.events import NodeCordoned
+from headgate.domain.nodes.events import NodeDeleted
+from headgate.domain.nodes.events import NodeDrainStarted
+from headgate.domain.nodes.events import NodeReported
+from headgate.domain.nodes.events import NodeUncordoned
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.commands import ReportPodsGone
-from headgate.domain.workloads.events import WorkloadEvicted, WorkloadPlaced
-from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadPlaced
+from headgate.domain.workloads.specs import SliceLayer
+from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import is_admitted
-from tests.builders.world import Fact, World, names, quotas
+from msgspec.structs import replace
+from tests.builders.world import Fact
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
+
 
 RACK = TopologyRequest(required="rack")
 NEAR = TopologyRequest(preferred="rack")
@@ -93,7 +95,7 @@ def test_a_workload_being_moved_keeps_its_quota_and_tells_which_hosts_it_left() 
     ]
 
 
-def test_the_place_of_who_was_moved_is_taken_and_the_old_one_is_free() -> None:
+def test_a_moved_workload_uses_its_new_host_and_frees_the_old_one() -> None:
     world = a_world()
     key = running(world)
     tell(world, "a", LOST)
@@ -143,7 +145,7 @@ def test_a_workload_without_another_host_is_evicted_with_the_reason() -> None:
     assert "needs room for 2 pods in one rack; the best rack r1 has room for 0" in message
 
 
-def test_who_was_evicted_for_its_hosts_starts_again_elsewhere() -> None:
+def test_a_workload_evicted_for_failed_hosts_starts_again_elsewhere() -> None:
     world = a_world()
     key = running(world)
     tell(world, "c", NodeCordoned())
@@ -210,7 +212,7 @@ def test_a_host_that_leaves_the_flavor_is_replaced_at_once() -> None:
     assert world.placed(key) == {"b": 2, "c": 2}
 
 
-def test_a_flavor_without_hosts_evicts_everyone_on_it() -> None:
+def test_a_flavor_without_hosts_evicts_all_its_workloads() -> None:
     world = a_world()
     key = running(world)
     spec = ResourceFlavorSpec(node_labels={"pool": "none"}, topology_name="tree")
@@ -309,7 +311,7 @@ def test_a_host_that_shrinks_below_what_it_holds_gives_the_least_important_away(
     assert world.placed(low) == {"b": 1}
 
 
-def test_what_others_use_of_a_host_drives_nobody_away() -> None:
+def test_usage_by_other_pods_fails_no_host() -> None:
     world = a_world()
     key = running(world, count=2)
     (host,) = world.placed(key)
@@ -348,7 +350,7 @@ def test_a_broken_slice_is_mended_in_its_own_rack() -> None:
     assert sorted(world.placed(key)) == sorted({"a", "b", "c"} - {lost})
 
 
-def test_a_reservation_whose_host_is_gone_is_given_another() -> None:
+def test_a_reservation_with_a_removed_host_is_given_another() -> None:
     world = a_world()
     world.admission_check("budget")
     world.change_cluster_queue("q", admission_checks=(AdmissionCheckRule(name="budget"),))

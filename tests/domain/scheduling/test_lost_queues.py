@@ -1,20 +1,18 @@
 """Reservations and running work when a queue stops, is deleted, or was never there (§6)."""
 
 import pytest
-
-from headgate.domain.kinds.cluster_queue import (
-    AdmissionCheckRule,
-    ClusterQueueDeletionRequested,
-    ClusterQueueStopped,
-)
-from headgate.domain.kinds.local_queue import (
-    LocalQueueDeleted,
-    LocalQueueDeletionRequested,
-    LocalQueueStopped,
-)
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
+from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
+from headgate.domain.kinds.local_queue import LocalQueueDeleted
+from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
+from headgate.domain.kinds.local_queue import LocalQueueStopped
 from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.workloads.state import condition, executed_seconds, phase_of
-from tests.builders.world import World, quotas
+from headgate.domain.workloads.state import condition
+from headgate.domain.workloads.state import executed_seconds
+from headgate.domain.workloads.state import phase_of
+from tests.builders.world import World
+from tests.builders.world import quotas
 
 
 def a_world(*checks: str) -> World:
@@ -99,7 +97,7 @@ def test_a_held_local_queue_does_not_shield_from_the_drain_of_its_cluster_queue(
     assert eviction.reason == "ClusterQueueStopped"
 
 
-def test_who_used_up_its_time_starts_with_none_used_when_it_is_activated_again() -> None:
+def test_activation_resets_the_execution_time_that_was_used_up() -> None:
     """Trap T8: the run that reached the limit is not counted after it."""
     world = a_world()
     key = world.submit("w", "q", maximum_execution_time_seconds=60)

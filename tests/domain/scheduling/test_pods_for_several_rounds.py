@@ -1,20 +1,27 @@
 """A workload gives up pods for several rounds at a time (preemption.md §6.6, units; I2)."""
 
 import pytest
-
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, SoftEviction
-from headgate.domain.rounds.events import RoundCommitted, VictimReleased
-from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.workloads.events import WorkloadDeleted, WorkloadEvicted
-from headgate.domain.workloads.preemption_events import (
-    EvictionCancelled,
-    EvictionForced,
-    WorkloadPodsEvicted,
-)
-from headgate.domain.workloads.specs import EvictionPolicy, PodSet, Scheduling, TopologyRequest
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import SoftEviction
+from headgate.domain.rounds.events import RoundCommitted
+from headgate.domain.rounds.events import VictimReleased
+from headgate.domain.scheduling.placement.host_table import ACTUAL
+from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.preemption_events import EvictionCancelled
+from headgate.domain.workloads.preemption_events import EvictionForced
+from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted
+from headgate.domain.workloads.specs import EvictionPolicy
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import Scheduling
+from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.world import Fact, World, quotas
+from tests.builders.world import Fact
+from tests.builders.world import World
+from tests.builders.world import quotas
 from tests.verify.histories import findings_of
+
 
 LOWER = ClusterQueuePreemption(
     within_cluster_queue="LowerPriority", soft_eviction=SoftEviction(max_grace_seconds=600)
@@ -93,7 +100,7 @@ def test_a_third_round_gets_nothing_of_the_core() -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 0), (1, 0)], ids=["in turn", "the second first"])
-def test_whoever_stops_first_its_preemptor_starts_and_the_other_one_later(
+def test_the_preemptor_of_the_first_stopped_pods_starts_first(
     order: tuple[int, int],
 ) -> None:
     world, semi = six_pods()
@@ -142,7 +149,7 @@ def test_on_hosts_each_round_gets_the_hosts_of_its_own_pods(order: tuple[int, in
     assert list(world.placed("team/first")) == before[4:]
 
 
-def test_who_needs_the_core_too_takes_all_of_it_while_others_wait_for_some() -> None:
+def test_a_preemptor_of_guaranteed_pods_takes_the_workload_from_rounds_of_its_surplus() -> None:
     world, low = on_hosts()
     world.submit("some", "q", {"gpu": 1}, count=2, priority=8)
     world.settle()

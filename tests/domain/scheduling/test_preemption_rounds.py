@@ -3,10 +3,15 @@
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
+from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.world import Fact, World, names, quotas
+from tests.builders.world import Fact
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
+
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 
@@ -93,7 +98,7 @@ def test_a_passer_by_cannot_take_room_that_is_being_made() -> None:
     assert passer not in world.admitted()
 
 
-def test_who_waits_for_a_round_is_told_for_whom() -> None:
+def test_a_workload_behind_a_round_is_told_the_preemptor() -> None:
     world = full_queue()
     key = world.submit("urgent", "q", {"gpu": 1}, priority=5)
     world.settle()
@@ -137,7 +142,7 @@ def test_a_preemptor_that_is_held_gives_its_round_up() -> None:
     assert world[key].nomination is None
 
 
-def test_a_round_whose_preemptor_was_deleted_is_given_up() -> None:
+def test_a_round_of_a_deleted_preemptor_is_aborted() -> None:
     world = full_queue()
     key = world.submit("urgent", "q", {"gpu": 1}, priority=5)
     world.settle()
@@ -147,7 +152,7 @@ def test_a_round_whose_preemptor_was_deleted_is_given_up() -> None:
     assert (found.stage, found.outcome) == ("Aborted", f"{key} was deleted")
 
 
-def test_a_round_whose_victims_never_stop_runs_out() -> None:
+def test_a_round_with_victims_that_never_stop_expires() -> None:
     world = full_queue()
     key = world.submit("urgent", "q", {"gpu": 1}, priority=5)
     world.settle()
@@ -192,7 +197,7 @@ def test_victims_must_make_room_on_hosts_and_not_only_in_quota() -> None:
     assert len(gone) == 2
 
 
-def test_a_place_whose_host_is_lost_is_looked_for_again() -> None:
+def test_a_placement_on_a_failed_host_is_sought_again() -> None:
     world = World()
     world.hosts({"b/r1/a": 2, "b/r2/b": 2})
     world.cluster_queue("q", quotas("cpu", tas=10), preemption=LOWER)
@@ -214,7 +219,7 @@ def test_a_place_whose_host_is_lost_is_looked_for_again() -> None:
     assert world.cell.rounds[first.id].outcome.startswith("planned anew as round")
 
 
-def test_a_workload_larger_than_its_nominal_quota_makes_nobody_go() -> None:
+def test_a_workload_larger_than_its_nominal_quota_reclaims_nothing() -> None:
     world = World()
     world.flavor("default")
     world.cluster_queue("q", quotas(default=2), preemption=LOWER, cohort_name="team")

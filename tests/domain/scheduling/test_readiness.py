@@ -1,24 +1,27 @@
 """Readiness: default timeouts, retry limits by time, counts that start over, blocked admission."""
 
-from typing import Any
-
 import pytest
-
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec, Retention
+from headgate.domain.kinds.configuration import ConfigurationCreated
+from headgate.domain.kinds.configuration import ConfigurationSpec
+from headgate.domain.kinds.configuration import Retention
 from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.scheduling.lines.standing import effective_spec
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.events import (
-    WorkloadActivated,
-    WorkloadDeactivated,
-    WorkloadEvicted,
-    WorkloadPodsNotReady,
-)
-from headgate.domain.workloads.state import is_condition_true, phase_of
-from tests.builders.world import World, names, quotas
+from headgate.domain.workloads.events import WorkloadActivated
+from headgate.domain.workloads.events import WorkloadDeactivated
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadPodsNotReady
+from headgate.domain.workloads.state import is_condition_true
+from headgate.domain.workloads.state import phase_of
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
+from typing import Any
+
 
 SECONDS = 1_000_000
 EVICTED = WorkloadEvicted(eviction="by-hand", reason="Requeued", message="")
@@ -137,7 +140,7 @@ def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_stands_in_li
     assert found.cause == "RequeuingTimeExceeded"
 
 
-def test_the_time_to_try_begins_anew_also_for_who_was_deactivated_while_it_backed_off() -> None:
+def test_activation_resets_the_retry_limit_after_a_deactivation_in_backoff() -> None:
     world, key = backed_off_for_too_long()
     world.settle()
     world.record(f"workload/{key}", WorkloadActivated())
@@ -187,7 +190,7 @@ def test_the_count_starts_over_only_where_the_queue_says_so(reset: int | None, c
     assert world[key].requeue.count == count
 
 
-def test_a_reservation_whose_queue_goes_is_dropped() -> None:
+def test_a_reservation_of_a_deleted_queue_is_dropped() -> None:
     world = world_with(ConfigurationSpec())
     world.admission_check("budget")
     world.change_cluster_queue("q", admission_checks=(AdmissionCheckRule(name="budget"),))
@@ -198,7 +201,7 @@ def test_a_reservation_whose_queue_goes_is_dropped() -> None:
     assert names(world.settle())[:1] == ["ReservationDropped"]
 
 
-def test_time_run_is_forgotten_also_by_who_is_activated_before_it_has_stopped() -> None:
+def test_activation_before_the_stop_resets_the_execution_time() -> None:
     world = world_with(ConfigurationSpec())
     key = world.submit("w", "q", maximum_execution_time_seconds=60)
     world.settle()
@@ -222,7 +225,7 @@ def without_time_left(world: World) -> str:
     return key
 
 
-def test_who_ran_out_of_time_while_leaving_is_not_started_once_more() -> None:
+def test_a_workload_out_of_execution_time_while_evicting_is_not_started_again() -> None:
     world = world_with(ConfigurationSpec())
     key = without_time_left(world)
     world.stop(key)
@@ -233,7 +236,7 @@ def test_who_ran_out_of_time_while_leaving_is_not_started_once_more() -> None:
 
 
 @pytest.mark.parametrize("cause", ["MaximumExecutionTimeExceeded", "Requested"])
-def test_activation_gives_all_the_time_again_to_who_has_none_left(cause: str) -> None:
+def test_activation_resets_the_execution_time_when_none_is_left(cause: str) -> None:
     world = world_with(ConfigurationSpec())
     key = without_time_left(world)
     if cause == "Requested":
@@ -247,7 +250,7 @@ def test_activation_gives_all_the_time_again_to_who_has_none_left(cause: str) ->
     assert world.settle() == []
 
 
-def test_activation_leaves_the_time_run_to_who_has_some_left() -> None:
+def test_activation_keeps_the_execution_time_when_some_is_left() -> None:
     world = world_with(ConfigurationSpec())
     key = world.submit("w", "q", maximum_execution_time_seconds=100)
     world.settle()

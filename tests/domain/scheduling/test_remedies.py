@@ -2,20 +2,27 @@
 
 import re
 from collections.abc import Callable
-
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from msgspec.structs import replace
-
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup
+from headgate.domain.kinds.resource_groups import FlavorQuotas
+from headgate.domain.kinds.resource_groups import ResourceGroup
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import headroom
-from headgate.domain.values.selectors import Taint, Toleration
-from headgate.domain.workloads.explanation import Blocker, Explanation
-from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
-from tests.builders.world import World, quotas
+from headgate.domain.values.selectors import Taint
+from headgate.domain.values.selectors import Toleration
+from headgate.domain.workloads.explanation import Blocker
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import Scheduling
+from headgate.domain.workloads.specs import SliceLayer
+from headgate.domain.workloads.specs import TopologyRequest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from tests.builders.world import World
+from tests.builders.world import quotas
+
 
 KEY = ("one", "gpu")
 MINE = "clusterqueue/q0"
@@ -94,7 +101,7 @@ def test_so_much_more_quota_as_is_advised_takes_the_blocker_away(build: Build) -
 
 @given(worlds())
 @settings(max_examples=60)
-def test_everyone_who_is_said_to_hold_it_brings_more_by_leaving(build: Build) -> None:
+def test_every_named_holder_frees_quota_by_leaving(build: Build) -> None:
     for advice in _advice(build()):
         found = GIVEN_BACK.search(advice)
         named = re.sub(r" and \d+ more$", "", found[1]).split(", ") if found else []

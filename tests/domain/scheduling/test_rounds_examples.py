@@ -1,17 +1,21 @@
 """The worked examples of rounds, by their numbers (reference preemption.md §7)."""
 
-from headgate.domain.kinds.queue_preemption import (
-    BorrowWithinCohort,
-    ClusterQueuePreemption,
-    PreemptionRate,
-)
+from headgate.domain.kinds.queue_preemption import BorrowWithinCohort
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import PreemptionRate
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.rounds import SOFT, acknowledge, only_round, streams_with
-from tests.builders.world import World, names, quotas
+from tests.builders.rounds import SOFT
+from tests.builders.rounds import acknowledge
+from tests.builders.rounds import only_round
+from tests.builders.rounds import streams_with
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
+
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 RECLAIM = ClusterQueuePreemption(reclaim_within_cohort="Any")
@@ -88,7 +92,7 @@ def test_example_25_a_lost_host_sends_the_preemptor_elsewhere_and_calls_victims_
     assert phase_of(world["team/v2"]) == "Starting"
 
 
-def test_example_25_who_was_taken_over_runs_out() -> None:
+def test_example_25_an_acknowledged_eviction_runs_out() -> None:
     world = two_racks()
     rack = rack_of(world, "team/v1")
     world.submit("p", "q", {"cpu": 8}, count=4, topology=RACK, priority=50)
@@ -150,7 +154,7 @@ def test_a_queue_starts_no_more_rounds_than_it_may() -> None:
     assert "RoundCommitted" in names(world.settle())
 
 
-def test_who_stays_within_its_nominal_quota_may_take_what_a_borrower_waits_for() -> None:
+def test_a_workload_within_nominal_quota_may_override_the_round_of_a_borrower() -> None:
     world = World()
     world.flavor("default")
     borrowing = ClusterQueuePreemption(

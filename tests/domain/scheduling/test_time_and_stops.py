@@ -1,28 +1,31 @@
 """What follows from time and from stopped queues without anyone asking."""
 
 import pytest
-
-from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckSpec
-from headgate.domain.kinds.cluster_queue import (
-    AdmissionCheckRule,
-    ClusterQueueDeletionRequested,
-    ClusterQueueResumed,
-    ClusterQueueStopped,
-)
-from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopped
-from headgate.domain.kinds.queue_stop import Stop, StopPolicy
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.admission_check import AdmissionCheckCreated
+from headgate.domain.kinds.admission_check import AdmissionCheckSpec
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
+from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
+from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
+from headgate.domain.kinds.local_queue import LocalQueueResumed
+from headgate.domain.kinds.local_queue import LocalQueueStopped
+from headgate.domain.kinds.queue_stop import Stop
+from headgate.domain.kinds.queue_stop import StopPolicy
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.lifecycle.pods_ready import backoff_microseconds, backoff_seconds
+from headgate.domain.scheduling.lifecycle.pods_ready import backoff_microseconds
+from headgate.domain.scheduling.lifecycle.pods_ready import backoff_seconds
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.events import (
-    WorkloadActivated,
-    WorkloadEvicted,
-    WorkloadHeld,
-    WorkloadPodsNotReady,
-)
+from headgate.domain.workloads.events import WorkloadActivated
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.events import WorkloadPodsNotReady
 from headgate.domain.workloads.state import phase_of
-from tests.builders.world import World, names, quotas
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
+
 
 SECONDS = 1_000_000
 STRATEGY = RequeuingStrategy(backoff_base_seconds=60, backoff_max_seconds=3600)
@@ -198,7 +201,7 @@ def stop(world: World, policy: StopPolicy, seconds: int | None = None) -> None:
     world.record("clusterqueue/q", ClusterQueueStopped(policy=policy, stop=given))
 
 
-def test_a_stopped_queue_admits_nothing_and_says_who_stopped_it() -> None:
+def test_a_stopped_queue_admits_nothing_and_names_the_user_who_stopped_it() -> None:
     world, running = timed_queue()
     stop(world, "Hold")
     key = world.submit("late", "q")
@@ -288,7 +291,7 @@ def test_a_cluster_queue_goes_when_its_last_workload_has() -> None:
     ("queue", "help_"),
     [("nowhere", "create the LocalQueue, or name another queue"), ("", "name a queue")],
 )
-def test_who_has_no_queue_is_told_how_to_get_one(queue: str, help_: str) -> None:
+def test_a_workload_without_a_queue_is_told_how_to_get_one(queue: str, help_: str) -> None:
     world = World()
     key = world.submit("w", queue)
     world.settle()

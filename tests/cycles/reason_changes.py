@@ -9,14 +9,14 @@ from headgate.domain.workloads.events import WorkloadExplained
 Fact = tuple[str, DomainEvent]
 
 
-def told(cell: Cell) -> frozenset[str]:
+def explained_streams(cell: Cell) -> frozenset[str]:
     """The streams of workloads that know why they wait."""
     return frozenset(
         f"workload/{key}" for key, found in cell.workloads.items() if found.explanation is not None
     )
 
 
-def without_news(facts: Iterable[Fact], known: frozenset[str]) -> list[Fact]:
+def without_reason_changes(facts: Iterable[Fact], known: frozenset[str]) -> list[Fact]:
     """The facts but for what those are told anew who knew why they wait; nothing follows from it.
 
     Who looks more often has more to tell of how the shortage moves.

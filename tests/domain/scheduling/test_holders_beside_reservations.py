@@ -8,7 +8,7 @@ from tests.builders.world import World, quotas
 KEY = ("plain", "gpu")
 
 
-def test_room_that_is_kept_for_a_cycle_leaves_no_trace_in_who_holds_most() -> None:
+def test_capacity_reserved_in_a_cycle_does_not_change_the_named_holders() -> None:
     world = World()
     world.flavor("plain")
     world.cluster_queue("mine", quotas(plain=4), cohort_name="team")

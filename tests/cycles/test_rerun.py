@@ -1,16 +1,14 @@
 """Every plan of a day with crashes runs again to the same bytes, whoever replays it."""
 
 import os
+import pytest
 import subprocess
 import sys
-from random import Random
-
-import pytest
-
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.cycles.rerun import rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
+from random import Random
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster
 
@@ -42,9 +40,9 @@ def test_every_plan_of_a_day_with_faults_runs_again_to_the_same_bytes(seed: int)
 
 def test_two_hash_seeds_give_the_same_bytes() -> None:
     program = (
-        "from tests.cycles.test_again import replay_all\n"
+        "from tests.cycles.test_rerun import replay_all\n"
         "from tests.simulation.scenario_run import installed_cluster\n"
-        "print(replay_all(morning(5, 150, fault_rate=0.1)))"
+        "print(replay_all(installed_cluster(5, 150, fault_rate=0.1)))"
     )
     answers = []
     for hash_seed in ("1", "2"):

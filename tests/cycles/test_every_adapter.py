@@ -4,7 +4,7 @@ import psycopg
 
 from headgate.event_log.codec import encode
 from tests.contracts.adapters import on_postgres
-from tests.cycles.everywhere import compare_everywhere
+from tests.cycles.every_adapter import compare_on_every_adapter
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster
 
@@ -32,7 +32,7 @@ def write_down(cluster: Cluster, url: str) -> None:
 
 def test_cycles_of_a_day_with_crashes_are_the_same_everywhere(fresh_database_url: str) -> None:
     write_down(installed_cluster(7, 180, fault_rate=0.1), fresh_database_url)
-    found = compare_everywhere(fresh_database_url, 25)
+    found = compare_on_every_adapter(fresh_database_url, 25)
     assert found.cycles == 25
     assert found.different == ()
 
@@ -45,4 +45,4 @@ def test_a_fact_that_was_decided_otherwise_is_noticed(fresh_database_url: str) -
             "UPDATE event SET data = jsonb_set(data::jsonb, '{waited_seconds}', '99')::json "
             "WHERE type = 'workload.admitted'"
         )
-    assert compare_everywhere(fresh_database_url, 1_000).different
+    assert compare_on_every_adapter(fresh_database_url, 1_000).different

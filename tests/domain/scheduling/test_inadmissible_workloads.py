@@ -1,35 +1,35 @@
 """Who waits in vain is passed over, which decides nothing: the log alone does (ADR 0017).
 
-`StatefulWorld` keeps its plans and with them the inadmissible workloads; `anew` folds the same log
-from the start and knows of none.
+`StatefulWorld` keeps its plans, so that it remembers who did not fit; `anew` is the cell of somebody who
+has just folded the same log and remembers nobody.
 """
-
-from typing import Any
-
-from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
-from headgate.domain.kinds.queue_preemption import (
-    BorrowWithinCohort,
-    ClusterQueuePreemption,
-    MinimumRuntime,
-)
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.queue_preemption import BorrowWithinCohort
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import MinimumRuntime
 from headgate.domain.nodes.events import NodeReported
-from headgate.domain.scheduling.cycle import Plan, plan_cycle
+from headgate.domain.scheduling.cycle import Plan
+from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.events import (
-    WorkloadEvicted,
-    WorkloadHeld,
-    WorkloadReleased,
-    WorkloadSpecChanged,
-)
-from tests.builders.world import Fact, World, names, quotas
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.events import WorkloadReleased
+from headgate.domain.workloads.events import WorkloadSpecChanged
+from msgspec.structs import replace
+from tests.builders.world import Fact
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
+from typing import Any
+
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 ANY = ClusterQueuePreemption(reclaim_within_cohort="Any")
-MOST_CYCLES = 50
+MAX_CYCLES = 50
 
 
 class StatefulWorld(World):
@@ -41,7 +41,7 @@ class StatefulWorld(World):
         self.looks = 0
         for key in self.cell.partition_keys():
             with self.cell.trial() as trial:
-                for number in range(MOST_CYCLES):
+                for number in range(MAX_CYCLES):
                     plan = plan_cycle(self.cell, key, self.at, f"{self.cell.position}.{number}")
                     made += _facts(plan)
                     self.looks += plan.evaluation_count
@@ -87,7 +87,7 @@ def one_queue(nominal: int = 4, **spec: Any) -> StatefulWorld:
     return world
 
 
-def test_who_waits_in_vain_keeps_no_room_from_those_after_it() -> None:
+def test_an_inadmissible_workload_reserves_no_capacity() -> None:
     world = cohort()
     world.submit("runs", "side", {"gpu": 3})
     world.submit("large", "own", {"gpu": 4}, priority=1)
@@ -98,7 +98,7 @@ def test_who_waits_in_vain_keeps_no_room_from_those_after_it() -> None:
     assert small in world.admitted()
 
 
-def test_who_does_not_know_yet_why_it_waits_keeps_room_for_that_cycle() -> None:
+def test_a_workload_without_a_recorded_reason_reserves_capacity_for_the_cycle() -> None:
     world = cohort()
     world.submit("runs", "side", {"gpu": 3})
     world.live()
@@ -109,7 +109,7 @@ def test_who_does_not_know_yet_why_it_waits_keeps_room_for_that_cycle() -> None:
     assert set(names(first)) == {"WorkloadExplained"}
 
 
-def test_who_waits_in_vain_takes_nobodys_turn_in_its_queue() -> None:
+def test_an_inadmissible_head_lets_the_next_workload_be_nominated() -> None:
     world = cohort()
     world.submit("never", "own", {"gpu": 9}, priority=9)
     world.live()
@@ -137,7 +137,7 @@ def test_room_that_will_be_left_lets_preemptors_look_again() -> None:
     assert world[wants].round_id is not None
 
 
-def test_who_borrows_lets_those_who_reclaim_look_again() -> None:
+def test_borrowing_requeues_workloads_that_may_reclaim() -> None:
     """With it that queue is above its quota, so that an older one there may have to leave."""
     lower = BorrowWithinCohort(policy="LowerPriority")
     rules = ClusterQueuePreemption(
@@ -167,7 +167,7 @@ def test_a_victims_lower_priority_lets_preemptors_look_again() -> None:
     assert world[wants].round_id is not None
 
 
-def test_who_goes_before_the_first_of_its_shape_is_looked_at_for_itself() -> None:
+def test_a_workload_before_the_first_of_its_equivalence_class_is_evaluated() -> None:
     """It is older than who runs, which the one of its shape that failed is not."""
     newer = ClusterQueuePreemption(within_cluster_queue="LowerOrNewerEqualPriority")
     world = one_queue(preemption=newer)
@@ -204,7 +204,7 @@ def test_a_budget_that_allows_more_lets_preemptors_of_all_partitions_look_again(
     assert world[wants].round_id is not None
 
 
-def test_a_lost_host_lets_those_who_counted_on_it_look_again() -> None:
+def test_a_failed_host_requeues_workloads_that_counted_on_it() -> None:
     world = StatefulWorld()
     world.hosts({"b1/r1/h1": 4, "b1/r1/h2": 4}, resource="gpu")
     world.cluster_queue("q", quotas(tas=8), preemption=LOWER)
@@ -223,7 +223,7 @@ def test_a_lost_host_lets_those_who_counted_on_it_look_again() -> None:
     assert world.anew() == world.remembered()
 
 
-def test_a_submit_to_a_full_queue_costs_one_look_whoever_waits_there() -> None:
+def test_a_submit_to_a_full_queue_costs_one_evaluation() -> None:
     world = one_queue(preemption=LOWER)
     world.submit("runs", "q", {"gpu": 4}, priority=9)
     for number in range(20):
@@ -234,7 +234,7 @@ def test_a_submit_to_a_full_queue_costs_one_look_whoever_waits_there() -> None:
     assert world.looks == 1
 
 
-def test_where_nobody_waits_for_kept_quota_any_more_others_look_again() -> None:
+def test_released_withheld_quota_requeues_other_workloads() -> None:
     rules = ClusterQueuePreemption(reserve_for_pending_non_preemptible=True)
     world = StatefulWorld()
     world.flavor("default")

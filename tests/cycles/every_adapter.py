@@ -4,22 +4,25 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from random import Random
-
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleStore
+from headgate.application.cycles.cycle_records import CycleQuery
+from headgate.application.cycles.cycle_records import CycleRecord
+from headgate.application.cycles.cycle_records import CycleStore
 from headgate.application.cycles.rerun import rerun_cycle
 from headgate.application.ports import EventLog
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.facts import Recorded
+from random import Random
 from tests.contracts.adapters import on_postgres
 
+
 HASH_SEEDS = ("1", "2")
-MOST_RECORDS = 100_000
+MAX_RECORDS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,11 @@ class Comparison:
     different: tuple[str, ...]
 
 
-def compare_everywhere(url: str, chosen: int) -> Comparison:
+def compare_on_every_adapter(url: str, chosen: int) -> Comparison:
     """Run the same cycles again in a process for each hash seed; all must give the same bytes."""
-    program = "import sys; from tests.cycles.everywhere import tell; tell(sys.argv[1], sys.argv[2])"
+    program = (
+        "import sys; from tests.cycles.every_adapter import tell; tell(sys.argv[1], sys.argv[2])"
+    )
     told: list[dict[str, list[str]]] = []
     for hash_seed in HASH_SEEDS:
         command = [sys.executable, "-c", program, url, str(chosen)]
@@ -59,7 +64,7 @@ def tell(url: str, chosen: str) -> None:
 
 def pick(book: CycleStore, chosen: int) -> list[CycleRecord]:
     """So many of the cycles that decided something, in the order of the log."""
-    records = book.page(CycleQuery(limit=MOST_RECORDS))
+    records = book.page(CycleQuery(limit=MAX_RECORDS))
     committed = sorted(
         (one for one in records if one.outcome == "Committed"), key=lambda one: one.id
     )

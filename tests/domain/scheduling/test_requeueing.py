@@ -1,27 +1,30 @@
 """What brings those back who were found not to fit: each way of queueing.md §2.4, and no other."""
 
 import pytest
-from msgspec.structs import replace
-
-from headgate.domain.kinds.admission_check import AdmissionCheckDeleted, AdmissionCheckReported
+from headgate.domain.kinds.admission_check import AdmissionCheckDeleted
+from headgate.domain.kinds.admission_check import AdmissionCheckReported
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.cohort import CohortChanged, CohortDeleted, CohortSpec
-from headgate.domain.kinds.namespace import NamespaceChanged, NamespaceCreated, NamespaceSpec
-from headgate.domain.kinds.resource_flavor import (
-    ResourceFlavorChanged,
-    ResourceFlavorCreated,
-    ResourceFlavorSpec,
-)
+from headgate.domain.kinds.cohort import CohortChanged
+from headgate.domain.kinds.cohort import CohortDeleted
+from headgate.domain.kinds.cohort import CohortSpec
+from headgate.domain.kinds.namespace import NamespaceChanged
+from headgate.domain.kinds.namespace import NamespaceCreated
+from headgate.domain.kinds.namespace import NamespaceSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorChanged
+from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.nodes.events import NodeReported
-from headgate.domain.values.selectors import LabelSelector, Taint
-from headgate.domain.workloads.events import (
-    ReservationDropped,
-    WorkloadDeleted,
-    WorkloadExplained,
-    WorkloadSpecChanged,
-)
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.values.selectors import Taint
+from headgate.domain.workloads.events import ReservationDropped
+from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.domain.workloads.events import WorkloadExplained
+from headgate.domain.workloads.events import WorkloadSpecChanged
 from headgate.domain.workloads.specs import TopologyRequest
-from tests.builders.world import World, names, quotas
+from msgspec.structs import replace
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
 
 
 def full(**spec: object) -> World:
@@ -141,7 +144,7 @@ def test_7_a_node_with_more_room() -> None:
     assert is_looked_at_again(world)
 
 
-def test_a_workload_whose_own_spec_changes_is_looked_at_alone() -> None:
+def test_a_changed_spec_requeues_that_workload_alone() -> None:
     world = full()
     world.submit("other", "q", {"gpu": 3})
     world.settle()
@@ -152,7 +155,7 @@ def test_a_workload_whose_own_spec_changes_is_looked_at_alone() -> None:
     assert evaluation_count == ["workload/team/waiter"]
 
 
-def test_an_event_of_someone_who_waits_brings_nobody_back() -> None:
+def test_an_event_of_a_pending_workload_requeues_no_other() -> None:
     world = full()
     world.submit("late", "q", {"gpu": 4})
     assert names(world.settle()) == ["WorkloadExplained"]

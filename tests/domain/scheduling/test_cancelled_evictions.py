@@ -1,18 +1,24 @@
 """Who need not leave any more, and has not begun to, is called back (preemption.md §6.8, §6.10)."""
 
-from typing import Any
-
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, SoftEviction
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import SoftEviction
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.workloads.commands import AcknowledgeEviction
-from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
+from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled
-from headgate.domain.workloads.specs import EvictionPolicy, TopologyRequest
-from headgate.domain.workloads.state import is_condition_true, phase_of
+from headgate.domain.workloads.specs import EvictionPolicy
+from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.state import is_condition_true
+from headgate.domain.workloads.state import phase_of
 from tests.builders.rounds import streams_with
-from tests.builders.world import World, names, quotas
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
 from tests.verify.histories import findings_of
+from typing import Any
+
 
 SOFT = EvictionPolicy(grace_period_seconds=300, handler="ckpt")
 LOWER = ClusterQueuePreemption(
@@ -65,7 +71,7 @@ def test_a_victim_runs_on_when_its_preemptor_starts_before_it_has_begun_to_leave
     assert findings_of(world.history) == []
 
 
-def test_who_has_begun_to_save_its_work_goes_all_the_same() -> None:
+def test_an_acknowledged_eviction_is_not_cancelled() -> None:
     world = one_leaves_and_one_ends()
     victim = world["team/v"]
     assert victim.eviction is not None
@@ -78,7 +84,7 @@ def test_who_has_begun_to_save_its_work_goes_all_the_same() -> None:
     assert (found.stage, found.called_back) == ("Completed", ())
 
 
-def test_who_was_given_no_time_goes_all_the_same() -> None:
+def test_an_immediate_eviction_is_not_cancelled() -> None:
     world = one_leaves_and_one_ends(None)
     world.finish("team/other")
     assert streams_with(world.settle(), EvictionCancelled) == []
@@ -108,7 +114,7 @@ def test_no_more_are_called_back_than_another_round_can_spare() -> None:
     assert in_use(world) <= 5
 
 
-def test_room_kept_for_who_no_longer_comes_is_not_counted_against_victims() -> None:
+def test_capacity_of_an_invalid_round_does_not_prevent_cancelling_evictions() -> None:
     world = two_rounds()
     world.record("workload/team/p1", WorkloadHeld(owner="user:x", reason="not now"))
     made = world.settle()
