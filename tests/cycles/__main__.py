@@ -8,7 +8,7 @@ from tests.cycles.every_adapter import HASH_SEEDS, compare_on_every_adapter
 def main() -> None:
     """Compare, say how many differ, and fail if any does."""
     parser = argparse.ArgumentParser(prog="python -m tests.cycles", description=__doc__)
-    parser.add_argument("database_url", help="the database whose log it is; it is only read")
+    parser.add_argument("database_url", help="the database with the log; it is only read")
     parser.add_argument("--cycles", type=int, default=50)
     options = parser.parse_args()
     found = compare_on_every_adapter(options.database_url, options.cycles)

@@ -1,4 +1,4 @@
-"""What decisions are compared by where one side may have looked more often than the other."""
+"""What decisions are compared by where one side may have evaluated more often than the other."""
 
 from collections.abc import Iterable
 
@@ -10,16 +10,18 @@ Fact = tuple[str, DomainEvent]
 
 
 def explained_streams(cell: Cell) -> frozenset[str]:
-    """The streams of workloads that know why they wait."""
+    """The streams of workloads with a recorded pending reason."""
     return frozenset(
         f"workload/{key}" for key, found in cell.workloads.items() if found.explanation is not None
     )
 
 
 def without_reason_changes(facts: Iterable[Fact], known: frozenset[str]) -> list[Fact]:
-    """The facts but for what those are told anew who knew why they wait; nothing follows from it.
+    """The events without those that only replace a recorded pending reason.
 
-    Who looks more often has more to tell of how the shortage moves.
+    Nothing follows from them.
+
+    A worker that evaluates more often records more of how a shortage changes.
     """
     return [
         (stream, event)

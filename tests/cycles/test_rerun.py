@@ -1,4 +1,4 @@
-"""Every plan of a day with crashes runs again to the same bytes, whoever replays it."""
+"""Every plan of a simulated day with crashes runs again to the same bytes."""
 
 import os
 import pytest

@@ -1,4 +1,4 @@
-"""Workers that live through a day decide what somebody would who has only the log (ADR 0017)."""
+"""Workers with live state decide what the log alone decides (ADR 0017)."""
 
 import pytest
 from headgate.adapters.memory.state_cache import MemoryStateCache
@@ -21,7 +21,7 @@ MANY = 1_000_000
 
 
 def live(seed: int, rests: int) -> Cluster:
-    """A day of two workers that now and then decide all there is; then nobody else has more."""
+    """A day of two workers that settle now and then; then the log leaves nothing to decide."""
     cluster = Cluster(seed)
     install(cluster)
     for _ in range(rests):
@@ -33,7 +33,7 @@ def live(seed: int, rests: int) -> Cluster:
 
 
 def left_to_decide(cluster: Cluster) -> list[Fact]:
-    """What somebody still decides who has folded the log and remembers nobody."""
+    """The decisions left for a state that was folded from the log alone."""
     cell = cluster.witness.cell.fork()
     known = explained_streams(cell)
     with cell.trial():
@@ -43,7 +43,7 @@ def left_to_decide(cluster: Cluster) -> list[Fact]:
 
 
 def decided_otherwise(cluster: Cluster) -> list[str]:
-    """The plans that somebody without the memory of the worker that made them begins otherwise."""
+    """The plans that a state folded from the log alone begins otherwise."""
     cells = HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1")
     found = []
     for record in cluster.records:

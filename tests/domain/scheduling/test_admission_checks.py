@@ -1,4 +1,4 @@
-"""Admission in two phases: quota first, then everyone who must agree (queueing.md §3.11)."""
+"""Admission in two phases: quota first, then all required checks (queueing.md §3.11)."""
 
 import pytest
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule

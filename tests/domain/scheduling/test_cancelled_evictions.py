@@ -1,4 +1,4 @@
-"""Who need not leave any more, and has not begun to, is called back (preemption.md §6.8, §6.10)."""
+"""Evictions that are not needed any more are cancelled unless begun (preemption.md §6.8, §6.10)."""
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.kinds.queue_preemption import SoftEviction
@@ -92,7 +92,7 @@ def test_an_immediate_eviction_is_not_cancelled() -> None:
 
 
 def two_rounds() -> World:
-    """p1 makes a and b leave, who free one more than it needs; p2 needs that and what c frees."""
+    """p1 evicts a and b, which free one more than it needs; p2 needs that and what c frees."""
     world = queue_of(5)
     for name, size, priority in (("a", 2, 0), ("b", 2, 0), ("c", 1, 1)):
         submitted(world, name, size, priority, eviction_policy=SOFT)

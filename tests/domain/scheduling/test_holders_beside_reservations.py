@@ -1,4 +1,4 @@
-"""Who holds what others could use is asked of what is used then, whatever was found before."""
+"""The named holders of quota depend on present usage, not on capacity reserved in a cycle."""
 
 from headgate.domain.scheduling.evaluation.blocking_workloads import top_holders
 from headgate.domain.scheduling.partition.charges import Charge

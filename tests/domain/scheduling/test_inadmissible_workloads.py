@@ -1,7 +1,7 @@
-"""Who waits in vain is passed over, which decides nothing: the log alone does (ADR 0017).
+"""Inadmissible workloads are skipped, which decides nothing: the log alone does (ADR 0017).
 
-`StatefulWorld` keeps its plans, so that it remembers who did not fit; `anew` is the cell of somebody who
-has just folded the same log and remembers nobody.
+`StatefulWorld` keeps its plans, and so what it found inadmissible; `anew` uses a state that was
+folded from the same log and knows none of it.
 """
 
 from headgate.domain.cell import Cell
@@ -33,7 +33,7 @@ MAX_CYCLES = 50
 
 
 class StatefulWorld(World):
-    """A world whose cell keeps its plans, as that of a worker does; with the looks it took."""
+    """A world that keeps its plans, as the live state of a worker does; it counts evaluations."""
 
     def live(self) -> list[Fact]:
         """Every partition until it settles."""
@@ -51,11 +51,11 @@ class StatefulWorld(World):
         return made
 
     def anew(self) -> list[Fact]:
-        """What somebody decides next who has only the log."""
+        """The next decisions by the log alone."""
         return self._next_cycle(Cell.load(self.cell.dump()))
 
     def remembered(self) -> list[Fact]:
-        """What this cell decides next."""
+        """The next decisions by this state."""
         return self._next_cycle(self.cell)
 
     def _next_cycle(self, cell: Cell) -> list[Fact]:
@@ -168,7 +168,7 @@ def test_a_victims_lower_priority_lets_preemptors_look_again() -> None:
 
 
 def test_a_workload_before_the_first_of_its_equivalence_class_is_evaluated() -> None:
-    """It is older than who runs, which the one of its shape that failed is not."""
+    """It is older than the running workload, and the failed one of its class is not."""
     newer = ClusterQueuePreemption(within_cluster_queue="LowerOrNewerEqualPriority")
     world = one_queue(preemption=newer)
     old = world.submit("old", "q", {"gpu": 4})

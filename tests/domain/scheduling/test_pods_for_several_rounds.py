@@ -53,7 +53,7 @@ def wants(world: World, name: str, gpus: int, priority: int) -> list[Fact]:
 
 
 def shrinks(made: list[Fact]) -> dict[str, tuple[int, int]]:
-    """Who is asked to give up how many pods of its only set, and how many stay."""
+    """By workload, how many pods of its only set are evicted, and how many stay."""
     return {
         stream.removeprefix("workload/"): (event.pods["main"], event.counts["main"])
         for stream, event in made

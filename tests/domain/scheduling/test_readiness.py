@@ -94,7 +94,7 @@ def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_starts() -> 
 
 
 def backed_off_for_too_long() -> tuple[World, str]:
-    """Who was stopped for not being ready, and whose time to try has just run out; its key."""
+    """A workload evicted by its pods-ready timeout, with its retry limit just used up; its key."""
     rules = waits(retry_limit_seconds=105)
     world = world_with(ConfigurationSpec(), wait_for_pods_ready=rules)
     key = world.submit("w", "q")

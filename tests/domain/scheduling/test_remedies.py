@@ -1,4 +1,4 @@
-"""Whoever does what an explanation says would help sees the blocker go (design product.md 5)."""
+"""Each remedy that an explanation names ends its blocker (design product.md 5)."""
 
 import re
 from collections.abc import Callable
@@ -184,7 +184,7 @@ def _advice(world: World) -> tuple[str, ...]:
 
 
 def _told(world: World) -> Explanation | None:
-    """What whoever asks now is told."""
+    """The pending reason by a fresh evaluation."""
     return current_reason(world.cell, world["team/asked"], world.at)
 
 

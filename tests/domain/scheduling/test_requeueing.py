@@ -1,4 +1,4 @@
-"""What brings those back who were found not to fit: each way of queueing.md §2.4, and no other."""
+"""What requeues inadmissible workloads: each way of queueing.md §2.4, and no other."""
 
 import pytest
 from headgate.domain.kinds.admission_check import AdmissionCheckDeleted
@@ -28,7 +28,7 @@ from tests.builders.world import quotas
 
 
 def full(**spec: object) -> World:
-    """A queue of four whose `holder` has them all, and a `waiter` that was looked at in vain."""
+    """A queue of four used up by `holder`, and an inadmissible `waiter`."""
     world = World()
     world.flavor("default")
     world.cluster_queue("q", quotas(default=4), **spec)

@@ -1,4 +1,4 @@
-"""What follows from time and from stopped queues without anyone asking."""
+"""Transitions that follow from time and from stopped queues alone."""
 
 import pytest
 from headgate.domain.kinds.admission_check import AdmissionCheckCreated
@@ -201,7 +201,7 @@ def stop(world: World, policy: StopPolicy, seconds: int | None = None) -> None:
     world.record("clusterqueue/q", ClusterQueueStopped(policy=policy, stop=given))
 
 
-def test_a_stopped_queue_admits_nothing_and_names_the_user_who_stopped_it() -> None:
+def test_a_stopped_queue_admits_nothing_and_names_the_user_that_stopped_it() -> None:
     world, running = timed_queue()
     stop(world, "Hold")
     key = world.submit("late", "q")
