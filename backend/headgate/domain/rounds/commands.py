@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.domain.rounds.events import InvalidatedBy, QuotaFigures, ReleaseCause, RoundVictim
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.explanation import Refused
+from headgate.domain.workloads.explanation import ProtectedCandidate
 
 
 class CommitRound(msgspec.Struct, frozen=True, kw_only=True):
@@ -21,7 +21,7 @@ class CommitRound(msgspec.Struct, frozen=True, kw_only=True):
     admission: Admission
     victims: tuple[RoundVictim, ...]
     considered: int
-    refused: tuple[Refused, ...]
+    refused: tuple[ProtectedCandidate, ...]
     figures: tuple[QuotaFigures, ...]
     epoch: str
     basis_position: int

@@ -1,12 +1,13 @@
 """Events of a preemption round (preemption.md §6.10)."""
 
+from typing import Literal
+
 import msgspec
+
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import ProtectedCandidate
-from typing import Literal
-
 
 PreemptionReason = Literal[
     "InClusterQueue", "InCohortReclamation", "InCohortReclaimWhileBorrowing", "InCohortFairSharing"

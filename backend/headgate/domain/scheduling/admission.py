@@ -10,7 +10,7 @@ from headgate.domain.rounds.commands import SupersedeRound
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
-from headgate.domain.scheduling.evaluation.workload_slices import replaced_by
+from headgate.domain.scheduling.evaluation.workload_slices import predecessor_slice
 from headgate.domain.scheduling.lifecycle.admission_checks import admission_events
 from headgate.domain.scheduling.lifecycle.admission_checks import required_checks
 from headgate.domain.scheduling.lifecycle.transitions import IMMEDIATELY
@@ -23,14 +23,14 @@ from headgate.domain.scheduling.rounds.start import start_round
 from headgate.domain.scheduling.second_pass import second_pass_order
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import WorkloadAdmitted
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.events import WorkloadQuotaReserved
 from headgate.domain.workloads.explanation import Blocker
 from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.waited import waited_seconds
+from headgate.domain.workloads.state import waited_seconds
 
 
 __all__ = ["admit", "invalidate_nomination", "record_pending", "record_skipped", "start_round"]
@@ -51,14 +51,14 @@ def admit(cycle: CycleContext, evaluation: Evaluation) -> None:
         events.append((stream, WorkloadAdmitted(waited_seconds=waited)))
     events.extend(_end_own_rounds(cycle, workload, admission))
     cycle.decide(*events)
-    invalidate_taken(cycle, evaluation.breaks, evaluation.workload.key)
+    invalidate_taken(cycle, evaluation.overridden_rounds, evaluation.workload.key)
 
 
 def _finish_replaced_slice(
     cycle: CycleContext, workload: Workload
 ) -> list[tuple[str, DomainEvent]]:
     """Finish the replaced workload slice first, so that its quota is never counted twice."""
-    old = replaced_by(cycle.cell.workloads, workload)
+    old = predecessor_slice(cycle.cell.workloads, workload)
     if old is None:
         return []
     message = f"Replaced by {workload.key}, which runs its pods from now on"
@@ -116,7 +116,7 @@ MAX_NAMED = 5
 
 def is_admission_blocked(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Whether `blockAdmission` blocks a fitting entry; a quota reservation is exempt."""
-    return bool(cycle.cell.partitioning.blocking) and not holds_quota(evaluation.workload)
+    return bool(cycle.cell.partitioning.blocking) and not has_quota_reservation(evaluation.workload)
 
 
 def admit_unblocked(cycle: CycleContext) -> None:

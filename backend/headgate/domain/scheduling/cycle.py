@@ -22,14 +22,13 @@ from headgate.domain.scheduling.admission import is_admission_blocked
 from headgate.domain.scheduling.admission import record_blocked
 from headgate.domain.scheduling.admission import record_pending
 from headgate.domain.scheduling.admission import record_skipped
-from headgate.domain.scheduling.admission import start_round
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.cycle_context import Decision
 from headgate.domain.scheduling.cycle_context import release_reservations
 from headgate.domain.scheduling.cycle_context import reserve_capacity
 from headgate.domain.scheduling.drs_ordering import order_entries
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
-from headgate.domain.scheduling.evaluation.evaluate import evaluate_again
+from headgate.domain.scheduling.evaluation.evaluate import reevaluate
 from headgate.domain.scheduling.evaluation.evaluate import still_fits
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
@@ -39,11 +38,12 @@ from headgate.domain.scheduling.reconcile import reconcile_partition
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.nominations import without_nominated_capacity
 from headgate.domain.scheduling.rounds.start import next_round_at
+from headgate.domain.scheduling.rounds.start import start_round
 from headgate.domain.scheduling.second_pass import run_second_passes
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.preemption.preempting import closed_gates
-from headgate.domain.workloads.state import holds
+from headgate.domain.workloads.predicates import closed_preemption_gates
+from headgate.domain.workloads.state import is_condition_true
 
 
 __all__ = ["Decision", "Plan", "plan_cycle"]
@@ -161,7 +161,7 @@ def _process_entry(cycle: CycleContext, evaluation: Evaluation) -> bool:
 
 def _record_result(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Admit the workload, start a round for it, or record its pending reason."""
-    if evaluation.lost_place:
+    if evaluation.lost_nomination:
         invalidate_nomination(cycle, evaluation)
     elif evaluation.mode == Mode.PREEMPT:
         start_round(cycle, evaluation)
@@ -186,11 +186,11 @@ def _reevaluate(cycle: CycleContext, evaluation: Evaluation) -> Evaluation | Non
     An evaluation that overrides rounds may override them again.
     """
     key = evaluation.workload.key
-    if evaluation.breaks:
+    if evaluation.overridden_rounds:
         return _evaluate(cycle, key)
     workloads = cycle.cell.workloads
     return _evaluate_or_quarantine(
-        cycle, key, lambda: evaluate_again(cycle.partition, workloads, evaluation)
+        cycle, key, lambda: reevaluate(cycle.partition, workloads, evaluation)
     )
 
 
@@ -225,12 +225,12 @@ def remains_inadmissible(cycle: CycleContext, evaluation: Evaluation) -> bool:
     workload = evaluation.workload
     if workload.explanation is None:
         return False
-    if evaluation.lost_place:
+    if evaluation.lost_nomination:
         return workload.round_id not in cycle.partition.rounds
     if evaluation.mode == Mode.FIT:
         return is_admission_blocked(cycle, evaluation)
     if evaluation.mode != Mode.PREEMPT:
         return True
-    if closed_gates(workload):
-        return holds(workload, "BlockedOnPreemptionGates")
+    if closed_preemption_gates(workload):
+        return is_condition_true(workload, "BlockedOnPreemptionGates")
     return next_round_at(cycle, evaluation.cluster_queue) is not None

@@ -8,8 +8,10 @@ lowest priority first, then latest admission. Usage by other pods keeps new pods
 and fails it for none.
 """
 
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
 from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.cycle_context import CycleContext
@@ -17,37 +19,35 @@ from headgate.domain.scheduling.explanation.placement_shortfall import shortfall
 from headgate.domain.scheduling.lifecycle.host_watch import TOO_SMALL
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.host_table import PODS
-from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.placement.place import PlacementFailure
-from headgate.domain.scheduling.placement.place import PodSetPlacement
-from headgate.domain.scheduling.placement.place import place_pod_sets
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PODS, PROJECTED, Ints
+from headgate.domain.scheduling.placement.place import (
+    PlacementFailure,
+    PodSetPlacement,
+    place_pod_sets,
+)
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
-from headgate.domain.scheduling.placement.replacement import add_pods
-from headgate.domain.scheduling.placement.replacement import replace_hosts
+from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.streams import workload_stream
 from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.admission import PodSetAssignment
-from headgate.domain.workloads.admission import TopologyAssignment
-from headgate.domain.workloads.admission import awaits_topology
-from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.events import ReservationDropped
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadHostsFailed
-from headgate.domain.workloads.events import WorkloadPlaced
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    TopologyAssignment,
+    awaits_topology,
+    hosts_of,
+)
+from headgate.domain.workloads.events import (
+    ReservationDropped,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadHostsFailed,
+    WorkloadPlaced,
+)
 from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import is_admitted
+from headgate.domain.workloads.state import Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
-from msgspec.structs import replace
-
 
 NO_FLAVOR = "its flavor has no topology any more"
 

@@ -4,22 +4,26 @@ Reasons are Kueue's (queueing.md §3.13): within alternatives the mildest counts
 needed together the most severe. Each remedy ends the blocker that it stands beside.
 """
 
-import msgspec
 from collections.abc import Callable
-from headgate.domain.scheduling.explanation.placement_shortfall import placement_blocker
-from headgate.domain.scheduling.explanation.placement_shortfall import written_amount
-from headgate.domain.scheduling.explanation.placement_shortfall import written_level
-from headgate.domain.scheduling.explanation.placement_shortfall import written_number as number
-from headgate.domain.scheduling.results import FlavorAttempt
-from headgate.domain.scheduling.results import Mode
-from headgate.domain.scheduling.results import PlacementShortfall
-from headgate.domain.scheduling.results import QuotaResult
-from headgate.domain.scheduling.results import VictimSearch
-from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.explanation import Blocker
-from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.explanation import ProtectedCandidate
 from typing import TypeAlias
+
+import msgspec
+
+from headgate.domain.scheduling.explanation.placement_shortfall import (
+    placement_blocker,
+    written_amount,
+    written_level,
+)
+from headgate.domain.scheduling.explanation.placement_shortfall import written_number as number
+from headgate.domain.scheduling.results import (
+    FlavorAttempt,
+    Mode,
+    PlacementShortfall,
+    QuotaResult,
+    VictimSearch,
+)
+from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.explanation import Blocker, Explanation, ProtectedCandidate
 
 
 class QuotaSupply(msgspec.Struct, frozen=True, gc=False):

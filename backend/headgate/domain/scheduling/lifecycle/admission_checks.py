@@ -6,28 +6,32 @@ that it passed; one of them may still evict it.
 """
 
 from collections.abc import Iterable
-from headgate.domain.config import Config
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import seconds_after
-from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.admission import awaits_topology
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadChecksRequired
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadStopped
-from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdateConflict
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import AdmissionCheckState
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import is_admitted
-from headgate.domain.workloads.state import waited_seconds
-from headgate.domain.workloads.transitions.admission_checks import check_state_of
-from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from typing import Literal
 
+from headgate.domain.config import Config
+from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.workloads.admission import Admission, awaits_topology
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadChecksRequired,
+    WorkloadDeactivated,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdateConflict
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import (
+    AdmissionCheckState,
+    Workload,
+    is_admitted,
+    waited_seconds,
+)
+from headgate.domain.workloads.transitions.admission_checks import (
+    check_state_of,
+    merged_pod_set_updates,
+)
 
 PROVISIONING_CONTROLLERS = ("kueue.x-k8s.io/provisioning-request",)
 """Controllers of checks that become Ready once they have provisioned hosts (topology.md §2)."""

@@ -9,37 +9,40 @@ its pods as long as they live, and so does a host that was moved to another rack
 costs nothing for hosts that did not change.
 """
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
 from headgate.domain.config import Config
 from headgate.domain.configured import Configured
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_only_topology
 from headgate.domain.scheduling.lifecycle.transitions import IMMEDIATELY
 from headgate.domain.scheduling.matching import untolerated
 from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import HostTable
-from headgate.domain.scheduling.placement.host_table import host_name
-from headgate.domain.scheduling.placement.host_table import overcommitted_leaves
-from headgate.domain.topology.specs import HOSTNAME_LABEL
-from headgate.domain.topology.specs import NodeSpec
-from headgate.domain.topology.specs import ResourceFlavorSpec
-from headgate.domain.topology.specs import TopologySpec
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import seconds_after
+from headgate.domain.scheduling.placement.host_table import (
+    ACTUAL,
+    HostTable,
+    host_name,
+    overcommitted_leaves,
+)
+from headgate.domain.topology.specs import (
+    HOSTNAME_LABEL,
+    NodeSpec,
+    ResourceFlavorSpec,
+    TopologySpec,
+)
+from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import Taint
-from headgate.domain.workloads.admission import PodSetAssignment
-from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.events import WorkloadHostsFailed
-from headgate.domain.workloads.events import WorkloadHostsRecovered
+from headgate.domain.workloads.admission import PodSetAssignment, hosts_of
+from headgate.domain.workloads.events import (
+    WorkloadEvent,
+    WorkloadHostsFailed,
+    WorkloadHostsRecovered,
+)
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
-
 
 TOO_SMALL = "TooSmall"
 """The reason for a host with less allocatable resources than its workloads request."""

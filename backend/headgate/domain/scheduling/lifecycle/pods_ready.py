@@ -9,7 +9,6 @@ from headgate.domain.scheduling.lines.standing import (
     pods_ready_rules,
 )
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant, seconds_after
-from headgate.domain.workloads.deciding.leaving import holds_quota
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadDeleted,
@@ -18,7 +17,8 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReady,
     WorkloadStopped,
 )
-from headgate.domain.workloads.state import Workload, condition, holds, is_admitted
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import Workload, condition, is_admitted, is_condition_true
 
 
 def waits_for_pods_ready(config: Config, workload: Workload) -> WaitForPodsReady | None:
@@ -47,7 +47,7 @@ def retry_deadline(config: Config, workload: Workload) -> Instant | None:
     the KEP defines the field; ADR 0016 says why not from the place in the queue.
     """
     waits = waits_for_pods_ready(config, workload)
-    since, is_over = workload.trying_since, workload.finished_at is not None
+    since, is_over = workload.not_ready_since, workload.finished_at is not None
     if waits is None or since is None or is_over or workload.eviction is not None:
         return None
     limit = waits.requeuing_strategy.retry_limit_seconds
@@ -61,7 +61,7 @@ def requeue_count_reset_at(config: Config, workload: Workload) -> Instant | None
     if waits is None or ready is None or not workload.requeue.count:
         return None
     after = waits.requeuing_strategy.reset_after_seconds
-    if after is None or not is_running(workload) or not holds(workload, "PodsReady"):
+    if after is None or not is_running(workload) or not is_condition_true(workload, "PodsReady"):
         return None
     return seconds_after(ready.last_transition_at, after)
 
@@ -88,9 +88,9 @@ def blocks_admission(config: Config, workload: Workload | None) -> bool:
     if workload is None or not config.configuration.block_admission:
         return False
     return (
-        holds_quota(workload)
+        has_quota_reservation(workload)
         and is_admitted(workload)
-        and not holds(workload, "PodsReady")
+        and not is_condition_true(workload, "PodsReady")
         and waits_for_pods_ready(config, workload) is not None
     )
 

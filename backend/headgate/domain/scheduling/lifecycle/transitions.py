@@ -29,10 +29,7 @@ from headgate.domain.scheduling.lifecycle.pods_ready import (
 from headgate.domain.scheduling.lines.standing import local_queue_of
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.commands import ReleaseWorkload
-from headgate.domain.workloads.deciding.activity import RAN_OUT, has_no_time_left
-from headgate.domain.workloads.deciding.holding import release
-from headgate.domain.workloads.deciding.leaving import holds_quota
-from headgate.domain.workloads.deciding.shrinking import present_evictions
+from headgate.domain.workloads.decide.hold import release
 from headgate.domain.workloads.events import (
     DeactivationCause,
     EvictionReason,
@@ -47,8 +44,14 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
     WorkloadStopped,
 )
-from headgate.domain.workloads.preemption.events import EvictionForced, EvictionStalled
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
 from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
+from headgate.domain.workloads.transitions.eviction import (
+    EXECUTION_TIME_EXCEEDED,
+    has_no_execution_time_left,
+)
+from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
 
 IMMEDIATELY: Instant = 0
 """The due instant of a transition that waits for no time."""
@@ -107,17 +110,17 @@ def _transitions(config: Config, workload: Workload) -> Iterator[tuple[Instant |
     if workload.finished_at is not None:
         return
     yield eviction_deadline(workload), partial(_soft_eviction_expired, workload)
-    if holds_quota(workload) and workload.eviction is None:
+    if has_quota_reservation(workload) and workload.eviction is None:
         yield from _while_reserved(config, workload)
     if workload.hold is not None:
         yield workload.hold.expires_at, partial(_hold_expired, workload)
-    if not holds_quota(workload):
+    if not has_quota_reservation(workload):
         yield from _while_pending(config, workload)
 
 
 def _requested_end(workload: Workload) -> Iterator[tuple[Instant, Effect]]:
     """Deletion or cancellation; a workload with a quota reservation is evicted first."""
-    is_reserved = holds_quota(workload)
+    is_reserved = has_quota_reservation(workload)
     if workload.terminating_at is not None:
         if not is_reserved:
             yield IMMEDIATELY, partial(_record, WorkloadDeleted())
@@ -157,7 +160,7 @@ def _while_reserved(config: Config, workload: Workload) -> Iterator[tuple[Instan
 def _while_pending(config: Config, workload: Workload) -> Iterator[tuple[Instant | None, Effect]]:
     """Transitions of a workload without a quota reservation: deactivation or requeueing."""
     if workload.spec.active:
-        if has_no_time_left(workload):
+        if has_no_execution_time_left(workload):
             yield IMMEDIATELY, partial(_execution_time_exceeded, workload)
         yield retry_deadline(config, workload), partial(_retry_limit_exceeded, config, workload)
     backoff_finished = WorkloadRequeued(reason="BackoffFinished")
@@ -168,7 +171,7 @@ def _while_pending(config: Config, workload: Workload) -> Iterator[tuple[Instant
 
 def eviction_deadline(workload: Workload) -> Instant | None:
     """The earliest deadline of a soft eviction that is neither stopping, forced nor stalled."""
-    if workload.eviction is None and not workload.shrinkings:
+    if workload.eviction is None and not workload.pod_evictions:
         return None
     found = _next_soft_eviction(workload)
     return found.soft.deadline_at if found is not None and found.soft is not None else None
@@ -195,7 +198,12 @@ def retention_deadline(config: Config, workload: Workload) -> Instant | None:
         after = retention.after_finished_seconds
         return None if after is None else seconds_after(workload.finished_at, after)
     found, after = workload.deactivation, retention.after_deactivated_seconds
-    if after is None or found is None or found.cause == "Requested" or holds_quota(workload):
+    if (
+        after is None
+        or found is None
+        or found.cause == "Requested"
+        or has_quota_reservation(workload)
+    ):
         return None
     return seconds_after(found.deactivated_at, after)
 
@@ -254,7 +262,7 @@ def _is_stopped(config: Config, workload: Workload) -> bool:
 def _next_soft_eviction(workload: Workload) -> Eviction | None:
     waiting = [
         (eviction.soft.deadline_at, number, eviction)
-        for number, eviction in enumerate(present_evictions(workload))
+        for number, eviction in enumerate(ongoing_evictions(workload))
         if eviction.soft is not None
         and (eviction.forced_at, eviction.stalled_at, eviction.stopping_at) == (None, None, None)
     ]
@@ -281,7 +289,7 @@ def _deactivate(
     workload: Workload, cause: DeactivationCause, message: str, eviction_id: str
 ) -> Events:
     deactivated = WorkloadDeactivated(cause=cause, message=message)
-    if not holds_quota(workload):
+    if not has_quota_reservation(workload):
         return (deactivated,)
     evicted = WorkloadEvicted(
         eviction=eviction_id, reason="Deactivated", underlying_cause=cause, message=message
@@ -308,7 +316,7 @@ def _hold_expired(workload: Workload, at: Instant, _eviction_id: str) -> Events:
 def _execution_time_exceeded(workload: Workload, _at: Instant, eviction_id: str) -> Events:
     seconds = workload.spec.maximum_execution_time_seconds
     message = f"It ran for {seconds} s, as long as it may"
-    return _deactivate(workload, RAN_OUT, message, eviction_id)
+    return _deactivate(workload, EXECUTION_TIME_EXCEEDED, message, eviction_id)
 
 
 def _retry_limit_exceeded(

@@ -19,7 +19,7 @@ from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.precedents import Epoch
+from headgate.domain.scheduling.preemption.eviction_graph import Epoch
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
@@ -53,7 +53,7 @@ def without_nominated_capacity(
             other = evaluate()
             counts = not needs_nominal or _is_within_nominal(partition, other)
         if counts and other.mode > found.mode and other.mode != Mode.DEFERRED:
-            return replace(other, breaks=tuple(each.id for each in overridden))
+            return replace(other, overridden_rounds=tuple(each.id for each in overridden))
     return found
 
 
@@ -78,7 +78,7 @@ def _yields_to_higher_priority(
     if not own_rank < nomination_rank(config, preemptor, kept.cluster_queue):
         return False
     epoch = Epoch(workloads, partition.epoch_of(kept.cluster_queue))
-    return not partition.precedents.leads(epoch, kept.preemptor, workload.key)
+    return not partition.eviction_graph.leads(epoch, kept.preemptor, workload.key)
 
 
 def _yields_to_nominal(workloads: Workloads, kept: Round, found: Evaluation) -> bool:

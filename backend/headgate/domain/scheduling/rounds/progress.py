@@ -22,28 +22,26 @@ from headgate.domain.rounds.decide import decide
 from headgate.domain.rounds.events import InvalidatedBy, ReleaseCause, RoundVictim
 from headgate.domain.rounds.state import Round, oldest_first
 from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
-from headgate.domain.scheduling.evaluation.room import fits
-from headgate.domain.scheduling.evaluation.workload_slices import taken_over
+from headgate.domain.scheduling.evaluation.capacity_view import charge_fits
+from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.lines.standing import queue_obstacle
 from headgate.domain.scheduling.partition.charges import Charge, Charges
 from headgate.domain.scheduling.partition.claimed import claims
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.deciding.evicting import can_be_cancelled
-from headgate.domain.workloads.deciding.leaving import holds_quota
-from headgate.domain.workloads.deciding.shrinking import (
-    later_than,
-    may_stay,
-    open_eviction,
-    shrinking_for,
-)
+from headgate.domain.workloads.decide.executor_reports import is_cancellable
 from headgate.domain.workloads.events import NominationWithdrawn
-from headgate.domain.workloads.pods.surplus import going_part
-from headgate.domain.workloads.preemption.events import (
-    EvictionCancelled,
-)
+from headgate.domain.workloads.pods.eviction_units import evicting_pods_admission
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.transitions.partial_eviction import (
+    can_cancel,
+    find_eviction,
+    later_ranked_pods,
+    pod_eviction_of,
+)
 
 
 def advance_rounds(cycle: CycleContext) -> None:
@@ -192,7 +190,7 @@ def nomination_fits(cycle: CycleContext, found: Round) -> bool:
     if preemptor is None or preemptor.round_id != found.id:
         return True
     with _without_nomination(cycle, preemptor, found) as charge:
-        return fits(cycle.partition, charge, (PROJECTED,))
+        return charge_fits(cycle.partition, charge, (PROJECTED,))
 
 
 @contextmanager
@@ -200,7 +198,7 @@ def _without_nomination(cycle: CycleContext, preemptor: Workload, found: Round) 
     """The projected view without the nominated charge of a round and the slice it replaces."""
     partition = cycle.partition
     charge = partition.charges.charge_of(preemptor, found.admission)
-    old = taken_over(partition, cycle.cell.workloads, preemptor)
+    old = replaced_slice(partition, cycle.cell.workloads, preemptor)
     partition.charges.give_back(PROJECTED, charge)
     try:
         with partition.charges.without(old):
@@ -230,9 +228,9 @@ def _release_cause(cycle: CycleContext, found: Round, named: RoundVictim) -> Rel
         return "Deleted"
     if victim.finished_at is not None:
         return "Finished"
-    if not holds_quota(victim):
+    if not has_quota_reservation(victim):
         return "Eviction"
-    if open_eviction(victim, found.id) is not None:
+    if find_eviction(victim, found.id) is not None:
         return None
     return "Shrunk" if named.shrinks_to else "Eviction"
 
@@ -270,20 +268,20 @@ def _cancellable(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[
     for found in ended:
         for named in found.victims:
             victim = cycle.cell.workloads.get(named.workload)
-            eviction = None if victim is None else open_eviction(victim, found.id)
-            if victim is None or eviction is None or not can_be_cancelled(eviction):
+            eviction = None if victim is None else find_eviction(victim, found.id)
+            if victim is None or eviction is None or not is_cancellable(eviction):
                 continue
-            some = shrinking_for(victim, found.id)
-            if some is None or (victim.eviction is None and may_stay(victim, some)):
+            some = pod_eviction_of(victim, found.id)
+            if some is None or (victim.eviction is None and can_cancel(victim, some)):
                 yield found, victim
 
 
 def _freed_by(charges: Charges, victim: Workload, eviction: str) -> Charge:
     """The charge that an eviction frees: all of the victim's, or that of the evicted pods."""
-    some = shrinking_for(victim, eviction)
+    some = pod_eviction_of(victim, eviction)
     if some is None or victim.admission is None:
         return charges.held_by(victim)
-    going = going_part(victim.admission, some, later_than(victim, some))
+    going = evicting_pods_admission(victim.admission, some, later_ranked_pods(victim, some))
     return charges.charge_of(victim, going)
 
 

@@ -19,12 +19,16 @@ from headgate.domain.rounds.commands import CommitRound, SupersedeRound
 from headgate.domain.rounds.decide import decide
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
-from headgate.domain.scheduling.evaluation.evaluate import Evaluation
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
+from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.preemption.budgets import by_protection, removal_of
-from headgate.domain.scheduling.preemption.claims import Victim
-from headgate.domain.scheduling.preemption.disruption import budget_standings, violated_budgets
+from headgate.domain.scheduling.preemption.disruption_budgets import (
+    budget_statuses,
+    by_protection,
+    removal_of,
+    violated_budgets,
+)
+from headgate.domain.scheduling.preemption.request import Victim
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.results import Mode, VictimSearch
 from headgate.domain.scheduling.rounds.progress import invalidate_taken, supersede_rounds
@@ -37,33 +41,31 @@ from headgate.domain.values.instants import (
 )
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.deciding.shrinking import (
-    pods_going,
-)
 from headgate.domain.workloads.events import (
     PlacementNominated,
     WorkloadEvicted,
     WorkloadStopped,
 )
-from headgate.domain.workloads.explanation import Blocker, Explanation, Refused
-from headgate.domain.workloads.pods.surplus import staying
-from headgate.domain.workloads.preemption.accommodating import accommodated
-from headgate.domain.workloads.preemption.events import (
-    Accommodated,
+from headgate.domain.workloads.explanation import Blocker, Explanation, ProtectedCandidate
+from headgate.domain.workloads.pods.eviction_units import remaining_counts
+from headgate.domain.workloads.predicates import closed_preemption_gates
+from headgate.domain.workloads.preemption_events import (
     PreemptionWithheld,
+    PreemptorReference,
     SoftTerms,
     WorkloadPodsEvicted,
     WorkloadShrunk,
 )
-from headgate.domain.workloads.preemption.preempting import closed_gates
-from headgate.domain.workloads.preemption.protecting import protection_of
+from headgate.domain.workloads.preemption_message import preemptor_reference
+from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.specs import EvictionPolicy
-from headgate.domain.workloads.state import Workload, condition, holds, is_admitted
+from headgate.domain.workloads.state import Workload, condition, is_admitted, is_condition_true
+from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
 
 
 def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Commit a complete plan, unless a gate is closed or the ClusterQueue has used up its rate."""
-    gates = closed_gates(evaluation.workload)
+    gates = closed_preemption_gates(evaluation.workload)
     if gates:
         _withhold(cycle, evaluation, gates)
         return
@@ -73,7 +75,7 @@ def start_round(cycle: CycleContext, evaluation: Evaluation) -> None:
         cycle.record_reason(evaluation.workload, _rate_limited(cycle, evaluation))
         return
     cycle.decide(*_round(cycle, evaluation))
-    invalidate_taken(cycle, evaluation.breaks, evaluation.workload.key)
+    invalidate_taken(cycle, evaluation.overridden_rounds, evaluation.workload.key)
 
 
 def _round(cycle: CycleContext, evaluation: Evaluation) -> StreamEvents:
@@ -111,17 +113,17 @@ def _victim_eviction(
         underlying_cause=victim.reason,
         message=message,
         pods=part.pods,
-        counts=staying(workload, part.pods),
+        counts=remaining_counts(workload, part.pods),
     )
     return pods_eviction_of(config, workload, some, cycle.at)
 
 
 def _preemptor_reference(
     cycle: CycleContext, evaluation: Evaluation, victim: Victim
-) -> Accommodated:
+) -> PreemptorReference:
     tree, admission = cycle.partition.tree, victim.workload.admission
     assert admission is not None, "a victim has an admission"
-    return accommodated(
+    return preemptor_reference(
         evaluation.workload,
         tree.written_path(evaluation.cluster_queue),
         tree.written_path(admission.cluster_queue),
@@ -131,7 +133,7 @@ def _preemptor_reference(
 def _withhold(cycle: CycleContext, evaluation: Evaluation, gates: tuple[str, ...]) -> None:
     """Record which preemption gates are closed (Kueue: `BlockedOnPreemptionGates`)."""
     workload = evaluation.workload
-    if not holds(workload, "BlockedOnPreemptionGates"):
+    if not is_condition_true(workload, "BlockedOnPreemptionGates"):
         cycle.decide((workload_stream(workload.key), PreemptionWithheld(gates=gates)))
     reason = f"its preemption gates are closed: {', '.join(gates)}"
     explanation = _preemption_gated(_unstarted(cycle, evaluation, reason), gates)
@@ -185,7 +187,8 @@ def _commit_round(
         victims=_victims(cycle, evaluation.victims),
         considered=search.considered if search else 0,
         refused=tuple(
-            Refused(workload=name, rule=rule) for name, rule in (search.refused if search else ())
+            ProtectedCandidate(workload=name, rule=rule)
+            for name, rule in (search.refused if search else ())
         ),
         figures=_figures(cycle, evaluation, admission),
         epoch=cycle.partition.epoch_of(evaluation.cluster_queue),
@@ -197,9 +200,7 @@ def _commit_round(
 def _victims(cycle: CycleContext, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]:
     """The victims with the budgets that each violates, the most protected first (trap T11)."""
     victims = tuple(chosen)
-    standings = budget_standings(
-        cycle.cell.config.disruption_budgets, cycle.cell.workloads.values()
-    )
+    standings = budget_statuses(cycle.cell.config.disruption_budgets, cycle.cell.workloads.values())
     ranked = by_protection(victims)
     broken = violated_budgets(standings, [removal_of(victim.candidate) for victim in ranked])
     by_key = {v.workload.key: names for v, names in zip(ranked, broken, strict=True)}
@@ -226,7 +227,7 @@ def _victim(cycle: CycleContext, chosen: Victim, violates: tuple[str, ...]) -> R
         priority=victim.spec.priority,
         protection=protection_of(victim.spec),
         pods=chosen.candidate.pods,
-        shrinks_to={} if part is None else staying(victim, part.pods),
+        shrinks_to={} if part is None else remaining_counts(victim, part.pods),
         freed={
             f"{flavor}/{resource}": amount for (flavor, resource), amount in sorted(freed.items())
         },
@@ -300,7 +301,7 @@ def rate_limited_until(cell: Cell, cluster_queue: str, at: Instant) -> Instant |
 def rate_limited_reason(cell: Cell, cluster_queue: str) -> Explanation:
     """The pending reason of workloads in a ClusterQueue that has used up its preemption rate."""
     rate = cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
-    assert rate is not None, "only a rate holds rounds back"
+    assert rate is not None, "only a rate limit delays rounds"
     rounds = "round of preemption" if rate.per_minute == 1 else "rounds of preemption"
     burst = f", {rate.burst} of them at once" if rate.burst > 1 else ""
     limit = (
@@ -356,7 +357,9 @@ def pods_eviction_of(
     """Evict some pods of a victim while the rest of it goes on."""
     stream = workload_stream(victim.key)
     if not is_admitted(victim):
-        later = {name: n for name, n in pods_going(victim.shrinkings).items() if name in asked.pods}
+        later = {
+            name: n for name, n in evicting_pods(victim.pod_evictions).items() if name in asked.pods
+        }
         shrunk = WorkloadShrunk(
             eviction=asked.eviction, pods=asked.pods, counts=asked.counts, later=later
         )
