@@ -2,6 +2,8 @@
 
 from typing import assert_never
 
+from msgspec.structs import asdict
+
 from headgate.domain.configured import Absent
 from headgate.domain.decider import Decider
 from headgate.domain.rounds import commands as c
@@ -28,15 +30,9 @@ def decide(state: RoundState, command: c.RoundCommand, at: Instant) -> RoundEven
             waited = whole_seconds(at - state.committed_at)
             return (e.RoundCompleted(waited_seconds=waited, called_back=command.called_back),)
         case c.SupersedeRound():
-            return (
-                e.RoundSuperseded(
-                    admission=command.admission,
-                    by_round=command.by_round,
-                    called_back=command.called_back,
-                ),
-            )
+            return (e.RoundSuperseded(**asdict(command)),)
         case c.AbortRound():
-            return (e.RoundAborted(cause=command.cause, called_back=command.called_back),)
+            return (e.RoundAborted(**asdict(command)),)
         case c.ExpireRound():
             return (e.RoundExpired(stalled=command.stalled),)
         case _:
@@ -45,24 +41,9 @@ def decide(state: RoundState, command: c.RoundCommand, at: Instant) -> RoundEven
 
 def _commit(state: RoundState, command: c.CommitRound, at: Instant) -> RoundEvents:
     assert isinstance(state, Absent), "the id of a round is given once"
-    return (
-        e.RoundCommitted(
-            round_id=command.round_id,
-            preemptor=command.preemptor,
-            preemptor_priority=command.preemptor_priority,
-            preemptor_generation=command.preemptor_generation,
-            cluster_queue=command.cluster_queue,
-            cohort=command.cohort,
-            admission=command.admission,
-            victims=command.victims,
-            considered=command.considered,
-            refused=command.refused,
-            figures=command.figures,
-            epoch=command.epoch,
-            basis_position=command.basis_position,
-            expires_at=seconds_after(at, command.ttl_seconds),
-        ),
-    )
+    plan = asdict(command)
+    expires_at = seconds_after(at, plan.pop("ttl_seconds"))
+    return (e.RoundCommitted(**plan, expires_at=expires_at),)
 
 
 def _release_victims(state: Round, command: c.ReleaseVictims) -> RoundEvents:

@@ -6,6 +6,7 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.rounds.state import RoundStage
 from headgate.domain.rounds.state import RoundState
 from headgate.domain.values.instants import Instant
+from msgspec.structs import asdict
 from msgspec.structs import replace
 from typing import assert_never
 
@@ -40,24 +41,8 @@ def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:
 
 
 def _committed(event: e.RoundCommitted, at: Instant) -> Round:
-    return Round(
-        id=event.round_id,
-        stage="Committed",
-        preemptor=event.preemptor,
-        preemptor_priority=event.preemptor_priority,
-        cluster_queue=event.cluster_queue,
-        admission=event.admission,
-        victims=event.victims,
-        considered=event.considered,
-        refused=event.refused,
-        basis_position=event.basis_position,
-        committed_at=at,
-        expires_at=event.expires_at,
-        cohort=event.cohort,
-        preemptor_generation=event.preemptor_generation,
-        figures=event.figures,
-        epoch=event.epoch,
-    )
+    plan = asdict(event)
+    return Round(id=plan.pop("round_id"), stage="Committed", committed_at=at, **plan)
 
 
 def _released(state: Round, workload: str) -> Round:
