@@ -1,20 +1,16 @@
 """Workers with live state decide what the log alone decides (ADR 0017)."""
 
 import pytest
+from msgspec.structs import replace
+
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.cycles.rerun import digest
-from headgate.application.cycles.rerun import rerun_cycle
+from headgate.application.cycles.rerun import digest, rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.scheduling.cycle import plan_cycle
-from msgspec.structs import replace
-from tests.cycles.reason_changes import Fact
-from tests.cycles.reason_changes import explained_streams
-from tests.cycles.reason_changes import without_reason_changes
+from tests.cycles.reason_changes import Fact, explained_streams, without_reason_changes
 from tests.foresight.submits import rest
 from tests.simulation.cluster import Cluster
-from tests.simulation.scenario_run import install
-from tests.simulation.scenario_run import step
-
+from tests.simulation.scenario_run import install, step
 
 STEPS_TO_A_REST = 10
 MANY = 1_000_000
