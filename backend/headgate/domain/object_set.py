@@ -79,3 +79,13 @@ class ObjectSet(_ObjectsByKind, kw_only=True):
 
 
 _FIELDS = {stream_kind: kind.field for stream_kind, kind in KINDS_BY_STREAM.items()}
+
+
+def terminating_objects(config: ObjectSet) -> tuple[tuple[str, str], ...]:
+    """The objects that are deleted once nothing refers to them, as kind and key."""
+    return tuple(
+        (kind, key)
+        for kind in KINDS_BY_STREAM
+        for key, found in sorted(config.of_kind(kind).items())
+        if found.terminating_at is not None
+    )

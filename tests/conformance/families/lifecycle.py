@@ -1,43 +1,37 @@
 """What one workload asks for, and how it stands (`pkg/workload`)."""
 
 import json
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec.structs import replace
+
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.pod_templates import read_template
-from headgate.domain.kinds.configuration import ResourceRules
-from headgate.domain.kinds.configuration import quota_amounts
+from headgate.domain.kinds.configuration import ResourceRules, quota_amounts
 from headgate.domain.scheduling.lifecycle.admission_checks import required_checks
 from headgate.domain.scheduling.lifecycle.transitions import due_events
 from headgate.domain.scheduling.ordering.order import queued_at
-from headgate.domain.values.quantities import Requests
-from headgate.domain.values.quantities import scaled
+from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.pods.limit_ranges import LimitRangeBounds
-from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds
-from headgate.domain.workloads.pods.limit_ranges import pod_limit_violations
-from headgate.domain.workloads.pods.limit_ranges import with_pod_defaults
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import is_condition_true
+from headgate.domain.workloads.pods.limit_ranges import (
+    LimitRangeBounds,
+    limit_range_bounds,
+    pod_limit_violations,
+    with_pod_defaults,
+)
+from headgate.domain.workloads.state import Workload, condition, is_condition_true
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
-from msgspec.structs import replace
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
-from tests.conformance.families.reports import updates_in
-from tests.conformance.families.reports import with_reservation
-from tests.conformance.families.validation import judged
-from tests.conformance.families.validation import judged_pointers
-from tests.conformance.families.validation import problem_of_creation
-from tests.conformance.installed import Installed
-from tests.conformance.installed import read
+from tests.conformance.families.reports import updates_in, with_reservation
+from tests.conformance.families.validation import judged, judged_pointers, problem_of_creation
+from tests.conformance.installed import Installed, read
 from tests.conformance.instants import instant_of
 from tests.conformance.statuses import admission_of
-from typing import Any
-
 
 Given = dict[str, Any]
 

@@ -1,6 +1,8 @@
 """What follows for one workload from its state, its queues and the time (`pkg/controller/core`)."""
 
 from collections.abc import Iterator
+from typing import Any
+
 from headgate.application.queries.queues.status import status_of
 from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
 from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
@@ -11,23 +13,16 @@ from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.commands import DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadStopped
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import is_admitted
+from headgate.domain.workloads.state import Workload, condition, is_admitted
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.consumption import consumed_until_now
 from tests.conformance.families.family import Family
 from tests.conformance.families.reasons import differing_reasons
-from tests.conformance.installed import CREATED
-from tests.conformance.installed import Installed
-from tests.conformance.installed import NAMESPACE
+from tests.conformance.installed import CREATED, NAMESPACE, Installed
 from tests.conformance.instants import seconds_of
-from typing import Any
-
 
 Given = dict[str, Any]
 

@@ -1,24 +1,22 @@
 """Admission in two phases: quota first, then all required checks (queueing.md §3.11)."""
 
 import pytest
+
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.rejection import IllegalNow
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide.decider import WORKLOAD
-from headgate.domain.workloads.events import WorkloadActivated
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import phase_of
+from headgate.domain.workloads.events import (
+    WorkloadActivated,
+    WorkloadAdmitted,
+    WorkloadDeactivated,
+)
+from headgate.domain.workloads.state import condition, phase_of
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 from tests.builders.scenario import Scenario
-from tests.builders.workloads import a_workload
-from tests.builders.workloads import running
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
-
+from tests.builders.workloads import a_workload, running
+from tests.builders.world import World, names, quotas
 
 ON_ALL = AdmissionCheckRule(name="budget")
 ON_SPOT = AdmissionCheckRule(name="spot-price", on_flavors=("spot",))

@@ -1,19 +1,13 @@
 """`blockAdmission`: one workload's pods become ready before the next one starts, anywhere."""
 
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule, ClusterQueueStopped
 from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy
-from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadPodsReady
+from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadPodsReady
 from headgate.domain.workloads.state import phase_of
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
-
+from tests.builders.world import World, names, quotas
 
 WAITS = WaitForPodsReady(
     timeout_seconds=100,

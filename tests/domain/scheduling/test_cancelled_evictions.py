@@ -1,24 +1,18 @@
 """Evictions that are not needed any more are cancelled unless begun (preemption.md §6.8, §6.10)."""
 
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.queue_preemption import SoftEviction
+from typing import Any
+
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, SoftEviction
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.workloads.commands import AcknowledgeEviction
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled
-from headgate.domain.workloads.specs import EvictionPolicy
-from headgate.domain.workloads.specs import TopologyRequest
-from headgate.domain.workloads.state import is_condition_true
-from headgate.domain.workloads.state import phase_of
+from headgate.domain.workloads.specs import EvictionPolicy, TopologyRequest
+from headgate.domain.workloads.state import is_condition_true, phase_of
 from tests.builders.rounds import streams_with
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
+from tests.builders.world import World, names, quotas
 from tests.verify.histories import findings_of
-from typing import Any
-
 
 SOFT = EvictionPolicy(grace_period_seconds=300, handler="ckpt")
 LOWER = ClusterQueuePreemption(

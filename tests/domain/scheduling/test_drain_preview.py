@@ -2,13 +2,10 @@
 
 from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.nodes.events import NodeDrainStarted
-from headgate.domain.scheduling.drain_preview import PodMove
-from headgate.domain.scheduling.drain_preview import preview_drain
+from headgate.domain.scheduling.drain_preview import PodMove, preview_drain
 from headgate.domain.workloads.specs import TopologyRequest
-from tests.builders.world import World
-from tests.builders.world import quotas
+from tests.builders.world import World, quotas
 from tests.properties.state_digest import state_digest_text
-
 
 RACK = TopologyRequest(required="rack")
 

@@ -1,32 +1,30 @@
 """Given hosts that fail, workloads get others, wait for them, or are evicted (topology.md §7)."""
 
 import pytest
+from msgspec.structs import replace
+
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.configuration import ConfigurationCreated
-from headgate.domain.kinds.configuration import ConfigurationSpec
-from headgate.domain.kinds.configuration import TopologyRules
+from headgate.domain.kinds.configuration import (
+    ConfigurationCreated,
+    ConfigurationSpec,
+    TopologyRules,
+)
 from headgate.domain.kinds.configured_object import ObjectEvent
-from headgate.domain.kinds.resource_flavor import ResourceFlavorChanged
-from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.nodes.events import NodeChanged
-from headgate.domain.nodes.events import NodeCordoned
-from headgate.domain.nodes.events import NodeDeleted
-from headgate.domain.nodes.events import NodeDrainStarted
-from headgate.domain.nodes.events import NodeReported
-from headgate.domain.nodes.events import NodeUncordoned
+from headgate.domain.kinds.resource_flavor import ResourceFlavorChanged, ResourceFlavorSpec
+from headgate.domain.nodes.events import (
+    NodeChanged,
+    NodeCordoned,
+    NodeDeleted,
+    NodeDrainStarted,
+    NodeReported,
+    NodeUncordoned,
+)
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.commands import ReportPodsGone
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadPlaced
-from headgate.domain.workloads.specs import SliceLayer
-from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadPlaced
+from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import is_admitted
-from msgspec.structs import replace
-from tests.builders.world import Fact
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
-
+from tests.builders.world import Fact, World, names, quotas
 
 RACK = TopologyRequest(required="rack")
 NEAR = TopologyRequest(preferred="rack")

@@ -1,18 +1,20 @@
 """Reservations and running work when a queue stops, is deleted, or was never there (§6)."""
 
 import pytest
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
-from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
-from headgate.domain.kinds.local_queue import LocalQueueDeleted
-from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
-from headgate.domain.kinds.local_queue import LocalQueueStopped
+
+from headgate.domain.kinds.cluster_queue import (
+    AdmissionCheckRule,
+    ClusterQueueDeletionRequested,
+    ClusterQueueStopped,
+)
+from headgate.domain.kinds.local_queue import (
+    LocalQueueDeleted,
+    LocalQueueDeletionRequested,
+    LocalQueueStopped,
+)
 from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import executed_seconds
-from headgate.domain.workloads.state import phase_of
-from tests.builders.world import World
-from tests.builders.world import quotas
+from headgate.domain.workloads.state import condition, executed_seconds, phase_of
+from tests.builders.world import World, quotas
 
 
 def a_world(*checks: str) -> World:

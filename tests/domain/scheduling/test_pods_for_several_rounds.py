@@ -1,27 +1,20 @@
 """A workload gives up pods for several rounds at a time (preemption.md §6.6, units; I2)."""
 
 import pytest
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.queue_preemption import SoftEviction
-from headgate.domain.rounds.events import RoundCommitted
-from headgate.domain.rounds.events import VictimReleased
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.preemption_events import EvictionCancelled
-from headgate.domain.workloads.preemption_events import EvictionForced
-from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted
-from headgate.domain.workloads.specs import EvictionPolicy
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import TopologyRequest
-from headgate.domain.workloads.state import phase_of
-from tests.builders.world import Fact
-from tests.builders.world import World
-from tests.builders.world import quotas
-from tests.verify.histories import findings_of
 
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, SoftEviction
+from headgate.domain.rounds.events import RoundCommitted, VictimReleased
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.workloads.events import WorkloadDeleted, WorkloadEvicted
+from headgate.domain.workloads.preemption_events import (
+    EvictionCancelled,
+    EvictionForced,
+    WorkloadPodsEvicted,
+)
+from headgate.domain.workloads.specs import EvictionPolicy, PodSet, Scheduling, TopologyRequest
+from headgate.domain.workloads.state import phase_of
+from tests.builders.world import Fact, World, quotas
+from tests.verify.histories import findings_of
 
 LOWER = ClusterQueuePreemption(
     within_cluster_queue="LowerPriority", soft_eviction=SoftEviction(max_grace_seconds=600)

@@ -3,15 +3,10 @@
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.world import Fact
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
-
+from tests.builders.world import Fact, World, names, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 

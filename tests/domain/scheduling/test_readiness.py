@@ -1,27 +1,24 @@
 """Readiness: default timeouts, retry limits by time, counts that start over, blocked admission."""
 
+from typing import Any
+
 import pytest
+
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.configuration import ConfigurationCreated
-from headgate.domain.kinds.configuration import ConfigurationSpec
-from headgate.domain.kinds.configuration import Retention
+from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec, Retention
 from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy
-from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.scheduling.lines.standing import effective_spec
 from headgate.domain.scheduling.ordering.order import queued_at
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.events import WorkloadActivated
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadPodsNotReady
-from headgate.domain.workloads.state import is_condition_true
-from headgate.domain.workloads.state import phase_of
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
-from typing import Any
-
+from headgate.domain.workloads.events import (
+    WorkloadActivated,
+    WorkloadDeactivated,
+    WorkloadEvicted,
+    WorkloadPodsNotReady,
+)
+from headgate.domain.workloads.state import is_condition_true, phase_of
+from tests.builders.world import World, names, quotas
 
 SECONDS = 1_000_000
 EVICTED = WorkloadEvicted(eviction="by-hand", reason="Requeued", message="")

@@ -2,27 +2,20 @@
 
 import re
 from collections.abc import Callable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.resource_groups import FlavorQuotas
-from headgate.domain.kinds.resource_groups import ResourceGroup
+from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import headroom
-from headgate.domain.values.selectors import Taint
-from headgate.domain.values.selectors import Toleration
-from headgate.domain.workloads.explanation import Blocker
-from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import SliceLayer
-from headgate.domain.workloads.specs import TopologyRequest
-from hypothesis import given
-from hypothesis import settings
-from hypothesis import strategies as st
-from msgspec.structs import replace
-from tests.builders.world import World
-from tests.builders.world import quotas
-
+from headgate.domain.values.selectors import Taint, Toleration
+from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
+from tests.builders.world import World, quotas
 
 KEY = ("one", "gpu")
 MINE = "clusterqueue/q0"

@@ -1,30 +1,27 @@
 """What requeues inadmissible workloads: each way of queueing.md §2.4, and no other."""
 
 import pytest
-from headgate.domain.kinds.admission_check import AdmissionCheckDeleted
-from headgate.domain.kinds.admission_check import AdmissionCheckReported
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.cohort import CohortChanged
-from headgate.domain.kinds.cohort import CohortDeleted
-from headgate.domain.kinds.cohort import CohortSpec
-from headgate.domain.kinds.namespace import NamespaceChanged
-from headgate.domain.kinds.namespace import NamespaceCreated
-from headgate.domain.kinds.namespace import NamespaceSpec
-from headgate.domain.kinds.resource_flavor import ResourceFlavorChanged
-from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated
-from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.nodes.events import NodeReported
-from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.values.selectors import Taint
-from headgate.domain.workloads.events import ReservationDropped
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadExplained
-from headgate.domain.workloads.events import WorkloadSpecChanged
-from headgate.domain.workloads.specs import TopologyRequest
 from msgspec.structs import replace
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
+
+from headgate.domain.kinds.admission_check import AdmissionCheckDeleted, AdmissionCheckReported
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.cohort import CohortChanged, CohortDeleted, CohortSpec
+from headgate.domain.kinds.namespace import NamespaceChanged, NamespaceCreated, NamespaceSpec
+from headgate.domain.kinds.resource_flavor import (
+    ResourceFlavorChanged,
+    ResourceFlavorCreated,
+    ResourceFlavorSpec,
+)
+from headgate.domain.nodes.events import NodeReported
+from headgate.domain.values.selectors import LabelSelector, Taint
+from headgate.domain.workloads.events import (
+    ReservationDropped,
+    WorkloadDeleted,
+    WorkloadExplained,
+    WorkloadSpecChanged,
+)
+from headgate.domain.workloads.specs import TopologyRequest
+from tests.builders.world import World, names, quotas
 
 
 def full(**spec: object) -> World:

@@ -1,21 +1,17 @@
 """The worked examples of rounds, by their numbers (reference preemption.md §7)."""
 
-from headgate.domain.kinds.queue_preemption import BorrowWithinCohort
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.queue_preemption import PreemptionRate
+from headgate.domain.kinds.queue_preemption import (
+    BorrowWithinCohort,
+    ClusterQueuePreemption,
+    PreemptionRate,
+)
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.rounds import SOFT
-from tests.builders.rounds import acknowledge
-from tests.builders.rounds import only_round
-from tests.builders.rounds import streams_with
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
-
+from tests.builders.rounds import SOFT, acknowledge, only_round, streams_with
+from tests.builders.world import World, names, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 RECLAIM = ClusterQueuePreemption(reclaim_within_cohort="Any")

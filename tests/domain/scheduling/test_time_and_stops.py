@@ -1,31 +1,28 @@
 """Transitions that follow from time and from stopped queues alone."""
 
 import pytest
-from headgate.domain.kinds.admission_check import AdmissionCheckCreated
-from headgate.domain.kinds.admission_check import AdmissionCheckSpec
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
-from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
-from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
-from headgate.domain.kinds.local_queue import LocalQueueResumed
-from headgate.domain.kinds.local_queue import LocalQueueStopped
-from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.kinds.queue_stop import StopPolicy
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy
-from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
-from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.lifecycle.pods_ready import backoff_microseconds
-from headgate.domain.scheduling.lifecycle.pods_ready import backoff_seconds
-from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.workloads.events import WorkloadActivated
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadHeld
-from headgate.domain.workloads.events import WorkloadPodsNotReady
-from headgate.domain.workloads.state import phase_of
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
 
+from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckSpec
+from headgate.domain.kinds.cluster_queue import (
+    AdmissionCheckRule,
+    ClusterQueueDeletionRequested,
+    ClusterQueueResumed,
+    ClusterQueueStopped,
+)
+from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopped
+from headgate.domain.kinds.queue_stop import Stop, StopPolicy
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.scheduling.lifecycle.pods_ready import backoff_microseconds, backoff_seconds
+from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.workloads.events import (
+    WorkloadActivated,
+    WorkloadEvicted,
+    WorkloadHeld,
+    WorkloadPodsNotReady,
+)
+from headgate.domain.workloads.state import phase_of
+from tests.builders.world import World, names, quotas
 
 SECONDS = 1_000_000
 STRATEGY = RequeuingStrategy(backoff_base_seconds=60, backoff_max_seconds=3600)

@@ -4,8 +4,8 @@ from typing import assert_never
 
 from msgspec.structs import asdict
 
-from headgate.domain.configured import Absent
 from headgate.domain.decider import Decider
+from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rounds import commands as c
 from headgate.domain.rounds import events as e
 from headgate.domain.rounds.evolve import evolve

@@ -1,14 +1,13 @@
 """How events change a preemption round; total, and it never refuses."""
 
+from typing import assert_never
+
+from msgspec.structs import asdict, replace
+
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rounds import events as e
-from headgate.domain.rounds.state import Round
-from headgate.domain.rounds.state import RoundStage
-from headgate.domain.rounds.state import RoundState
+from headgate.domain.rounds.state import Round, RoundStage, RoundState
 from headgate.domain.values.instants import Instant
-from msgspec.structs import asdict
-from msgspec.structs import replace
-from typing import assert_never
 
 
 def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:

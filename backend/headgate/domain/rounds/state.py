@@ -1,15 +1,15 @@
 """The state of a preemption round: preemptor, nominated placement, victims, and how it ended."""
 
-import msgspec
 from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.rounds.events import QuotaFigures
-from headgate.domain.rounds.events import RoundVictim
+from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import ProtectedCandidate
-from typing import Literal
-
 
 RoundStage = Literal[
     "Committed", "Draining", "Satisfied", "Invalidated",

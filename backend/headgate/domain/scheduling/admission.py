@@ -11,27 +11,26 @@ from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.evaluation.workload_slices import predecessor_slice
-from headgate.domain.scheduling.lifecycle.admission_checks import admission_events
-from headgate.domain.scheduling.lifecycle.admission_checks import required_checks
-from headgate.domain.scheduling.lifecycle.transitions import IMMEDIATELY
-from headgate.domain.scheduling.lifecycle.transitions import next_due_at
-from headgate.domain.scheduling.rounds.progress import complete_round
-from headgate.domain.scheduling.rounds.progress import invalidate_round
-from headgate.domain.scheduling.rounds.progress import invalidate_taken
-from headgate.domain.scheduling.rounds.progress import supersede_rounds
+from headgate.domain.scheduling.lifecycle.admission_checks import admission_events, required_checks
+from headgate.domain.scheduling.lifecycle.transitions import IMMEDIATELY, next_due_at
+from headgate.domain.scheduling.rounds.progress import (
+    complete_round,
+    invalidate_round,
+    invalidate_taken,
+    supersede_rounds,
+)
 from headgate.domain.scheduling.rounds.start import start_round
 from headgate.domain.scheduling.second_pass import second_pass_order
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.explanation import Blocker
-from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadFinished,
+    WorkloadQuotaReserved,
+)
+from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import waited_seconds
-
+from headgate.domain.workloads.state import Workload, waited_seconds
 
 __all__ = ["admit", "invalidate_nomination", "record_pending", "record_skipped", "start_round"]
 

@@ -13,38 +13,39 @@ changes nothing, so that it does not matter which worker made it, when, or wheth
 Kueue: `scheduler.schedule`.
 """
 
-import msgspec
 from collections.abc import Callable
+
+import msgspec
+
 from headgate.domain.cell import Cell
-from headgate.domain.scheduling.admission import admit
-from headgate.domain.scheduling.admission import invalidate_nomination
-from headgate.domain.scheduling.admission import is_admission_blocked
-from headgate.domain.scheduling.admission import record_blocked
-from headgate.domain.scheduling.admission import record_pending
-from headgate.domain.scheduling.admission import record_skipped
-from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.cycle_context import Decision
-from headgate.domain.scheduling.cycle_context import release_reservations
-from headgate.domain.scheduling.cycle_context import reserve_capacity
+from headgate.domain.scheduling.admission import (
+    admit,
+    invalidate_nomination,
+    is_admission_blocked,
+    record_blocked,
+    record_pending,
+    record_skipped,
+)
+from headgate.domain.scheduling.cycle_context import (
+    CycleContext,
+    Decision,
+    release_reservations,
+    reserve_capacity,
+)
 from headgate.domain.scheduling.drs_ordering import order_entries
-from headgate.domain.scheduling.evaluation.evaluate import evaluate
-from headgate.domain.scheduling.evaluation.evaluate import reevaluate
-from headgate.domain.scheduling.evaluation.evaluate import still_fits
+from headgate.domain.scheduling.evaluation.evaluate import evaluate, reevaluate, still_fits
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.quota.usage import QuotaView
-from headgate.domain.scheduling.reconcile import next_due
-from headgate.domain.scheduling.reconcile import reconcile_partition
+from headgate.domain.scheduling.reconcile import next_due, reconcile_partition
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.nominations import without_nominated_capacity
-from headgate.domain.scheduling.rounds.start import next_round_at
-from headgate.domain.scheduling.rounds.start import start_round
+from headgate.domain.scheduling.rounds.start import next_round_at, start_round
 from headgate.domain.scheduling.second_pass import run_second_passes
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.state import is_condition_true
-
 
 __all__ = ["Decision", "Plan", "plan_cycle"]
 

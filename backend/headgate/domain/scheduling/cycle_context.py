@@ -6,17 +6,18 @@ cycle (trap T18). It is a number only, released when the cycle ends, and an inad
 reserves none. Kueue: `scheduler.reserveCapacityForUnreclaimablePreempt`.
 """
 
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
 import msgspec
-from dataclasses import dataclass
-from dataclasses import field
+
 from headgate.domain.cell import Cell
 from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.scheduling.placement.host_table import ACTUAL
-from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.streams import workload_stream
@@ -25,8 +26,6 @@ from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload
-from typing import TypeAlias
-
 
 StreamEvents: TypeAlias = list[tuple[str, DomainEvent]]
 """Events to be recorded together, each with the stream that it belongs to."""

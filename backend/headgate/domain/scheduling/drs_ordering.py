@@ -3,22 +3,17 @@
 Kueue: `scheduler.makeIterator`, `fairSharingIterator`.
 """
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.ordering.order import order_of
-from headgate.domain.scheduling.ordering.turns import Entry
-from headgate.domain.scheduling.ordering.turns import Standing
-from headgate.domain.scheduling.ordering.turns import classical_turns
-from headgate.domain.scheduling.ordering.turns import fair_turns
+from headgate.domain.scheduling.ordering.turns import Entry, Standing, classical_turns, fair_turns
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.quota.dominant_resource_share import share_orders_with
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.workloads.predicates import has_quota_reservation
-from typing import TypeAlias
-
 
 _CachedStandings: TypeAlias = tuple[tuple[FlavorResourceQuantities, ...], tuple[Standing, ...]]
 

@@ -4,16 +4,17 @@ The meaning is Kubernetes'; queueing.md §3.4 has what counts for flavors, topol
 hosts.
 """
 
-from collections.abc import Iterable
-from collections.abc import Mapping
-from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.values.selectors import NodeSelectorTerm
-from headgate.domain.values.selectors import Requirement
-from headgate.domain.values.selectors import Taint
-from headgate.domain.values.selectors import Toleration
-from headgate.domain.workloads.specs import Scheduling
+from collections.abc import Iterable, Mapping
 
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.values.selectors import (
+    LabelSelector,
+    NodeSelectorTerm,
+    Requirement,
+    Taint,
+    Toleration,
+)
+from headgate.domain.workloads.specs import Scheduling
 
 HARD_EFFECTS = ("NoSchedule", "NoExecute")
 NAME_FIELD = "metadata.name"

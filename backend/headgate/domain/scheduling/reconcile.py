@@ -1,24 +1,15 @@
 """Step 1 of a cycle: what follows from time and state alone, before any entry is nominated."""
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from headgate.domain.budgets.events import DisruptionBudgetDeleted
-from headgate.domain.checks.events import AdmissionCheckDeleted
-from headgate.domain.config import Config
-from headgate.domain.config import terminating_objects
-from headgate.domain.configuration.events import ConfigurationDeleted
+
 from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
 from headgate.domain.kinds.local_queue import LocalQueueResumed
-from headgate.domain.limits.events import LimitRangeDeleted
-from headgate.domain.limits.events import RuntimeClassDeleted
-from headgate.domain.namespaces.events import NamespaceDeleted
+from headgate.domain.kinds.references import referrers_of
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.events import NodeFellSilent
-from headgate.domain.priorities.events import WorkloadPriorityClassDeleted
-from headgate.domain.queues.events import ClusterQueueDeleted
-from headgate.domain.queues.events import CohortDeleted
-from headgate.domain.queues.events import LocalQueueDeleted
+from headgate.domain.object_set import ObjectSet, terminating_objects
 from headgate.domain.scheduling.admission import admit_unblocked
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.lifecycle.transitions import due_events
@@ -27,16 +18,9 @@ from headgate.domain.scheduling.partition.keys import INSTALLATION
 from headgate.domain.scheduling.rounds.progress import advance_rounds
 from headgate.domain.scheduling.rounds.start import requeue_after_rate_limit
 from headgate.domain.scheduling.second_pass import fail_overcommitted_hosts
-from headgate.domain.streams import stream_of
-from headgate.domain.streams import workload_stream
-from headgate.domain.topology.events import NodeDeleted
-from headgate.domain.topology.events import ResourceFlavorDeleted
-from headgate.domain.topology.events import TopologyDeleted
-from headgate.domain.uses import users_of
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import seconds_after
+from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.state import Workload
-
 
 MAX_FIRED = 500
 """Timers fired in one cycle at most: draining a ClusterQueue must not be one huge append."""
@@ -112,28 +96,10 @@ def _fire(cycle: CycleContext, key: str) -> None:
     cycle.decide(*facts)
 
 
-DELETED: dict[str, DomainEvent] = {
-    "clusterqueue": ClusterQueueDeleted(),
-    "localqueue": LocalQueueDeleted(),
-    "cohort": CohortDeleted(),
-    "resourceflavor": ResourceFlavorDeleted(),
-    "topology": TopologyDeleted(),
-    "node": NodeDeleted(),
-    "workloadpriorityclass": WorkloadPriorityClassDeleted(),
-    "admissioncheck": AdmissionCheckDeleted(),
-    "disruptionbudget": DisruptionBudgetDeleted(),
-    "namespace": NamespaceDeleted(),
-    "configuration": ConfigurationDeleted(),
-    "limitrange": LimitRangeDeleted(),
-    "runtimeclass": RuntimeClassDeleted(),
-}
-"""The last event of an object of each kind."""
-
-
 def finalized_objects(
-    config: Config, workloads: Mapping[str, Workload]
+    config: ObjectSet, workloads: Mapping[str, Workload]
 ) -> Iterator[tuple[str, DomainEvent]]:
     """Terminating objects without references, each with its stream and last event (§1.1)."""
     for kind, key in terminating_objects(config):
-        if not users_of(config, workloads, kind, key):
-            yield f"{kind}/{key}", DELETED[kind]
+        if not referrers_of(config, workloads, kind, key):
+            yield f"{kind}/{key}", KINDS_BY_STREAM[kind].deleted()

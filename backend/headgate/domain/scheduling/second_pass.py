@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from headgate.domain.config import Config
 from headgate.domain.facts import DomainEvent
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.explanation.placement_shortfall import shortfall_text
 from headgate.domain.scheduling.lifecycle.host_watch import TOO_SMALL
@@ -29,7 +30,6 @@ from headgate.domain.scheduling.placement.placement_context import PlacementCont
 from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.streams import workload_stream
-from headgate.domain.topology.specs import HOSTNAME_LABEL
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import (
     Admission,
@@ -94,7 +94,7 @@ def second_pass_order(workloads: Iterable[Workload]) -> list[Workload]:
     return sorted(workloads, key=lambda each: (-each.spec.priority, each.created_at, each.key))
 
 
-def evicts_when_unplaceable(config: Config, workload: Workload) -> bool:
+def evicts_when_unplaceable(config: ObjectSet, workload: Workload) -> bool:
     """Whether a workload without other hosts is evicted instead of waiting for some."""
     rules = config.configuration.topology
     must_go = (

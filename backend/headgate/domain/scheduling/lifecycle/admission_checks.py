@@ -8,7 +8,7 @@ that it passed; one of them may still evict it.
 from collections.abc import Iterable
 from typing import Literal
 
-from headgate.domain.config import Config
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.admission import Admission, awaits_topology
 from headgate.domain.workloads.events import (
@@ -39,7 +39,7 @@ PROVISIONING_CONTROLLERS = ("kueue.x-k8s.io/provisioning-request",)
 ChecksOutcome = Literal["", "Rejected", "Retry", "Changed", "Ready"]
 
 
-def required_checks(config: Config, admission: Admission) -> tuple[str, ...]:
+def required_checks(config: ObjectSet, admission: Admission) -> tuple[str, ...]:
     """The checks that must be Ready: those on all flavors, and those on an assigned one."""
     queue = config.cluster_queues.get(admission.cluster_queue)
     rules = queue.spec.admission_checks if queue else ()
@@ -49,7 +49,7 @@ def required_checks(config: Config, admission: Admission) -> tuple[str, ...]:
     )
 
 
-def has_provisioning_check(config: Config, cluster_queue: str, flavors: Iterable[str]) -> bool:
+def has_provisioning_check(config: ObjectSet, cluster_queue: str, flavors: Iterable[str]) -> bool:
     """Whether a check on one of the flavors provisions the hosts: none can be assigned yet."""
     queue = config.cluster_queues.get(cluster_queue)
     given = tuple(flavors)
@@ -61,7 +61,7 @@ def has_provisioning_check(config: Config, cluster_queue: str, flavors: Iterable
     return False
 
 
-def checks_outcome(config: Config, workload: Workload) -> ChecksOutcome:
+def checks_outcome(config: ObjectSet, workload: Workload) -> ChecksOutcome:
     """What the checks of a quota reservation come to; empty while some are pending."""
     assert workload.admission is not None, "checks are about a reservation"
     if not workload.checks and is_admitted(workload):
@@ -80,7 +80,7 @@ def checks_outcome(config: Config, workload: Workload) -> ChecksOutcome:
     return "Ready"
 
 
-def awaits_only_topology(config: Config, workload: Workload) -> bool:
+def awaits_only_topology(config: ObjectSet, workload: Workload) -> bool:
     """Whether all checks are Ready and only the assignment of hosts is still missing."""
     if workload.admission is None or is_admitted(workload):
         return False
@@ -92,7 +92,7 @@ def awaits_only_topology(config: Config, workload: Workload) -> bool:
 
 
 def checks_events(
-    config: Config, workload: Workload, at: Instant, eviction_id: str
+    config: ObjectSet, workload: Workload, at: Instant, eviction_id: str
 ) -> tuple[WorkloadEvent, ...]:
     """The events that follow; a workload without pods has stopped as soon as it is evicted.
 
@@ -113,7 +113,7 @@ def checks_events(
             return ()
 
 
-def awaits_unblocked_admission(config: Config, workload: Workload | None) -> bool:
+def awaits_unblocked_admission(config: ObjectSet, workload: Workload | None) -> bool:
     """Whether only `blockAdmission` may keep a quota reservation from being admitted."""
     return (
         config.configuration.block_admission

@@ -12,8 +12,11 @@ costs nothing for hosts that did not change.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from headgate.domain.config import Config
-from headgate.domain.configured import Configured
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
+from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_only_topology
 from headgate.domain.scheduling.lifecycle.transitions import IMMEDIATELY
 from headgate.domain.scheduling.matching import untolerated
@@ -23,12 +26,6 @@ from headgate.domain.scheduling.placement.host_table import (
     HostTable,
     host_name,
     overcommitted_leaves,
-)
-from headgate.domain.topology.specs import (
-    HOSTNAME_LABEL,
-    NodeSpec,
-    ResourceFlavorSpec,
-    TopologySpec,
 )
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.quantities import Requests
@@ -67,7 +64,9 @@ class _HostedWorkload:
     not_ready_seconds: int | None
 
 
-def host_failures(config: Config, hosts: HostTable, workload: Workload) -> dict[str, HostFailure]:
+def host_failures(
+    config: ObjectSet, hosts: HostTable, workload: Workload
+) -> dict[str, HostFailure]:
     """The failed hosts of a workload by name; a domain above hosts by its values, comma-joined."""
     found: dict[str, HostFailure] = {}
     if workload.admission is None:
@@ -86,7 +85,7 @@ def host_failures(config: Config, hosts: HostTable, workload: Workload) -> dict[
 
 
 def nodes_of_host(
-    config: Config, hosts: HostTable, values: tuple[str, ...]
+    config: ObjectSet, hosts: HostTable, values: tuple[str, ...]
 ) -> tuple[Configured[NodeSpec], ...]:
     """The nodes of a host that is given by its name alone; none if it is gone."""
     if values in hosts.row_of:
@@ -96,7 +95,7 @@ def nodes_of_host(
 
 
 def _hosted_workload(
-    config: Config, pod_sets: Mapping[str, PodSet], given: PodSetAssignment
+    config: ObjectSet, pod_sets: Mapping[str, PodSet], given: PodSetAssignment
 ) -> _HostedWorkload | None:
     pod_set = pod_sets.get(given.name)
     for name in given.flavors.values():
@@ -109,7 +108,7 @@ def _hosted_workload(
 
 
 def _host_failure(
-    config: Config,
+    config: ObjectSet,
     hosts: HostTable,
     tenant: _HostedWorkload,
     workload: Workload,
@@ -170,7 +169,7 @@ def _no_execute_taints(spec: NodeSpec, seconds: int | None) -> tuple[Taint, ...]
     return () if seconds is None else tuple(t for t in spec.taints if t.effect == "NoExecute")
 
 
-def needs_second_pass(config: Config, workload: Workload) -> bool:
+def needs_second_pass(config: ObjectSet, workload: Workload) -> bool:
     """Whether hosts are sought for a quota reservation: for failed ones, or its first ones.
 
     topology.md §7.2; Kueue: `workload.NeedsSecondPass`.
@@ -194,7 +193,7 @@ class HostWatch:
     resources of a host may have shrunk since the last check.
     """
 
-    def __init__(self, config: Config, hosts: HostTable) -> None:
+    def __init__(self, config: ObjectSet, hosts: HostTable) -> None:
         self.placed: dict[str, Workload] = {}
         self.second_pass_pending: dict[str, Workload] = {}
         self.unplaceable: dict[str, None] = {}

@@ -2,8 +2,8 @@
 
 from hashlib import sha256
 
-from headgate.domain.config import Config
-from headgate.domain.queues.specs import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lines.standing import (
     cluster_queue_of,
     pods_ready_rules,
@@ -21,12 +21,12 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition, is_admitted, is_condition_true
 
 
-def waits_for_pods_ready(config: Config, workload: Workload) -> WaitForPodsReady | None:
+def waits_for_pods_ready(config: ObjectSet, workload: Workload) -> WaitForPodsReady | None:
     """The waitForPodsReady rules of the workload's ClusterQueue, or else of the installation."""
     return pods_ready_rules(config, cluster_queue_of(config, workload))
 
 
-def pods_ready_deadline(config: Config, workload: Workload) -> Instant | None:
+def pods_ready_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
     """The instant at which pods that are not ready are evicted; None without a timeout (§5.6)."""
     waits = waits_for_pods_ready(config, workload)
     ready = condition(workload, "PodsReady")
@@ -40,7 +40,7 @@ def pods_ready_deadline(config: Config, workload: Workload) -> Instant | None:
     return seconds_after(admitted.last_transition_at, waits.timeout_seconds)
 
 
-def retry_deadline(config: Config, workload: Workload) -> Instant | None:
+def retry_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
     """The instant at which `retryLimitSeconds` is used up (KEP-1282, its second condition).
 
     It counts from the first admission, or from the loss of ready pods, over all requeues since, as
@@ -54,7 +54,7 @@ def retry_deadline(config: Config, workload: Workload) -> Instant | None:
     return None if limit is None else seconds_after(since, limit)
 
 
-def requeue_count_reset_at(config: Config, workload: Workload) -> Instant | None:
+def requeue_count_reset_at(config: ObjectSet, workload: Workload) -> Instant | None:
     """The instant at which pods have been ready for `resetAfterSeconds`: earlier timeouts lapse."""
     waits = waits_for_pods_ready(config, workload)
     ready = condition(workload, "PodsReady")
@@ -79,7 +79,7 @@ UNBLOCKING_EVENTS = (WorkloadPodsReady, WorkloadStopped, WorkloadFinished, Workl
 """Events after which `blockAdmission` may let other workloads be admitted."""
 
 
-def blocks_admission(config: Config, workload: Workload | None) -> bool:
+def blocks_admission(config: ObjectSet, workload: Workload | None) -> bool:
     """Whether a workload blocks other admissions until its pods are ready (`blockAdmission`).
 
     A reservation that waits for checks does not block (trap T25), nor does a workload without a

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
-from headgate.domain.config import Config
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.admission_checks import (
     awaits_unblocked_admission,
     checks_events,
@@ -77,7 +77,7 @@ class Transition(NamedTuple):
 
 
 def next_transition(
-    config: Config, workload: Workload, at: Instant = IMMEDIATELY
+    config: ObjectSet, workload: Workload, at: Instant = IMMEDIATELY
 ) -> Transition | None:
     """The first transition in order of precedence that is due at `at`, or else the earliest one."""
     earliest: Transition | None = None
@@ -91,19 +91,19 @@ def next_transition(
     return earliest
 
 
-def next_due_at(config: Config, workload: Workload) -> Instant | None:
+def next_due_at(config: ObjectSet, workload: Workload) -> Instant | None:
     """The instant of the next transition; `IMMEDIATELY` for one that is due already."""
     transition = next_transition(config, workload)
     return transition.due_at if transition else None
 
 
-def due_events(config: Config, workload: Workload, at: Instant, eviction_id: str) -> Events:
+def due_events(config: ObjectSet, workload: Workload, at: Instant, eviction_id: str) -> Events:
     """The events of the transition that is due at `at`, if one is."""
     transition = next_transition(config, workload, at)
     return transition.events(at, eviction_id) if transition and transition.due_at <= at else ()
 
 
-def _transitions(config: Config, workload: Workload) -> Iterator[tuple[Instant | None, Effect]]:
+def _transitions(config: ObjectSet, workload: Workload) -> Iterator[tuple[Instant | None, Effect]]:
     """All transitions of a workload in order of precedence; None for those that are never due."""
     yield from _requested_end(workload)
     yield retention_deadline(config, workload), partial(_record, WorkloadDeleted())
@@ -134,7 +134,9 @@ def _requested_end(workload: Workload) -> Iterator[tuple[Instant, Effect]]:
             yield IMMEDIATELY, partial(_evict, workload, "Cancelled", "It is being cancelled")
 
 
-def _while_reserved(config: Config, workload: Workload) -> Iterator[tuple[Instant | None, Effect]]:
+def _while_reserved(
+    config: ObjectSet, workload: Workload
+) -> Iterator[tuple[Instant | None, Effect]]:
     """Transitions of a workload that has a quota reservation and is not being evicted."""
     if not workload.spec.active:
         yield IMMEDIATELY, partial(_evict, workload, "Deactivated", "It was deactivated")
@@ -157,7 +159,9 @@ def _while_reserved(config: Config, workload: Workload) -> Iterator[tuple[Instan
         yield requeue_count_reset_at(config, workload), partial(_record, RequeueCountReset())
 
 
-def _while_pending(config: Config, workload: Workload) -> Iterator[tuple[Instant | None, Effect]]:
+def _while_pending(
+    config: ObjectSet, workload: Workload
+) -> Iterator[tuple[Instant | None, Effect]]:
     """Transitions of a workload without a quota reservation: deactivation or requeueing."""
     if workload.spec.active:
         if has_no_execution_time_left(workload):
@@ -191,7 +195,7 @@ def execution_deadline(workload: Workload) -> Instant | None:
     return seconds_after(admitted.last_transition_at, left)
 
 
-def retention_deadline(config: Config, workload: Workload) -> Instant | None:
+def retention_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
     """The instant at which a finished or deactivated workload is deleted by retention (§5.9)."""
     retention = config.configuration.retention
     if workload.finished_at is not None:
@@ -208,7 +212,7 @@ def retention_deadline(config: Config, workload: Workload) -> Instant | None:
     return seconds_after(found.deactivated_at, after)
 
 
-def stop_reason(config: Config, workload: Workload) -> StopReason | None:
+def stop_reason(config: ObjectSet, workload: Workload) -> StopReason | None:
     """The stopped queue that takes the quota reservation away; None if neither queue does.
 
     HoldAndDrain evicts admitted workloads; Hold takes only reservations without an admission.
@@ -225,7 +229,7 @@ def stop_reason(config: Config, workload: Workload) -> StopReason | None:
     return None
 
 
-def missing_queue_reason(config: Config, workload: Workload) -> str:
+def missing_queue_reason(config: ObjectSet, workload: Workload) -> str:
     """Which queue of a reservation without an admission is terminating or missing; empty if none.
 
     An admitted workload keeps its quota (queueing.md §6, trap T30).
@@ -241,7 +245,7 @@ def missing_queue_reason(config: Config, workload: Workload) -> str:
     return ""
 
 
-def is_requeue_due(config: Config, workload: Workload) -> bool:
+def is_requeue_due(config: ObjectSet, workload: Workload) -> bool:
     """Whether Requeued is false although neither a backoff nor a stop holds it (traps T1, T10)."""
     requeued = condition(workload, "Requeued")
     if requeued is None or requeued.status or not workload.spec.active:
@@ -251,7 +255,7 @@ def is_requeue_due(config: Config, workload: Workload) -> bool:
     return requeued.reason not in STOP_MESSAGES or not _is_stopped(config, workload)
 
 
-def _is_stopped(config: Config, workload: Workload) -> bool:
+def _is_stopped(config: ObjectSet, workload: Workload) -> bool:
     local = local_queue_of(config, workload)
     if local is None:
         return True
@@ -320,7 +324,7 @@ def _execution_time_exceeded(workload: Workload, _at: Instant, eviction_id: str)
 
 
 def _retry_limit_exceeded(
-    config: Config, workload: Workload, _at: Instant, eviction_id: str
+    config: ObjectSet, workload: Workload, _at: Instant, eviction_id: str
 ) -> Events:
     waits = waits_for_pods_ready(config, workload)
     limit = waits.requeuing_strategy.retry_limit_seconds if waits else None
@@ -329,7 +333,7 @@ def _retry_limit_exceeded(
 
 
 def _pods_ready_timeout(
-    config: Config, workload: Workload, at: Instant, eviction_id: str
+    config: ObjectSet, workload: Workload, at: Instant, eviction_id: str
 ) -> Events:
     """Evict with a backoff, or deactivate past `backoffLimitCount` (queueing.md §5.5)."""
     waits = waits_for_pods_ready(config, workload)

@@ -5,13 +5,12 @@ share hosts, directly or by others (design architecture.md §4).
 """
 
 from dataclasses import dataclass
-from headgate.domain.config import terminating_objects
-from headgate.domain.object_set import ObjectSet
+
+from headgate.domain.object_set import ObjectSet, terminating_objects
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.matching import node_is_of_flavor
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.workloads.state import Workload
-
 
 INSTALLATION = "installation"
 """The partition that is always there and looks after what belongs to no queue."""

@@ -5,46 +5,39 @@ Everything is kept up to date workload by workload with `replace`, whose undo is
 stands in `charges.py`; here is who waits, until when, and whom a change lets be looked at again.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.rounds.state import Round
-from headgate.domain.rounds.state import is_open
+from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.flavors.eligibility import flavor_options
 from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
-from headgate.domain.scheduling.lifecycle.transitions import Timers
-from headgate.domain.scheduling.lifecycle.transitions import next_due_at
-from headgate.domain.scheduling.lines.competing import competes
-from headgate.domain.scheduling.lines.competing import keeps_room
-from headgate.domain.scheduling.lines.competing import may_wait
-from headgate.domain.scheduling.lines.competing import waiting_of
-from headgate.domain.scheduling.lines.standing import Obstacle
-from headgate.domain.scheduling.lines.standing import cluster_queue_obstacle
-from headgate.domain.scheduling.lines.standing import effective_spec
-from headgate.domain.scheduling.ordering.pending import PendingQueue
-from headgate.domain.scheduling.ordering.pending import Ranks
-from headgate.domain.scheduling.ordering.pending import Waiting
-from headgate.domain.scheduling.ordering.pending import alike
-from headgate.domain.scheduling.partition.charges import Charges
-from headgate.domain.scheduling.partition.charges import Move
+from headgate.domain.scheduling.lifecycle.transitions import Timers, next_due_at
+from headgate.domain.scheduling.lines.competing import competes, keeps_room, may_wait, waiting_of
+from headgate.domain.scheduling.lines.standing import (
+    Obstacle,
+    cluster_queue_obstacle,
+    effective_spec,
+)
+from headgate.domain.scheduling.ordering.pending import PendingQueue, Ranks, Waiting, alike
+from headgate.domain.scheduling.partition.charges import Charges, Move
 from headgate.domain.scheduling.partition.claimed import takes_the_same
 from headgate.domain.scheduling.partition.epochs import epoch_name
 from headgate.domain.scheduling.partition.hosts import hosts_of
 from headgate.domain.scheduling.partition.shields import Shields
-from headgate.domain.scheduling.partition.stirring import Stirred
-from headgate.domain.scheduling.partition.stirring import is_anyone_borrowing
-from headgate.domain.scheduling.partition.stirring import line_of
-from headgate.domain.scheduling.partition.stirring import look_again
-from headgate.domain.scheduling.partition.stirring import starts
-from headgate.domain.scheduling.partition.stirring import stirred_by
+from headgate.domain.scheduling.partition.stirring import (
+    Stirred,
+    is_anyone_borrowing,
+    line_of,
+    look_again,
+    starts,
+    stirred_by,
+)
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.eviction_graph import EvictionGraph
-from headgate.domain.scheduling.quota.tree import QuotaTree
-from headgate.domain.scheduling.quota.tree import build_tree
+from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import QuotaUsage
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload

@@ -1,27 +1,20 @@
 """All partitions of a configuration, and to which of them a changed state matters."""
 
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.nodes.state import NodeSpec
-from headgate.domain.nodes.state import silent_at
+from headgate.domain.nodes.state import NodeSpec, silent_at
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_unblocked_admission
 from headgate.domain.scheduling.lifecycle.pods_ready import blocks_admission
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
-from headgate.domain.scheduling.lines.standing import cluster_queue_of
-from headgate.domain.scheduling.lines.standing import expiring_stops
-from headgate.domain.scheduling.partition.keys import INSTALLATION
-from headgate.domain.scheduling.partition.keys import Layout
+from headgate.domain.scheduling.lines.standing import cluster_queue_of, expiring_stops
+from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.partition.stirring import Stirred
-from headgate.domain.scheduling.partition.stirring import counts_otherwise
+from headgate.domain.scheduling.partition.stirring import Stirred, counts_otherwise
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Phase
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import phase_of
-from typing import TypeAlias
-
+from headgate.domain.workloads.state import Phase, Workload, phase_of
 
 Counter: TypeAlias = tuple[str, str, str]
 """Namespace, LocalQueue and ClusterQueue: what counts a workload."""

@@ -8,17 +8,14 @@ waits.
 """
 
 from collections.abc import Mapping
+from typing import TypeAlias
+
 from headgate.domain.kinds.queue_preemption import MinimumRuntime
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.transitions import Timers
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import seconds_after
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.predicates import is_evicting
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from typing import TypeAlias
-
+from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
+from headgate.domain.workloads.state import Workload, condition
 
 Grant: TypeAlias = tuple[int, str]
 """How many seconds, and the ClusterQueue or Cohort that grants them."""

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from headgate.domain.config import Config
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.state import Round, oldest_first, reclaims_nominal_quota
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.ordering.order import queued_at
@@ -57,7 +57,7 @@ def without_nominated_capacity(
     return found
 
 
-def nomination_rank(config: Config, workload: Workload, cluster_queue: str) -> NominationRank:
+def nomination_rank(config: ObjectSet, workload: Workload, cluster_queue: str) -> NominationRank:
     """The rank of a workload; the one queued earlier is stronger, and uids break ties."""
     queue = config.cluster_queues.get(cluster_queue)
     queued = queued_at(workload, queue.spec) if queue else workload.created_at

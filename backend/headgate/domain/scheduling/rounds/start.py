@@ -12,9 +12,9 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from headgate.domain.cell import Cell
-from headgate.domain.config import Config
-from headgate.domain.configured import Absent
-from headgate.domain.queues.specs import PreemptionRate, SoftEviction
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.queue_preemption import PreemptionRate, SoftEviction
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.commands import CommitRound, SupersedeRound
 from headgate.domain.rounds.decide import decide
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
@@ -338,7 +338,7 @@ def requeue_after_rate_limit(cycle: CycleContext) -> None:
 
 
 def eviction_of(
-    config: Config, victim: Workload, asked: WorkloadEvicted, at: Instant
+    config: ObjectSet, victim: Workload, asked: WorkloadEvicted, at: Instant
 ) -> StreamEvents:
     """Evict a victim, softly if its policy says so; a reservation without admission goes at once.
 
@@ -352,7 +352,7 @@ def eviction_of(
 
 
 def pods_eviction_of(
-    config: Config, victim: Workload, asked: WorkloadPodsEvicted, at: Instant
+    config: ObjectSet, victim: Workload, asked: WorkloadPodsEvicted, at: Instant
 ) -> StreamEvents:
     """Evict some pods of a victim while the rest of it goes on."""
     stream = workload_stream(victim.key)
@@ -367,7 +367,7 @@ def pods_eviction_of(
     return [(stream, replace(asked, soft=soft_terms(config, victim, at)))]
 
 
-def soft_terms(config: Config, victim: Workload, at: Instant) -> SoftTerms | None:
+def soft_terms(config: ObjectSet, victim: Workload, at: Instant) -> SoftTerms | None:
     """The grace period of a victim by its own policy or its queue's, at most the queue's maximum.
 
     None for an Immediate eviction and for a reservation without an admission.
