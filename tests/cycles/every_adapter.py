@@ -4,22 +4,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from random import Random
+
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.application.cycles.cycle_records import CycleQuery
-from headgate.application.cycles.cycle_records import CycleRecord
-from headgate.application.cycles.cycle_records import CycleStore
+from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleStore
 from headgate.application.cycles.rerun import rerun_cycle
 from headgate.application.ports import EventLog
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.facts import Recorded
-from random import Random
 from tests.contracts.adapters import on_postgres
-
 
 HASH_SEEDS = ("1", "2")
 MAX_RECORDS = 100_000

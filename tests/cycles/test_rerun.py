@@ -1,14 +1,16 @@
 """Every plan of a simulated day with crashes runs again to the same bytes."""
 
 import os
-import pytest
 import subprocess
 import sys
+from random import Random
+
+import pytest
+
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.cycles.rerun import rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
-from random import Random
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster
 

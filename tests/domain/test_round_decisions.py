@@ -1,8 +1,8 @@
 """What a preemption round answers to the commands of the scheduler."""
 
 import pytest
-from headgate.domain.configured import Absent
 
+from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rounds.commands import (
     AbortRound,
     CommitRound,

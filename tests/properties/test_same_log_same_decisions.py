@@ -6,53 +6,45 @@ Left out is only what is told anew to somebody who knew already why he waits: no
 it, and who looks more often has more to tell.
 """
 
-import pytest
 from contextlib import suppress
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from msgspec.structs import replace
+
 from headgate.application.cycles.rerun import digest
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
-from headgate.domain.kinds.configuration import AdmissionFairSharing
-from headgate.domain.kinds.configuration import FairSharing
+from headgate.domain.kinds.configuration import AdmissionFairSharing, FairSharing
 from headgate.domain.kinds.configured_object import ObjectEvent
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
-from headgate.domain.kinds.queue_preemption import BorrowWithinCohort
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.queue_preemption import MinimumRuntime
-from headgate.domain.kinds.queue_preemption import PreemptionRate
-from headgate.domain.nodes.events import NodeCordoned
-from headgate.domain.nodes.events import NodeReported
-from headgate.domain.nodes.events import NodeUncordoned
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
+from headgate.domain.kinds.queue_preemption import (
+    BorrowWithinCohort,
+    ClusterQueuePreemption,
+    MinimumRuntime,
+    PreemptionRate,
+)
+from headgate.domain.nodes.events import NodeCordoned, NodeReported, NodeUncordoned
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.commands import CancelWorkload
-from headgate.domain.workloads.commands import DeactivateWorkload
-from headgate.domain.workloads.commands import HoldWorkload
-from headgate.domain.workloads.commands import ReleaseWorkload
+from headgate.domain.workloads.commands import (
+    CancelWorkload,
+    DeactivateWorkload,
+    HoldWorkload,
+    ReleaseWorkload,
+)
 from headgate.domain.workloads.events import WorkloadSpecChanged
-from headgate.domain.workloads.preemption_events import PreemptionGateClosed
-from headgate.domain.workloads.preemption_events import PreemptionGateOpened
+from headgate.domain.workloads.preemption_events import PreemptionGateClosed, PreemptionGateOpened
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from hypothesis import HealthCheck
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine
-from hypothesis.stateful import initialize
-from hypothesis.stateful import rule
-from msgspec.structs import replace
-from tests.builders.world import Fact
-from tests.builders.world import ORIGIN
-from tests.builders.world import World
-from tests.builders.world import quotas
-from tests.cycles.reason_changes import explained_streams
-from tests.cycles.reason_changes import without_reason_changes
+from tests.builders.world import ORIGIN, Fact, World, quotas
+from tests.cycles.reason_changes import explained_streams, without_reason_changes
 from tests.hypothesis_profiles import examples
 from tests.properties.state_digest import state_digest_text
-from typing import Any
-from typing import NamedTuple
-
 
 QUEUES = ("a", "b", "c", "hosts", "more")
 HOSTS = ("b1/r1/h1", "b1/r1/h2", "b1/r2/h3", "b2/r3/h4")

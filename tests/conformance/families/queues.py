@@ -1,25 +1,19 @@
 """Who is in line and who comes first (`pkg/cache/queue`)."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
 from headgate.application.queries.queues.pending_order import pending_order
 from headgate.domain.scheduling.lifecycle.transitions import due_events
 from headgate.domain.scheduling.ordering.pending import PendingQueue
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadSpecChanged
+from headgate.domain.workloads.events import WorkloadDeleted, WorkloadSpecChanged
 from headgate.domain.workloads.predicates import is_admissible
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.consumption import first_by_usage
 from tests.conformance.families.family import Family
-from tests.conformance.installed import Installed
-from tests.conformance.installed import NAMESPACE
-from tests.conformance.installed import key_of
-from tests.conformance.installed import read
-from typing import Any
-
+from tests.conformance.installed import NAMESPACE, Installed, key_of, read
 
 QUEUE = "cq"
 NAMESPACES = {"ns1": "eng", "ns2": "sales", "ns3": "marketing"}

@@ -6,7 +6,6 @@ always has a transition (Kueue: the workload controller's `Reconcile`). A transi
 that it follows from: firing it twice records nothing twice.
 """
 
-import heapq
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
@@ -369,41 +368,3 @@ def _requeue_reason(workload: Workload) -> RequeueReason:
             return "BackoffFinished"
         case _:
             return "Reactivated"
-
-
-class Timers:
-    """The due instant of each key, with the earliest at hand: changing one costs O(log n)."""
-
-    def __init__(self) -> None:
-        self.due: dict[str, Instant] = {}
-        self._heap: list[tuple[Instant, str]] = []
-
-    def set(self, key: str, due: Instant | None) -> None:
-        """Replace the due instant of a key; None removes it."""
-        if due == self.due.get(key):
-            return
-        if due is None:
-            del self.due[key]
-            return
-        self.due[key] = due
-        heapq.heappush(self._heap, (due, key))
-        if len(self._heap) > 2 * len(self.due) + 64:
-            self._heap = sorted((instant, name) for name, instant in self.due.items())
-
-    def fired(self, at: Instant) -> list[str]:
-        """The keys due by `at`, earliest first; they stay due until their instant is replaced."""
-        earliest = self.next_due()
-        if earliest is None or earliest > at:
-            return []
-        return [
-            key for due, key in sorted((due, key) for key, due in self.due.items()) if due <= at
-        ]
-
-    def next_due(self) -> Instant | None:
-        """The earliest due instant of all keys."""
-        while self._heap:
-            due, key = self._heap[0]
-            if self.due.get(key) == due:
-                return due
-            heapq.heappop(self._heap)
-        return None

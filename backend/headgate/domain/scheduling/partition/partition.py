@@ -14,7 +14,8 @@ from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.flavors.eligibility import flavor_options
 from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
-from headgate.domain.scheduling.lifecycle.transitions import Timers, next_due_at
+from headgate.domain.scheduling.lifecycle.timers import Timers
+from headgate.domain.scheduling.lifecycle.transitions import next_due_at
 from headgate.domain.scheduling.lines.competing import competes, keeps_room, may_wait, waiting_of
 from headgate.domain.scheduling.lines.standing import (
     Obstacle,

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from headgate.domain.kinds.queue_preemption import MinimumRuntime
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.lifecycle.transitions import Timers
+from headgate.domain.scheduling.lifecycle.timers import Timers
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
 from headgate.domain.workloads.state import Workload, condition
