@@ -1,9 +1,9 @@
-// One connection to the server's stream of facts that comes back by itself and misses nothing.
+// One connection to the server's event stream; it reconnects automatically and misses no event.
+import { type EventSourceMessage, createParser } from "eventsource-parser";
+
 import { forgetPosition, knownPosition, notePosition } from "@/lib/api/position";
 import { openStream } from "@/lib/api/request";
 import type { Fact } from "@/lib/api/types";
-
-import { type Frame, cutFrames } from "./frames";
 
 export type Link = "connecting" | "connected" | "reconnecting" | "stale";
 
@@ -13,7 +13,7 @@ export interface Freshness {
   heardAt: number;
 }
 
-export interface Hearer {
+export interface StreamListener {
   facts: (facts: Fact[]) => void;
   /** Everything on screen may be out of date: the connection is new, or the log is another one. */
   everything: () => void;
@@ -22,11 +22,11 @@ export interface Hearer {
 
 const SILENCE_MILLISECONDS = 40_000;
 const STALE_MILLISECONDS = 10_000;
-const LONGEST_WAIT_MILLISECONDS = 15_000;
+const MAX_WAIT_MILLISECONDS = 15_000;
 
 /** How long to wait before the given attempt: doubling from half a second, with some chance in it. */
 export function backoffMilliseconds(attempt: number, chance: number): number {
-  const full = Math.min(LONGEST_WAIT_MILLISECONDS, 500 * 2 ** attempt);
+  const full = Math.min(MAX_WAIT_MILLISECONDS, 500 * 2 ** attempt);
   return full * (0.5 + chance / 2);
 }
 
@@ -37,7 +37,7 @@ export class LiveConnection {
   private attempt = 0;
   private wake: () => void = () => undefined;
 
-  constructor(private readonly hearer: Hearer) {}
+  constructor(private readonly listener: StreamListener) {}
 
   start(): () => void {
     const hurry = () => this.hurry();
@@ -80,36 +80,37 @@ export class LiveConnection {
     // Until the first fact comes, the answer itself says where the log stands.
     const position = this.freshness.position || Number(answer.headers.get("x-log-position") ?? 0);
     this.report({ link: "connected", heardAt: Date.now(), position });
-    this.hearer.everything();
+    this.listener.everything();
     await this.readAll(answer.body, abort);
   }
 
   private async readAll(body: ReadableStream<Uint8Array>, abort: AbortController): Promise<void> {
     const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
-    let rest = "";
+    let messages: EventSourceMessage[] = [];
+    const parser = createParser({ onEvent: (message) => messages.push(message) });
     for (;;) {
       const silence = setTimeout(() => abort.abort(), SILENCE_MILLISECONDS);
       const { done, value } = await reader.read().finally(() => clearTimeout(silence));
       if (done) return;
-      const cut = cutFrames(rest + value);
-      rest = cut.rest;
-      this.take(cut.frames);
+      messages = [];
+      parser.feed(value);
+      this.take(messages);
     }
   }
 
-  private take(frames: Frame[]): void {
-    if (frames.some((frame) => frame.event === "reset")) {
+  private take(messages: EventSourceMessage[]): void {
+    if (messages.some(({ event }) => event === "reset")) {
       forgetPosition();
       this.report({ position: 0, heardAt: Date.now() });
-      this.hearer.everything();
+      this.listener.everything();
       this.abort.abort();
       return;
     }
-    const facts = frames.filter((frame) => frame.event === "fact").map((frame) => JSON.parse(frame.text) as Fact);
+    const facts = messages.filter(({ event }) => event === "fact").map(({ data }) => JSON.parse(data) as Fact);
     const last = facts.at(-1);
     if (last !== undefined) notePosition(last.position);
     this.report({ position: last?.position ?? this.freshness.position, heardAt: Date.now() });
-    if (facts.length > 0) this.hearer.facts(facts);
+    if (facts.length > 0) this.listener.facts(facts);
   }
 
   private isStale(): boolean {
@@ -118,7 +119,7 @@ export class LiveConnection {
 
   private report(change: Partial<Freshness>): void {
     this.freshness = { ...this.freshness, ...change };
-    this.hearer.freshness(this.freshness);
+    this.listener.freshness(this.freshness);
   }
 
   private pause(milliseconds: number): Promise<void> {

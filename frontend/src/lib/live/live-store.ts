@@ -14,7 +14,7 @@ export function currentFreshness(): Freshness {
   return freshness;
 }
 
-/** Tells everyone how fresh the interface is. */
+/** Publishes the freshness of the page. */
 export function publishFreshness(next: Freshness): void {
   freshness = next;
   for (const listener of freshnessListeners) listener();
@@ -26,7 +26,7 @@ export function onFreshness(listener: () => void): () => void {
   return () => freshnessListeners.delete(listener);
 }
 
-/** Hands facts to everyone who listens. */
+/** Publishes events to all listeners. */
 export function publishFacts(facts: Fact[]): void {
   for (const listener of factListeners) listener(facts);
 }

@@ -21,7 +21,7 @@ spec:
 const GPU = { kind: "ClusterQueue", namespace: "", name: "gpu" };
 
 describe("manifests as people edit them", () => {
-  it("leave out what nobody wrote and keep the version they were read at", () => {
+  it("leave out derived fields and keep the version they were read at", () => {
     const object = { apiVersion: "v", kind: "Cohort", metadata: { name: "a", uid: "u", generation: 2, resourceVersion: "7" }, spec: {}, status: { x: 1 } };
     const found = parse(documentOf(object)) as Manifest;
     expect(found).toEqual({ apiVersion: "v", kind: "Cohort", metadata: { name: "a", resourceVersion: "7" }, spec: {} });

@@ -30,7 +30,7 @@ interface Subject {
 
 const DERIVED = ["uid", "generation", "creationTimestamp", "deletionTimestamp"];
 
-/** What somebody wrote of an object; its resourceVersion stays, so that nothing newer is overwritten. */
+/** The fields of an object that a user wrote; its resourceVersion stays, so that nothing newer is overwritten. */
 export function documentOf(manifest: Manifest): string {
   const { apiVersion, kind, metadata, ...parts } = manifest;
   delete parts["status"];
