@@ -16,7 +16,7 @@ export default defineConfig({
     cssTarget: ["chrome125", "firefox126", "safari17.5"],
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // What every page needs changes more seldom than the page: browsers keep it. The rest comes with whoever uses it.
+    // What every page needs changes more seldom than the page: browsers keep it. The rest comes with the page that uses it.
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: "libraries", test: EVERYWHERE }] } } },
     reportCompressedSize: false,
   },

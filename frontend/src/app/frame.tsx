@@ -1,10 +1,10 @@
-// Around every page: where one is, where one can go, how fresh it all is, and who one is.
+// The frame of every page: navigation, freshness of the data, and the signed-in user.
 import { Outlet, useRouter, useRouterState } from "@tanstack/react-router";
 import { History as HistoryIcon, Menu as MenuIcon, Search } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Notices } from "@/components/ui/notices";
 import { type Hotkeys, useHotkeys } from "@/lib/hooks/use-hotkeys";
 
@@ -43,10 +43,10 @@ export function Frame() {
         >
           <MenuIcon aria-hidden="true" />
         </Button>
-        <Go to="/" className={styles.brand} aria-label="Headgate, to the overview">
+        <RouterLink to="/" className={styles.brand} aria-label="Headgate, to the overview">
           <Mark />
           <span>Headgate</span>
-        </Go>
+        </RouterLink>
         <button type="button" className={styles.search} onClick={() => setPalette(true)}>
           <Search aria-hidden="true" />
           <span className={styles.searchWords}>Find a page, workload or queue</span>
@@ -79,7 +79,7 @@ function Sidebar({ open, onGone }: { open: boolean; onGone: () => void }) {
       <ul>
         {DESTINATIONS.map((page) => (
           <li key={page.path}>
-            <Go
+            <RouterLink
               to={page.path}
               className={styles.destination}
               aria-current={isHere(path, page.path) ? "page" : undefined}
@@ -90,7 +90,7 @@ function Sidebar({ open, onGone }: { open: boolean; onGone: () => void }) {
               <span className={styles.keys} aria-hidden="true">
                 <kbd>g</kbd> <kbd>{page.key}</kbd>
               </span>
-            </Go>
+            </RouterLink>
           </li>
         ))}
       </ul>

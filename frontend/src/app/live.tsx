@@ -1,4 +1,4 @@
-// Keeps everything on screen as fresh as the log while somebody is signed in.
+// Refreshes everything on screen as the log grows while a user is signed in.
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 

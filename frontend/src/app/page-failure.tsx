@@ -1,4 +1,4 @@
-// A page that failed, within the frame. One whose code did not arrive is fetched anew once the server answers again.
+// A page that failed, within the frame. If the code of the page did not arrive, it is fetched again once the server answers.
 import type { ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 

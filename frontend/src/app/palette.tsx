@@ -8,7 +8,7 @@ import { useDeferredValue, useEffect, useState } from "react";
 import { signOut } from "@/lib/api/session";
 import { workloadAddress } from "@/lib/events";
 
-import { foundQuery } from "./found";
+import { searchQuery } from "./search-results";
 import { DESTINATIONS } from "./navigation";
 import styles from "./palette.module.css";
 import { applyTheme } from "./theme";
@@ -48,7 +48,7 @@ interface EntriesProps {
 
 function Entries({ text, isChosen, onFound, onDone }: EntriesProps) {
   const { history } = useRouter();
-  const found = useQuery(foundQuery(useDeferredValue(text.trim())));
+  const found = useQuery(searchQuery(useDeferredValue(text.trim())));
   // Names come from the server after the list was filtered, which alone would choose none of them.
   const first = found.data && (valuesOf(QUEUES, found.data.queues)[0] ?? valuesOf(WORKLOADS, found.data.workloads)[0]);
   useEffect(() => {

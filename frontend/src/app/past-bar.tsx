@@ -5,8 +5,8 @@ import { type SubmitEvent, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
-import { Go } from "@/components/ui/go";
-import { Moment } from "@/components/ui/moment";
+import { RouterLink } from "@/components/ui/router-link";
+import { Timestamp } from "@/components/ui/timestamp";
 import { useFreshness } from "@/lib/hooks/use-live";
 import { useMoment } from "@/lib/hooks/use-moment";
 import { positionOf, showMoment } from "@/lib/past";
@@ -36,7 +36,7 @@ export function PastBar({ onClose }: { onClose: () => void }) {
           <span>Now, at position #{head}. Drag back to see everything as it was.</span>
         ) : (
           <strong role="status">
-            This is the past: position #{position}, {position === 0 ? "before anything happened" : <Moment at={shown.data?.at} />}. Nothing can be changed here.
+            This is the past: position #{position}, {position === 0 ? "before anything happened" : <Timestamp at={shown.data?.at} />}. Nothing can be changed here.
           </strong>
         )}
         <span className={styles.grow} />
@@ -113,7 +113,7 @@ function Jump() {
   return (
     <form className={styles.jump} onSubmit={go}>
       <TextField label="Position or time" placeholder="2026-09-24T12:00:00Z" value={text} onChange={(event) => setText(event.target.value)} />
-      <Button type="submit">Go there</Button>
+      <Button type="submit">Go</Button>
     </form>
   );
 }
@@ -123,7 +123,7 @@ function Latest({ mark, cycle }: { mark: Mark | undefined; cycle: Mark | undefin
   return (
     <p className={styles.latest}>
       Last before: {mark.words} at #{mark.position}.{" "}
-      {cycle && <Go to={cycle.address}>Open the cycle that decided last (#{cycle.position})</Go>}
+      {cycle && <RouterLink to={cycle.address}>Open the cycle that decided last (#{cycle.position})</RouterLink>}
     </p>
   );
 }

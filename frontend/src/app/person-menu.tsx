@@ -1,4 +1,4 @@
-// Who is signed in, and leaving.
+// The signed-in user, and signing out.
 import { CircleUser } from "lucide-react";
 
 import { Button } from "@/components/ui/button";

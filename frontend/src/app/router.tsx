@@ -2,12 +2,12 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 
 import { Empty, Failed, Skeleton } from "@/components/ui/states";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 
 import { Frame } from "./frame";
 import { PageFailure } from "./page-failure";
 
-// Each page is fetched when somebody goes to it, so that the first one is there soon.
+// Each page is fetched when a user opens it, so that the first page loads fast.
 const BacktestPage = lazyRouteComponent(() => import("@/features/backtests/components/backtest-page"), "BacktestPage");
 const BacktestsPage = lazyRouteComponent(() => import("@/features/backtests/components/backtests-page"), "BacktestsPage");
 const ConfigurationPage = lazyRouteComponent(() => import("@/features/configuration/components/configuration-page"), "ConfigurationPage");
@@ -31,7 +31,7 @@ const root = createRootRoute({
   notFoundComponent: () => (
     <Empty title="There is no such page">
       <p>
-        Go to the <Go to="/">overview</Go>.
+        RouterLink to the <RouterLink to="/">overview</RouterLink>.
       </p>
     </Empty>
   ),

@@ -7,7 +7,7 @@ export interface Target {
 
 export interface ActionInput {
   reason: string;
-  /** 0 means until somebody ends it. */
+  /** 0 means until a user ends it. */
   expirySeconds: number;
   expiresAt?: string;
 }

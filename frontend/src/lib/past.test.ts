@@ -5,7 +5,7 @@ import { momentIn, onMomentChange, positionOf, showMoment, shownMoment, withMome
 const READ = "http://h/v1/queues";
 
 describe("the moment that is shown", () => {
-  it("is told to whoever listens, once for each change", () => {
+  it("is told to every listener, once for each change", () => {
     const listener = vi.fn();
     const stop = onMomentChange(listener);
     showMoment("12");

@@ -1,6 +1,6 @@
 // The moment everything on screen is shown at: empty for now, else a log position or a time.
 const NAME = "at";
-/** What has no past: who asks, and what is kept beside the log. */
+/** Resources without a past: the identity of the caller, and what is kept beside the log. */
 const OF_NOW = ["/v1/backtests", "/v1/can-i", "/v1/system", "/v1/tokens", "/v1/whoami"];
 const listeners = new Set<() => void>();
 let moment = typeof window === "undefined" ? "" : momentIn(window.location.search);

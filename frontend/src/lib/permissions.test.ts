@@ -21,6 +21,6 @@ test("a viewer is told which role is needed", () => {
   expect(refusalFor(viewer, { on: "workload", namespace: "team-a" })).toContain("submitter or admin");
 });
 
-test("nothing is allowed before the server has said who this is", () => {
+test("nothing is allowed before the server has named the user", () => {
   expect(refusalFor(undefined, { on: "queue" })).toBeDefined();
 });

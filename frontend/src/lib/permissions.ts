@@ -8,7 +8,7 @@ export type Need = { on: "workload"; namespace: string } | { on: "queue" } | { o
 /** Why this person may not do it, or undefined if they may. */
 export function refusalFor(identity: Identity | undefined, need: Need): string | undefined {
   if (shownMoment() !== "") return PAST_REFUSAL;
-  if (identity === undefined) return "Waiting to learn who you are.";
+  if (identity === undefined) return "Checking permissions…";
   if (identity.role === "admin") return undefined;
   if (need.on !== "workload") return `Needs the role admin; you are ${identity.role}.`;
   if (identity.role !== "submitter") return `Needs the role submitter or admin; you are ${identity.role}.`;

@@ -18,7 +18,7 @@ export interface ActionDialogProps {
   subject: string;
   words: string;
   targets: Target[];
-  /** Who else it changes, to be seen before it is done. */
+  /** Other workloads that the action affects, shown before it is confirmed. */
   affected?: Affected;
   danger?: boolean;
   /** What it is as soon as it was asked for; a drain has then only begun. */

@@ -1,4 +1,4 @@
-// Tabs whose choice lives in the URL of the page that uses them.
+// Tabs with the selected tab in the URL of the page.
 import { Tabs } from "radix-ui";
 import type { ReactNode } from "react";
 

@@ -1,4 +1,4 @@
-// One fact of the log on one line: what, about whom, when, by whom.
+// One event of the log on one line: type, object, time and actor.
 import { Circle, CircleCheck, CirclePause, CirclePlay, CircleX, Clock, Target } from "lucide-react";
 
 import type { Fact } from "@/lib/api/types";
@@ -6,8 +6,8 @@ import { addressOfStream, factDetail, factTone, subjectOf, typeWords } from "@/l
 
 import { Badge } from "./badge";
 import styles from "./event-line.module.css";
-import { Go } from "./go";
-import { Moment } from "./moment";
+import { RouterLink } from "./router-link";
+import { Timestamp } from "./timestamp";
 
 const ICONS = {
   wait: Clock,
@@ -31,7 +31,7 @@ export function FactBadge({ fact }: { fact: Pick<Fact, "type" | "data"> }) {
 export function Subject({ stream }: { stream: string }) {
   const address = addressOfStream(stream);
   const words = subjectOf(stream);
-  return address === "" ? <span>{words}</span> : <Go to={address}>{words}</Go>;
+  return address === "" ? <span>{words}</span> : <RouterLink to={address}>{words}</RouterLink>;
 }
 
 export function EventLine({ fact }: { fact: Fact }) {
@@ -46,7 +46,7 @@ export function EventLine({ fact }: { fact: Fact }) {
         </span>
       </span>
       <span className={styles.when}>
-        <Moment at={fact.at} />
+        <Timestamp at={fact.at} />
         {person}
       </span>
       {detail !== "" && <span className={styles.detail}>{detail}</span>}

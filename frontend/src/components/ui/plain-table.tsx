@@ -15,7 +15,7 @@ export type Head =
     };
 
 export interface PlainTableProps {
-  /** What is in it, for those who cannot see it. */
+  /** The accessible name of the table. */
   label: string;
   heads: readonly Head[];
   /** Its rows. */

@@ -1,4 +1,4 @@
-// A field whose text counts once nobody has typed for a moment; Escape leaves it as it is.
+// A text field that reports its value after a pause in typing; Escape restores the last value.
 import { type Ref, useRef, useState } from "react";
 
 import { TextField } from "./fields";

@@ -7,12 +7,12 @@ test.each([
   new TypeError("Failed to fetch dynamically imported module: http://localhost/assets/page.js"),
   new TypeError("error loading dynamically imported module: http://localhost/assets/page.js"),
   new TypeError("Importing a module script failed."),
-])("a page whose code does not arrive tells that the server cannot be reached", (error) => {
+])("a page without its code tells that the server cannot be reached", (error) => {
   expect(isUnfetched(error)).toBe(true);
   expect(problemOf(error)).toBe(UNREACHABLE);
 });
 
-test("what the server said stays as it is, and what nobody expected is told", () => {
+test("what the server said stays as it is, and unexpected errors are told", () => {
   const refused = { type: "/problems/forbidden", title: "Not allowed", status: 403, detail: "no" };
   expect(problemOf(new ProblemError(refused))).toBe(refused);
   expect(isUnfetched(new Error("x is undefined"))).toBe(false);

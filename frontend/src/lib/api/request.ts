@@ -19,7 +19,7 @@ export const api = createClient<paths>({
 const SIMULATIONS = "/v1/simulations";
 const IN_THE_PAST = { type: "/problems/past", title: "The past is on screen", status: 422, detail: PAST_REFUSAL };
 
-const manners: Middleware = {
+const requestPolicy: Middleware = {
   onRequest({ request }) {
     sign(request.headers);
     const address = new URL(request.url);
@@ -40,7 +40,7 @@ const manners: Middleware = {
     return isAbort(error) ? (error as Error) : new ProblemError(UNREACHABLE);
   },
 };
-api.use(manners);
+api.use(requestPolicy);
 
 /** The content of a good answer; anything else has been thrown before. */
 export async function contentOf<Content>(call: Promise<{ data?: Content }>): Promise<Content> {

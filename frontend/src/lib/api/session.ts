@@ -14,7 +14,7 @@ export function takeTokenFromUrl(location: Location, history: History): void {
   signIn(token);
 }
 
-/** The token to send, or null when nobody is signed in. */
+/** The token to send, or null when no user is signed in. */
 export function currentToken(): string | null {
   return sessionStorage.getItem(KEY);
 }
@@ -45,7 +45,7 @@ export function wasRefused(): boolean {
   return refused;
 }
 
-/** Calls back whenever somebody signs in or out. */
+/** Calls back whenever a user signs in or out. */
 export function onSessionChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -1,4 +1,4 @@
-// The rules by which somebody has to leave, as a person says them.
+// The rules of preemption in words.
 const RULES: Record<string, string> = {
   InClusterQueue: "lower priority in the same queue",
   InCohortReclamation: "reclaims quota that was borrowed",

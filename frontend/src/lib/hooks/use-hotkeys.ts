@@ -1,4 +1,4 @@
-// Keyboard commands: single keys and pairs such as "g q", never while somebody is typing.
+// Keyboard commands: single keys and pairs such as "g q", never while a user is typing.
 import { useEffect, useEffectEvent } from "react";
 
 export type Hotkeys = Record<string, (event: KeyboardEvent) => void>;

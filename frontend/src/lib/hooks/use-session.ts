@@ -1,4 +1,4 @@
-// Who uses this tab, and what they may do.
+// The user of this tab, and what the user may do.
 import { useQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 
@@ -6,7 +6,7 @@ import { api, contentOf } from "@/lib/api/request";
 import { currentToken, onSessionChange } from "@/lib/api/session";
 import type { Identity } from "@/lib/api/types";
 
-/** The token, re-rendering when somebody signs in or out. */
+/** The token, re-rendering when a user signs in or out. */
 export function useToken(): string | null {
   return useSyncExternalStore(onSessionChange, currentToken);
 }

@@ -4,9 +4,9 @@ import { Ban } from "lucide-react";
 
 import { Button } from "@/components/ui/button";
 import { CodeBlock } from "@/components/ui/code-block";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import { PartialNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { Backtest } from "@/lib/api/types";
@@ -24,7 +24,7 @@ export function BacktestPage({ id }: { id: string }) {
   return (
     <Page
       title="Backtest"
-      over={<Go to="/backtests">Backtests</Go>}
+      over={<RouterLink to="/backtests">Backtests</RouterLink>}
       lead={found.data && `Positions #${found.data.fromPosition} to #${found.data.toPosition}, ${changeWords(found.data)}.`}
       actions={found.data && isUnfinished(found.data) && <CancelButton id={id} />}
     >
@@ -34,7 +34,7 @@ export function BacktestPage({ id }: { id: string }) {
             <Card title="How far it is" padded>
               <div className={styles.form}>
                 <p role="status">
-                  <StateBadge job={job} /> Asked <Moment at={job.createdAt} /> by {job.createdBy.replace(/^user:/, "")}; worked on for{" "}
+                  <StateBadge job={job} /> Asked <Timestamp at={job.createdAt} /> by {job.createdBy.replace(/^user:/, "")}; worked on for{" "}
                   {(job.workingMilliseconds / 1000).toFixed(1)} s.
                 </p>
                 {isUnfinished(job) && <progress className={styles.progress} aria-label="Progress" max={100} value={job.percent} />}

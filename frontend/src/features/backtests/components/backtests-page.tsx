@@ -6,9 +6,9 @@ import { type SubmitEvent, useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import { PlainTable } from "@/components/ui/plain-table";
 import { Empty, ProblemWords } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
@@ -24,13 +24,13 @@ import { StateBadge } from "./state-badge";
 
 export function BacktestsPage() {
   const identity = useIdentity();
-  // A backtest is about the work of all teams: who is no administrator is told so at once, and what to use instead.
+  // A backtest is about the work of all teams: a user without the role admin is told so at once, and what to use instead.
   const isForMe = identity === undefined || identity.role === "admin";
   const list = useQuery({ ...backtestsQuery(), enabled: identity?.role === "admin" });
   return (
     <Page
       title="Backtests"
-      lead="A stretch of the log once more, through another configuration or the rules of today: who would have started earlier or later, been preempted, or been placed elsewhere. Nothing is written to the log."
+      lead="Replay past events with a different configuration and compare wait times, preemptions and placement. Nothing is applied."
     >
       {isForMe ? (
         <div className={styles.stack}>
@@ -46,7 +46,7 @@ export function BacktestsPage() {
       ) : (
         <Empty title="Backtests need the role admin">
           <p>
-            They go through the work of all teams. What would become of a workload of yours, <Go to="/what-if">What-if</Go> tells you.
+            They go through the work of all teams. What would become of a workload of yours, <RouterLink to="/what-if">What-if</RouterLink> tells you.
           </p>
         </Empty>
       )}
@@ -116,9 +116,9 @@ function List({ items }: { items: Backtest[] }) {
       {items.map((job) => (
         <tr key={job.id}>
           <td>
-            <Go to={`/backtests/${encodeURIComponent(job.id)}`}>
-              <Moment at={job.createdAt} />
-            </Go>
+            <RouterLink to={`/backtests/${encodeURIComponent(job.id)}`}>
+              <Timestamp at={job.createdAt} />
+            </RouterLink>
           </td>
           <td>
             <StateBadge job={job} />

@@ -1,5 +1,5 @@
 // What differs: in all, by queue with its use over time, and workload by workload.
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import { PartialNote } from "@/components/ui/states";
@@ -104,7 +104,7 @@ function Workloads({ workloads }: { workloads: Differing[] }) {
       {workloads.map((one) => (
         <tr key={one.workload}>
           <td>
-            <Go to={workloadAddress(one.workload)}>{one.workload}</Go>
+            <RouterLink to={workloadAddress(one.workload)}>{one.workload}</RouterLink>
           </td>
           <td>{one.clusterQueue}</td>
           <td>{differenceWords(one)}</td>

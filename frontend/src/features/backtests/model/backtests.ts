@@ -44,7 +44,7 @@ export function waitWords(milliseconds: number): string {
   return milliseconds < 10_000 ? `${(milliseconds / 1000).toFixed(1)} s` : formatDuration(milliseconds / 1000);
 }
 
-/** How much later somebody starts than then, in words; empty where one side does not start. */
+/** How much later a workload starts than it did, in words; empty where one side does not start. */
 export function shiftWords({ then, rehearsed }: Pick<Differing, "then" | "rehearsed">): string {
   if (!then.startedAt || !rehearsed.startedAt) return "";
   const shift = Date.parse(rehearsed.startedAt) - Date.parse(then.startedAt);

@@ -52,7 +52,7 @@ export function checkQuery(documents: string, isAllowed: boolean) {
   });
 }
 
-/** Who would start and who would be evicted if documents were applied; nothing is written. */
+/** The workloads that would start or be evicted if documents were applied; nothing is written. */
 export function previewQuery(documents: string) {
   return queryOptions({
     queryKey: ["objects", "preview", documents],

@@ -1,4 +1,4 @@
-// Before a configuration is changed: who would start, who would be evicted, and why it is done.
+// Before a configuration change: the workloads it would start or evict, and its reason.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 
@@ -76,7 +76,7 @@ function Impact({ found }: { found: Simulation }) {
         {found.starts} would start, {found.evictions} would be evicted; {found.effects.length} would fare differently in all.
       </p>
       {found.effects.length > 0 && (
-        <ul className={styles.effects} tabIndex={0} aria-label="Who would fare differently">
+        <ul className={styles.effects} tabIndex={0} aria-label="Affected workloads">
           {found.effects.map((effect) => (
             <li key={effect.workload}>
               <span className="mono">{effect.workload}</span> {EFFECTS[effect.what]}

@@ -4,7 +4,7 @@ import { GitCompareArrows, Plus } from "lucide-react";
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Empty, Skeleton } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
@@ -27,7 +27,7 @@ export function ConfigurationPage() {
     <Page
       title="Configuration"
       lead="Choose an object, or paste manifests of any number. What breaks a rule or is most likely not meant is said at its line, and what a change would do before it is made."
-      actions={<Go to="/history">Configuration history</Go>}
+      actions={<RouterLink to="/history">Configuration history</RouterLink>}
     >
       <div className={styles.columns}>
         <Card title="What is configured" padded>
@@ -60,7 +60,7 @@ function Objects({ kind, items, chosen }: { kind: Kind; items: Manifest[]; chose
       <ul className={styles.objects}>
         {items.map(keyOf).map((key) => (
           <li key={key} className={styles.object} aria-current={key === chosen || undefined}>
-            <Go to={`/configuration?${new URLSearchParams({ kind, name: key })}`}>{key}</Go>
+            <RouterLink to={`/configuration?${new URLSearchParams({ kind, name: key })}`}>{key}</RouterLink>
           </li>
         ))}
       </ul>
@@ -82,8 +82,8 @@ function Chosen({ kind, name, found }: { kind: Kind; name: string; found: Manife
 
 function HistoryLink({ kind, name }: { kind: Kind; name: string }) {
   return (
-    <Go to={`/history?${new URLSearchParams({ stream: streamOf(kind, name) })}`}>
+    <RouterLink to={`/history?${new URLSearchParams({ stream: streamOf(kind, name) })}`}>
       <GitCompareArrows aria-hidden="true" width="1em" height="1em" /> History and revert
-    </Go>
+    </RouterLink>
   );
 }

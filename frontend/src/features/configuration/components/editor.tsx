@@ -11,7 +11,7 @@ import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
 import { checkQuery } from "../api/objects";
-import { carriedOver } from "../model/carrying-over";
+import { threeWayMerge } from "../model/three-way-merge";
 import { issuesOf, issuesOfProblem, outcomeWords } from "../model/documents";
 import { ApplyDialog } from "./apply-dialog";
 import styles from "./configuration.module.css";
@@ -85,7 +85,7 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
 
 /** Others have changed the object since one began: what one has written is laid over it, where that is no matter of choice. */
 function ChangedMeanwhile({ draft, now, onCarried }: { draft: Draft; now: string; onCarried: (text: string) => void }) {
-  const carried = useMemo(() => carriedOver(draft.over, draft.text, now), [draft, now]);
+  const carried = useMemo(() => threeWayMerge(draft.over, draft.text, now), [draft, now]);
   return (
     <PartialNote>
       It has changed since you began; applying will be refused.{" "}

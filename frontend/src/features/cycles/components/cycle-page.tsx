@@ -5,9 +5,9 @@ import { CircleCheck, CircleX, RotateCw } from "lucide-react";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
 import { EventLine } from "@/components/ui/event-line";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { CycleDetail, CycleRerun } from "@/lib/api/types";
@@ -24,7 +24,7 @@ export function CyclePage({ id }: { id: string }) {
       title="Cycle"
       over={
         <>
-          <Go to="/cycles">Cycles</Go>
+          <RouterLink to="/cycles">Cycles</RouterLink>
           <span className="mono">{id}</span>
         </>
       }
@@ -44,7 +44,7 @@ function Body({ found, id }: { found: CycleDetail; id: string }) {
           <dl className={styles.facts}>
             <dt>Planned</dt>
             <dd>
-              <Moment at={cycle.at} /> by <span className="mono">{cycle.worker}</span>
+              <Timestamp at={cycle.at} /> by <span className="mono">{cycle.worker}</span>
             </dd>
             <dt>Input</dt>
             <dd>

@@ -1,11 +1,11 @@
-// What workers planned: how long it took, who was looked at, what came of it.
+// Scheduling cycles: duration, evaluated workloads, decisions.
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 
 import { Card, Page } from "@/components/ui/layout";
-import { type Column, LongTable } from "@/components/ui/long-table";
-import { Moment } from "@/components/ui/moment";
+import { type Column, VirtualTable } from "@/components/ui/virtual-table";
+import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import type { Cycle } from "@/lib/api/types";
 
@@ -14,7 +14,7 @@ import { durationWords, figuresOf, outcomeWords } from "../model/cycles";
 import styles from "./cycles.module.css";
 
 const COLUMNS: Column<Cycle>[] = [
-  { id: "at", header: "When", width: "6rem", narrow: "5rem", cell: (cycle) => <Moment at={cycle.at} /> },
+  { id: "at", header: "When", width: "6rem", narrow: "5rem", cell: (cycle) => <Timestamp at={cycle.at} /> },
   { id: "partition", header: "Partition", width: "minmax(0, 1.2fr)", narrow: "minmax(0, 1fr)", cell: (cycle) => <span className="mono">{cycle.partition}</span> },
   { id: "outcome", header: "Outcome", width: "minmax(0, 1.4fr)", narrow: "minmax(0, 1fr)", cell: outcomeWords },
   { id: "heads", header: "Looked at", width: "5.5rem", end: true, cell: (cycle) => <span className="number">{cycle.heads}</span> },
@@ -48,7 +48,7 @@ export function CyclesPage() {
             <p>Submit a workload: the cycle that finds it a place, or a reason why not, stands here.</p>
           </Empty>
         ) : (
-          <LongTable
+          <VirtualTable
             label="Cycles, newest first"
             columns={COLUMNS}
             rows={cycles}

@@ -1,7 +1,7 @@
-// One fact in full: who, why, what caused it, what belongs together, and what it says.
+// One event in full: actor, reason, cause, correlation and payload.
 import { Subject } from "@/components/ui/event-line";
 import { CodeBlock } from "@/components/ui/code-block";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { SidePanel } from "@/components/ui/side-panel";
 import type { Fact } from "@/lib/api/types";
 import { typeWords } from "@/lib/events";
@@ -39,11 +39,11 @@ export function EventPanel({ fact, onClose }: { fact: Fact; onClose: () => void 
           <>
             <dt>Belongs to</dt>
             <dd className="mono">
-              <Go to={`/events?correlation=${encodeURIComponent(fact.correlation)}`}>{fact.correlation}</Go>
+              <RouterLink to={`/events?correlation=${encodeURIComponent(fact.correlation)}`}>{fact.correlation}</RouterLink>
               {fact.causation?.startsWith("batch:") && (
                 <>
                   {" "}
-                  (<Go to={`/inbox?batch=${encodeURIComponent(fact.correlation)}`}>what became of it, and taking it back</Go>)
+                  (<RouterLink to={`/inbox?batch=${encodeURIComponent(fact.correlation)}`}>what became of it, and taking it back</RouterLink>)
                 </>
               )}
             </dd>

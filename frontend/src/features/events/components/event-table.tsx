@@ -1,7 +1,7 @@
 // The rows of the log.
-import { type Column, LongTable } from "@/components/ui/long-table";
+import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import { FactBadge, Subject } from "@/components/ui/event-line";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import type { Fact } from "@/lib/api/types";
 import { factDetail } from "@/lib/events";
 
@@ -29,7 +29,7 @@ const COLUMNS: Column<Fact>[] = [
     ),
   },
   { id: "actor", header: "By", width: "8rem", cell: (fact) => <span className={styles.soft}>{fact.actor}</span> },
-  { id: "at", header: "When", width: "6rem", end: true, cell: (fact) => <Moment at={fact.at} /> },
+  { id: "at", header: "When", width: "6rem", end: true, cell: (fact) => <Timestamp at={fact.at} /> },
 ];
 
 export interface EventTableProps {
@@ -40,5 +40,5 @@ export interface EventTableProps {
 }
 
 export function EventTable({ facts, ...rest }: EventTableProps) {
-  return <LongTable label="Events, newest first" columns={COLUMNS} rows={facts} rowKey={(fact) => String(fact.position)} {...rest} />;
+  return <VirtualTable label="Events, newest first" columns={COLUMNS} rows={facts} rowKey={(fact) => String(fact.position)} {...rest} />;
 }

@@ -1,11 +1,11 @@
-// Who changed which configuration when, what differs, and taking it back.
+// Changes of the configuration with actor, time and difference, and rolling back.
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Undo2 } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { Card, Page } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import type { Revision } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
@@ -27,7 +27,7 @@ export function HistoryPage() {
   return (
     <Page
       title="Configuration history"
-      lead="Who changed what when, and what differs. Taking a change back is a new change; look first at what it would do."
+      lead="Configuration changes with diffs. Roll back to any revision after previewing the impact."
       actions={(stream || kind) && <Button onClick={() => url.change({ stream: "", kind: "" })}>Show all, not only {stream || kind}</Button>}
     >
       {list.data !== undefined && list.isError && <StaleNote error={list.error} onRetry={() => void list.refetch()} />}
@@ -92,7 +92,7 @@ function RevisionCard({ revision, onRevert, onOnly }: { revision: Revision; onRe
       title={`${revision.kind} ${revision.name}`}
       aside={
         <span className={styles.aside}>
-          #{revision.position}, <Moment at={revision.at} /> by {actorWords(revision.actor)}
+          #{revision.position}, <Timestamp at={revision.at} /> by {actorWords(revision.actor)}
         </span>
       }
       padded

@@ -27,7 +27,7 @@ export function placeWords({ path }: Difference): string {
   return path === "/" ? "the whole object" : path.slice(1).replaceAll("/", " › ");
 }
 
-/** Who it was, without the kind of actor. */
+/** The name of the actor, without its kind. */
 export function actorWords(actor: string): string {
   return actor.replace(/^user:/, "");
 }

@@ -6,7 +6,7 @@ import { Button } from "@/components/ui/button";
 import { CodeBlock } from "@/components/ui/code-block";
 import { TextField } from "@/components/ui/fields";
 import { Modal } from "@/components/ui/modal";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import { announce } from "@/components/ui/notices";
 import { phaseWords } from "@/components/ui/phase-badge";
 import { View } from "@/components/ui/view";
@@ -35,7 +35,7 @@ export function BatchRecord({ batch, onClose }: { batch: string; onClose: () => 
 function WhoAndWhy({ batch }: { batch: Batch }) {
   return (
     <>
-      Done <Moment at={batch.at} /> by {batch.actor.replace(/^user:/, "")}: {batch.reason}
+      Done <Timestamp at={batch.at} /> by {batch.actor.replace(/^user:/, "")}: {batch.reason}
     </>
   );
 }

@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Maximize2 } from "lucide-react";
 
-import { Go } from "@/components/ui/go";
-import { Moment } from "@/components/ui/moment";
+import { RouterLink } from "@/components/ui/router-link";
+import { Timestamp } from "@/components/ui/timestamp";
 import { PhaseBadge } from "@/components/ui/phase-badge";
 import { SidePanel } from "@/components/ui/side-panel";
 import { View } from "@/components/ui/view";
@@ -21,9 +21,9 @@ export function CasePanel({ workloadKey, onClose }: { workloadKey: string; onClo
       label={`Workload ${workloadKey}`}
       onClose={onClose}
       title={
-        <Go to={workloadAddress(workloadKey)} className={styles.panelTitle}>
+        <RouterLink to={workloadAddress(workloadKey)} className={styles.panelTitle}>
           {workloadKey} <Maximize2 aria-label="Open the full page" />
-        </Go>
+        </RouterLink>
       }
     >
       <View query={found}>{(one) => <CaseFacts found={one} />}</View>
@@ -43,7 +43,7 @@ function CaseFacts({ found }: { found: Case }) {
       <dl className={styles.facts}>
         <dt>Since</dt>
         <dd>
-          <Moment at={found.since} /> {found.by && `by ${found.by}`}
+          <Timestamp at={found.since} /> {found.by && `by ${found.by}`}
         </dd>
         <dt>Requeues</dt>
         <dd>{found.attempts ?? 0}</dd>
@@ -73,7 +73,7 @@ function Instant({ term, at }: { term: string; at: string }) {
     <>
       <dt>{term}</dt>
       <dd>
-        <Moment at={at} />
+        <Timestamp at={at} />
       </dd>
     </>
   );

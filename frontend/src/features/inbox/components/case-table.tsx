@@ -1,6 +1,6 @@
 // The rows of the inbox.
-import { type Column, LongTable, type Selection } from "@/components/ui/long-table";
-import { Moment } from "@/components/ui/moment";
+import { type Column, VirtualTable, type Selection } from "@/components/ui/virtual-table";
+import { Timestamp } from "@/components/ui/timestamp";
 import { ObjectName } from "@/components/ui/object-name";
 import { PhaseBadge } from "@/components/ui/phase-badge";
 import type { Case, Phase } from "@/lib/api/types";
@@ -29,8 +29,8 @@ const COLUMNS: Column<Case>[] = [
     ),
   },
   { id: "attempts", header: "Requeues", width: "5rem", end: true, cell: (row) => <span className="number">{row.attempts ?? 0}</span> },
-  { id: "next", header: "Next try", width: "6.5rem", end: true, cell: (row) => <Moment at={row.nextTryAt} /> },
-  { id: "since", header: "Since", width: "6.5rem", end: true, cell: (row) => <Moment at={row.since} /> },
+  { id: "next", header: "Next try", width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.nextTryAt} /> },
+  { id: "since", header: "Since", width: "6.5rem", end: true, cell: (row) => <Timestamp at={row.since} /> },
 ];
 
 export interface CaseTableProps {
@@ -42,5 +42,5 @@ export interface CaseTableProps {
 }
 
 export function CaseTable(props: CaseTableProps) {
-  return <LongTable label="Workloads that may need help" columns={COLUMNS} rowKey={keyOf} {...props} />;
+  return <VirtualTable label="Workloads that may need help" columns={COLUMNS} rowKey={keyOf} {...props} />;
 }

@@ -5,7 +5,7 @@ import { CircleAlert, Info, OctagonAlert } from "lucide-react";
 import { Badge, type Tone } from "@/components/ui/badge";
 import { Bars } from "@/components/ui/bars";
 import { EventLine } from "@/components/ui/event-line";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { PHASES, PhaseBadge } from "@/components/ui/phase-badge";
 import { Empty } from "@/components/ui/states";
@@ -34,10 +34,10 @@ function Body({ overview }: { overview: Overview }) {
       <ul className={styles.tiles} aria-label="Workloads by phase">
         {tilesOf(overview.counts, PHASES).map(({ phase, count }) => (
           <li key={phase}>
-            <Go className={styles.tile} to={`/workloads?phase=${phase}`}>
+            <RouterLink className={styles.tile} to={`/workloads?phase=${phase}`}>
               <span className={styles.count}>{count.toLocaleString("en")}</span>
               <PhaseBadge phase={phase} />
-            </Go>
+            </RouterLink>
           </li>
         ))}
       </ul>
@@ -50,7 +50,7 @@ function Body({ overview }: { overview: Overview }) {
             <Bars label="Admissions per minute over the last hour" unit="admitted" bars={overview.admittedPerMinute} />
           </Card>
         </div>
-        <Card title="What happened last" aside={<Go to="/events">All events</Go>}>
+        <Card title="What happened last" aside={<RouterLink to="/events">All events</RouterLink>}>
           {overview.recent.length === 0 ? (
             <Empty title="Nothing has happened yet">
               <p>
@@ -89,7 +89,7 @@ function AttentionList({ attention }: { attention: Attention[] }) {
               {look.words}
             </Badge>
             <div className={styles.what}>
-              {item.link.startsWith("/") ? <Go to={item.link}>{item.title}</Go> : <strong>{item.title}</strong>}
+              {item.link.startsWith("/") ? <RouterLink to={item.link}>{item.title}</RouterLink> : <strong>{item.title}</strong>}
               <p>{item.detail}</p>
               <Evidence item={item} />
             </div>
@@ -104,8 +104,8 @@ function AttentionList({ attention }: { attention: Attention[] }) {
 function Evidence({ item: { stream, position } }: { item: Attention }) {
   if (!stream || !position) return null;
   return (
-    <Go className={styles.evidence} to={`/events?stream=${encodeURIComponent(stream)}`}>
+    <RouterLink className={styles.evidence} to={`/events?stream=${encodeURIComponent(stream)}`}>
       Seen in the log at position {position.toLocaleString("en")}
-    </Go>
+    </RouterLink>
   );
 }

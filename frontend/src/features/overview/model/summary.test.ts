@@ -14,6 +14,6 @@ test("the most severe comes first", () => {
   expect(ordered.map((item) => item.severity)).toEqual(["critical", "warning", "info"]);
 });
 
-test("phases nobody is in are left out, save the four people look for", () => {
+test("phases without workloads are left out, except for the four main ones", () => {
   expect(tilesOf({ OnHold: 1 }, ["Pending", "OnHold", "Evicting", "Running"]).map((tile) => tile.phase)).toEqual(["Pending", "OnHold", "Running"]);
 });

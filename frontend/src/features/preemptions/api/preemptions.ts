@@ -5,7 +5,7 @@ import { api, contentOf } from "@/lib/api/request";
 
 const PAGE_SIZE = 50;
 
-export interface Narrowed {
+export interface PreemptionFilter {
   workload: string;
   clusterQueue: string;
   cohort: string;
@@ -14,7 +14,7 @@ export interface Narrowed {
 }
 
 /** Pages of rounds, newest first, of one workload, queue, cohort or time where given. */
-export function roundsQuery({ workload, clusterQueue, cohort, since }: Narrowed) {
+export function roundsQuery({ workload, clusterQueue, cohort, since }: PreemptionFilter) {
   return infiniteQueryOptions({
     queryKey: ["preemptions", { workload, clusterQueue, cohort, since }],
     queryFn: ({ pageParam, signal }) => {

@@ -1,12 +1,12 @@
-// The ledger: who had to make room for whom, and what came of it.
+// The preemption ledger: preemptor, victims, rule and outcome.
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 
-import { type Column, LongTable } from "@/components/ui/long-table";
-import { Go } from "@/components/ui/go";
+import { type Column, VirtualTable } from "@/components/ui/virtual-table";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import type { Round } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
@@ -14,7 +14,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 
 import { roundsQuery } from "../api/preemptions";
 import { freedWords, outcomeWords } from "../model/rounds";
-import { Narrowing } from "./narrowing";
+import { PreemptionFilters } from "./preemption-filters";
 import { StageBadge } from "./stage-badge";
 import { StorylineView } from "./storyline-view";
 import styles from "./preemptions.module.css";
@@ -26,11 +26,11 @@ const COLUMNS: Column<Round>[] = [
     header: "Made room for",
     width: "minmax(0, 1.2fr)",
     narrow: "minmax(0, 1fr)",
-    cell: (round) => <Go to={workloadAddress(round.preemptor)}>{round.preemptor}</Go>,
+    cell: (round) => <RouterLink to={workloadAddress(round.preemptor)}>{round.preemptor}</RouterLink>,
   },
   {
     id: "victims",
-    header: "Who had to go",
+    header: "Victims",
     width: "minmax(0, 1.4fr)",
     cell: (round) => (
       <span title={round.victims.map((victim) => victim.workload).join("\n")}>
@@ -40,7 +40,7 @@ const COLUMNS: Column<Round>[] = [
   },
   { id: "freed", header: "Freed", width: "minmax(0, 1fr)", cell: (round) => <span className="number">{freedWords(round.victims)}</span> },
   { id: "outcome", header: "Outcome", width: "minmax(0, 1.6fr)", cell: (round) => <span className={styles.soft}>{outcomeWords(round)}</span> },
-  { id: "at", header: "Decided", width: "6rem", end: true, cell: (round) => <Moment at={round.committedAt} /> },
+  { id: "at", header: "Decided", width: "6rem", end: true, cell: (round) => <Timestamp at={round.committedAt} /> },
 ];
 
 export function PreemptionsPage() {
@@ -58,9 +58,9 @@ export function PreemptionsPage() {
   return (
     <Page
       title="Preemptions"
-      lead="Who had to make room for whom, under which rule, and what came of it."
+      lead="Preemption decisions: preemptor, victims, rule and outcome."
     >
-      <Narrowing url={url} />
+      <PreemptionFilters url={url} />
       {rounds.length > 0 && (
         <Card title="In the order it happened" aside="Play it forwards, or drag">
           <StorylineView rounds={rounds} />
@@ -80,14 +80,14 @@ export function PreemptionsPage() {
               <p>No round touches what you asked for. Show all, or look further back.</p>
             </Empty>
           ) : (
-            <Empty title="Nobody has had to make room">
+            <Empty title="No preemptions yet">
               <p>
                 Preemption follows the <code>preemption</code> policies of each ClusterQueue. Every round would be listed here for ever.
               </p>
             </Empty>
           )
         ) : (
-          <LongTable
+          <VirtualTable
             label="Preemption rounds, newest first"
             columns={COLUMNS}
             rows={rounds}

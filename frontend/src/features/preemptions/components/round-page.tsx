@@ -1,11 +1,11 @@
-// One preemption: who, whom, by which rule, with which numbers, how far it has come, and how it ended.
+// One preemption: preemptor, victims, rule, figures, progress and outcome.
 import { useQuery } from "@tanstack/react-query";
 import { CircleCheck, Hourglass, Undo2 } from "lucide-react";
 
 import { Badge, type Tone } from "@/components/ui/badge";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import { PlainTable } from "@/components/ui/plain-table";
 import { View } from "@/components/ui/view";
 import type { Round, RoundVictim } from "@/lib/api/types";
@@ -31,7 +31,7 @@ export function RoundPage({ id }: { id: string }) {
       title={round.data ? `Room for ${round.data.preemptor}` : "Preemption"}
       over={
         <>
-          <Go to="/preemptions">Preemptions</Go>
+          <RouterLink to="/preemptions">Preemptions</RouterLink>
           {round.data && <StageBadge stage={round.data.stage} />}
           <span className="mono">{id}</span>
         </>
@@ -55,7 +55,7 @@ function Body({ round }: { round: Round }) {
         </div>
       </div>
       <Chain round={round} />
-      <Card title="Who had to go" aside={`${released} of ${round.victims.length} have gone`}>
+      <Card title="Victims" aside={`${released} of ${round.victims.length} have gone`}>
         <PlainTable label="Victims" heads={["Workload", "Rule", "Protected by", "Frees", "Had run", "Now"]}>
           {round.victims.map((victim) => (
             <VictimRow key={victim.workload} victim={victim} />
@@ -72,17 +72,17 @@ function Decision({ round }: { round: Round }) {
       <dl className={styles.facts}>
         <dt>Preemptor</dt>
         <dd>
-          <Go to={workloadAddress(round.preemptor)}>{round.preemptor}</Go>
+          <RouterLink to={workloadAddress(round.preemptor)}>{round.preemptor}</RouterLink>
         </dd>
         <dt>Priority</dt>
         <dd className="number">{round.preemptorPriority}</dd>
         <dt>ClusterQueue</dt>
         <dd>
-          <Go to={`/queues/${encodeURIComponent(round.clusterQueue)}`}>{round.clusterQueue}</Go>
+          <RouterLink to={`/queues/${encodeURIComponent(round.clusterQueue)}`}>{round.clusterQueue}</RouterLink>
         </dd>
         <dt>Decided</dt>
         <dd>
-          <Moment at={round.committedAt} />, on what was known at position #{round.basisPosition}
+          <Timestamp at={round.committedAt} />, on what was known at position #{round.basisPosition}
         </dd>
         <dt>Looked at</dt>
         <dd>
@@ -101,12 +101,12 @@ function Decision({ round }: { round: Round }) {
           </>
         )}
         <dt>Started</dt>
-        <dd>{round.startedAt ? <Moment at={round.startedAt} /> : isOpen(round) ? "not yet" : "not by this round"}</dd>
+        <dd>{round.startedAt ? <Timestamp at={round.startedAt} /> : isOpen(round) ? "not yet" : "not by this round"}</dd>
         {round.endedAt && (
           <>
             <dt>Ended</dt>
             <dd>
-              <Moment at={round.endedAt} />
+              <Timestamp at={round.endedAt} />
             </dd>
           </>
         )}
@@ -156,7 +156,7 @@ function Protected({ round }: { round: Round }) {
         <ul className={styles.refused}>
           {round.refused?.map(({ workload = "", rule }) => (
             <li key={workload}>
-              <Go to={workloadAddress(workload)}>{workload}</Go>
+              <RouterLink to={workloadAddress(workload)}>{workload}</RouterLink>
               <span className={styles.soft}>{rule}</span>
             </li>
           ))}
@@ -171,7 +171,7 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
   return (
     <tr>
       <th scope="row">
-        <Go to={workloadAddress(victim.workload)}>{victim.workload}</Go>
+        <RouterLink to={workloadAddress(victim.workload)}>{victim.workload}</RouterLink>
         <span className={styles.soft}>
           {" "}
           in {victim.clusterQueue}, {podsWords(victim)}
@@ -191,7 +191,7 @@ function VictimRow({ victim }: { victim: RoundVictim }) {
         {victim.mode === "Soft" && !OVER.includes(victim.stage) && (
           <span className={styles.soft}>
             {" "}
-            {victim.handler && `by ${victim.handler}, `}time is up <Moment at={victim.deadlineAt} />
+            {victim.handler && `by ${victim.handler}, `}time is up <Timestamp at={victim.deadlineAt} />
             {victim.note && `: ${victim.note}`}
           </span>
         )}

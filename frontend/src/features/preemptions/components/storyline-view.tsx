@@ -1,10 +1,10 @@
-// Rounds as they followed each other: a column each, from who made room needed to who had to go.
+// Rounds in order of time: a column each, from preemptor to victims.
 import { useRouter } from "@tanstack/react-router";
 import { Pause, Play } from "lucide-react";
 import { type MouseEvent, useEffect, useMemo, useRef, useState } from "react";
 
 import { Button } from "@/components/ui/button";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import type { Round } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
 import { formatClock } from "@/lib/format/times";
@@ -101,11 +101,11 @@ function Picture({ story, shown, current }: { story: Storyline; shown: number; c
   const height = story.workloads.length * ROW;
   const width = Math.max(story.columns.length, FEWEST_COLUMNS) * COLUMN;
   return (
-    <div ref={frame} className={styles.picture} tabIndex={0} role="region" aria-label="Who made whom leave, over time">
+    <div ref={frame} className={styles.picture} tabIndex={0} role="region" aria-label="Preemptions over time">
       <ol className={styles.names}>
         {story.workloads.map((workload) => (
           <li key={workload} title={workload}>
-            <Go to={workloadAddress(workload)}>{workload}</Go>
+            <RouterLink to={workloadAddress(workload)}>{workload}</RouterLink>
           </li>
         ))}
       </ol>

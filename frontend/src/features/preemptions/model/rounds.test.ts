@@ -35,12 +35,12 @@ const ROUND: Round = {
   committedAt: "2026-05-04T12:00:00Z",
 };
 
-test("who goes on with fewer pods is told apart from who goes as a whole", () => {
+test("a victim that loses pods is told apart from one that is evicted as a whole", () => {
   expect(podsWords(victim("x", false))).toBe("2 pods");
   expect(podsWords({ ...victim("x", false), pods: 1, shrinksTo: { main: 4 } })).toBe("1 pod; 4 of main go on");
 });
 
-test("who left after the end of a round did not leave for it", () => {
+test("a victim that stopped after the end of a round did not stop for it", () => {
   expect(stageWords({ ...victim("x", false), stage: "LeftLater" })).toBe("Gone after the round had ended");
   expect(releasedCount({ ...ROUND, victims: [{ ...victim("x", false), stage: "LeftLater" }] })).toBe(0);
 });

@@ -1,7 +1,7 @@
-// Who made whom leave, in the order it happened: a column for each round, a row for each workload.
+// Preemptions in order of time: a column for each round, a row for each workload.
 import type { Round } from "@/lib/api/types";
 
-export const MOST_COLUMNS = 60;
+export const MAX_COLUMNS = 60;
 
 export interface Column {
   round: Round;
@@ -25,7 +25,7 @@ export interface Storyline {
 }
 
 /** The newest rounds, oldest first; rows in the order in which workloads first take part. */
-export function storyline(rounds: readonly Round[], most = MOST_COLUMNS): Storyline {
+export function storyline(rounds: readonly Round[], most = MAX_COLUMNS): Storyline {
   const ordered = [...rounds].sort(byTime).slice(-most);
   const rows = new Map<string, number>();
   const rowOf = (workload: string) => {

@@ -18,7 +18,7 @@ export const queueTreeQuery = queryOptions({
   queryFn: ({ signal }) => contentOf(api.GET("/v1/queues", { signal })),
 });
 
-/** Who waits in a ClusterQueue, in order, page by page. */
+/** The pending workloads of a ClusterQueue, in order, page by page. */
 export function pendingQuery(name: string) {
   return infiniteQueryOptions({
     queryKey: ["pending", name],
@@ -29,7 +29,7 @@ export function pendingQuery(name: string) {
   });
 }
 
-/** Who has quota in a ClusterQueue, page by page. */
+/** The workloads with quota in a ClusterQueue, page by page. */
 export function admittedQuery(name: string) {
   return infiniteQueryOptions({
     queryKey: ["workloads", "admitted", name],
@@ -42,7 +42,7 @@ export function admittedQuery(name: string) {
   });
 }
 
-/** Who would have to go if a queue were drained: whoever has quota through it, the first of many. */
+/** The workloads that draining a queue would evict: those with quota through it, the first page. */
 export function leavingQuery({ namespace, name }: Stoppable, isAsked: boolean) {
   const query = { phase: STILL_THERE, limit: PAGE_SIZE };
   return queryOptions({

@@ -1,5 +1,5 @@
 // How many workloads of a queue stand where, each number leading to its list.
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import type { QueueCounts, QueueNode } from "@/lib/api/types";
 
 import styles from "./count-chips.module.css";
@@ -23,9 +23,9 @@ export function CountChips({ node }: { node: QueueNode }) {
   return (
     <>
       {shown.map((chip) => (
-        <Go key={chip.words} className={styles.chip} to={`/workloads?clusterQueue=${encodeURIComponent(node.name)}&phase=${chip.phase}`}>
+        <RouterLink key={chip.words} className={styles.chip} to={`/workloads?clusterQueue=${encodeURIComponent(node.name)}&phase=${chip.phase}`}>
           <strong className="number">{chip.count}</strong> {chip.words}
-        </Go>
+        </RouterLink>
       ))}
     </>
   );

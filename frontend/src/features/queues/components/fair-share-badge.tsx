@@ -8,7 +8,7 @@ import type { QueueNode } from "@/lib/api/types";
 import { fairShareWords } from "../model/quota-bar";
 
 const MEANING =
-  "The largest part of what its cohort can lend that it borrows of any resource, divided by its weight. With fair sharing, whoever has the lowest share is served first.";
+  "Dominant resource share: the largest fraction of the cohort's lendable capacity this queue borrows, divided by its weight. Lower shares are admitted first.";
 
 export function FairShareBadge({ node }: { node: QueueNode }) {
   const words = fairShareWords(node);

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { CirclePause } from "lucide-react";
 
 import { Badge } from "@/components/ui/badge";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Hint } from "@/components/ui/hint";
 import { Card } from "@/components/ui/layout";
 import { PartialNote } from "@/components/ui/states";
@@ -14,7 +14,7 @@ import { consumedWords, localQueueOf } from "../model/consumption";
 import { QueueActions } from "./queue-actions";
 import styles from "./queue-page.module.css";
 
-const MEANING = "What it used on average of late; the older, the less it counts. Where LocalQueues take turns by use, whoever used less goes first.";
+const MEANING = "Time-decayed average usage. With usage-based fair sharing, LocalQueues with lower usage are admitted first.";
 
 export function LocalQueues({ node }: { node: QueueNode }) {
   const found = useQuery(localQueuesQuery);
@@ -27,9 +27,9 @@ export function LocalQueues({ node }: { node: QueueNode }) {
       <ul className={styles.doors}>
         {queues.map(({ namespace, name, pending, running, stopPolicy }) => (
           <li key={`${namespace}/${name}`}>
-            <Go to={`/workloads?namespace=${encodeURIComponent(namespace)}&queue=${encodeURIComponent(name)}`}>
+            <RouterLink to={`/workloads?namespace=${encodeURIComponent(namespace)}&queue=${encodeURIComponent(name)}`}>
               {namespace}/{name}
-            </Go>
+            </RouterLink>
             {stopPolicy !== "None" && (
               <Badge tone="hold" icon={CirclePause}>
                 {stopPolicy === "HoldAndDrain" ? "Stopped and draining" : "Stopped"}

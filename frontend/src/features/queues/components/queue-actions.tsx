@@ -10,7 +10,7 @@ import { useIdentity } from "@/lib/hooks/use-session";
 import { refusalFor } from "@/lib/permissions";
 
 import { type QueueAction, type Stoppable, actOnQueue, leavingQuery } from "../api/queues";
-import { leaversOf } from "../model/leavers";
+import { drainPreviewOf } from "../model/drain-preview";
 
 const WORDS: Record<QueueAction, { verb: string; words: string; danger: boolean }> = {
   stop: { verb: "Stop", words: "It admits nothing from now on. What runs, runs on.", danger: false },
@@ -50,7 +50,7 @@ export function QueueActions({ queue }: { queue: Stoppable }) {
           soon={action === "drain" ? "begun" : "done"}
           expires={action !== "resume"}
           targets={[{ key: queue.name }]}
-          affected={action === "drain" ? leaversOf(leaving.data) : undefined}
+          affected={action === "drain" ? drainPreviewOf(leaving.data) : undefined}
           command={(input) => commandFor(action, queue, input)}
           run={(_, input) => actOnQueue(action, queue, input)}
           onClose={() => setAction(null)}

@@ -1,10 +1,10 @@
-// Who waits in a queue, in order and with the reason; and who has a place.
+// The pending workloads of a queue in order with their reasons, and the admitted ones.
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 
-import { type Column, LongTable } from "@/components/ui/long-table";
+import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import { Card } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import { ObjectName } from "@/components/ui/object-name";
 import { PhaseBadge } from "@/components/ui/phase-badge";
 import { Empty } from "@/components/ui/states";
@@ -71,7 +71,7 @@ const PENDING: Column<PendingWorkload>[] = [
     width: "4.5rem",
     end: true,
     cell: (row) => (
-      <span className="number" title="Its place among all who wait in the cohort">
+      <span className="number" title="Position among all pending workloads in the cohort">
         #{row.positionInCohort + 1}
       </span>
     ),
@@ -82,7 +82,7 @@ const PENDING: Column<PendingWorkload>[] = [
     header: "Submitted",
     width: "6.5rem",
     end: true,
-    cell: (row) => <Moment at={row.metadata.creationTimestamp} />,
+    cell: (row) => <Timestamp at={row.metadata.creationTimestamp} />,
   },
 ];
 
@@ -108,7 +108,7 @@ const ADMITTED: Column<WorkloadObject>[] = [
     header: "Submitted",
     width: "6.5rem",
     end: true,
-    cell: (row) => <Moment at={row.metadata.creationTimestamp} />,
+    cell: (row) => <Timestamp at={row.metadata.creationTimestamp} />,
   },
 ];
 
@@ -117,9 +117,9 @@ export function PendingTable({ name, strategy }: { name: string; strategy: strin
   const { history } = useRouter();
   return (
     <Card title="Waiting, in order" aside={strategy}>
-      <View query={pending} empty={({ pages }) => (pages[0]?.items.length === 0 ? <Empty title="Nobody waits here" /> : undefined)}>
+      <View query={pending} empty={({ pages }) => (pages[0]?.items.length === 0 ? <Empty title="No pending workloads" /> : undefined)}>
         {({ pages }) => (
-          <LongTable
+          <VirtualTable
             label={`Waiting in ${name}`}
             columns={PENDING}
             rows={pages.flatMap(({ items }) => items)}
@@ -140,7 +140,7 @@ export function AdmittedTable({ name }: { name: string }) {
     <Card title="With a place">
       <View query={admitted} empty={({ pages }) => (pages[0]?.items.length === 0 ? <Empty title="Nothing has a place here now" /> : undefined)}>
         {({ pages }) => (
-          <LongTable
+          <VirtualTable
             label={`With a place in ${name}`}
             columns={ADMITTED}
             rows={pages.flatMap(({ items }) => items)}

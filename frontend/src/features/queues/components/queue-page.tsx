@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 
 import { Choices } from "@/components/ui/choices";
 import { CodeBlock } from "@/components/ui/code-block";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
@@ -32,11 +32,11 @@ export function QueuePage({ name }: { name: string }) {
       title={name}
       over={
         <>
-          <Go to="/queues">Queues</Go>
+          <RouterLink to="/queues">Queues</RouterLink>
           {found?.cohorts.map((cohort) => (
-            <Go key={cohort} to={`/queues?cohort=${encodeURIComponent(cohort)}`}>
+            <RouterLink key={cohort} to={`/queues?cohort=${encodeURIComponent(cohort)}`}>
               {cohort}
-            </Go>
+            </RouterLink>
           ))}
           {found && <StopBadge node={found.node} />}
           {found && <FairShareBadge node={found.node} />}
@@ -56,7 +56,7 @@ function NoQueue({ name }: { name: string }) {
   return (
     <Empty title={`There is no ClusterQueue named ${name}`}>
       <p>
-        It may have been deleted. See <Go to="/queues">all queues</Go>.
+        It may have been deleted. See <RouterLink to="/queues">all queues</RouterLink>.
       </p>
     </Empty>
   );

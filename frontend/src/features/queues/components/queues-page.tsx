@@ -1,10 +1,10 @@
-// The tree of cohorts and queues: who has what, who uses it, and who lends to whom.
+// The tree of cohorts and queues: quota, usage, borrowing and lending.
 import { useQuery } from "@tanstack/react-query";
 import { ChevronDown, ChevronRight, Inbox, Network } from "lucide-react";
 import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card, Page } from "@/components/ui/layout";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
@@ -21,7 +21,7 @@ import styles from "./queues-page.module.css";
 export function QueuesPage() {
   const tree = useQuery(queueTreeQuery);
   return (
-    <Page title="Queues" lead="Who may use how much, what they use of it, and what they lend and borrow." actions={<QuotaLegend />}>
+    <Page title="Queues" lead="Quota, usage, borrowing and lending by cohort and ClusterQueue." actions={<QuotaLegend />}>
       <Card>
         <View query={tree} rows={10} empty={({ roots }) => (roots.length === 0 ? <NoQueues /> : undefined)}>
           {({ roots }) => (
@@ -76,9 +76,9 @@ function TreeNode({ node }: { node: QueueNode }) {
                 {node.name} <span className={styles.kind}>cohort</span>
               </span>
             ) : (
-              <Go className={styles.queue} to={`/queues/${encodeURIComponent(node.name)}`}>
+              <RouterLink className={styles.queue} to={`/queues/${encodeURIComponent(node.name)}`}>
                 {node.name}
-              </Go>
+              </RouterLink>
             )}
             <span className={styles.under}>
               <StopBadge node={node} />

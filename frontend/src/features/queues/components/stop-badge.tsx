@@ -1,4 +1,4 @@
-// Whether a queue admits, and if not who stopped it and why.
+// Whether a queue admits, and if not, which user stopped it and why.
 import { CircleAlert, CirclePause } from "lucide-react";
 
 import { Badge } from "@/components/ui/badge";
@@ -32,7 +32,7 @@ export function StopBadge({ node }: { node: QueueNode }) {
   return null;
 }
 
-/** Who stopped it, why, and until when. */
+/** The user who stopped the queue, the reason, and until when. */
 export function stopWords(node: QueueNode): string {
   const { stop } = node;
   if (!stop) return "It admits nothing until resumed.";

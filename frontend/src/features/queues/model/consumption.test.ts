@@ -15,7 +15,7 @@ describe("what a LocalQueue has used of late", () => {
     expect(consumedWords(used)).toBe("35.1 GPU, 350.8 cores");
   });
 
-  it("is nothing where it has used nothing, and untold where nobody counts", () => {
+  it("is nothing without usage, and undefined where usage is not counted", () => {
     expect(consumedWords(queue({ cpu: "0" }))).toBe("nothing");
     expect(consumedWords(queue())).toBeUndefined();
   });

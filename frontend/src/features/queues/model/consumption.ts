@@ -4,7 +4,7 @@ import { formatAmountOf } from "@/lib/format/amounts";
 
 const SUFFIXES: Record<string, number> = { n: 1e-9, u: 1e-6, m: 1e-3, "": 1 };
 
-/** Consumption in words, devices first, then cores; undefined where nobody counts it. */
+/** Consumption in words, devices first, then cores; undefined where it is not counted. */
 export function consumedWords(queue: LocalQueueObject | undefined): string | undefined {
   const consumed = queue?.status?.fairSharing?.admissionFairSharingStatus.consumedResources;
   if (consumed === undefined) return undefined;

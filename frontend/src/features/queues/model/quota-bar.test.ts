@@ -35,7 +35,7 @@ test("what is over all quota is told apart from own use and from loans", () => {
   expect(wordsOf(cut)).toBe("9 of 1 used, 3 borrowed from b, 5 over all quota");
 });
 
-test("words name who lends and who borrows", () => {
+test("words name lenders and borrowers", () => {
   expect(wordsOf({ ...LINE, used: 12, borrowed: 4, borrowedFrom: [{ clusterQueue: "b", amount: 4 }] })).toBe(
     "12 of 8 used, 4 borrowed from b",
   );

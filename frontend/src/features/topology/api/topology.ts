@@ -40,7 +40,7 @@ export function fragmentationQuery(name: string, pod: string, since: string) {
   });
 }
 
-/** The domains that come nearest to taking a workload, and who stands in the way there. */
+/** The domains closest to fitting a workload, with the workloads that block it there. */
 export function nearFitsQuery(name: string, workload: string) {
   return queryOptions({
     queryKey: ["topology", name, "near", workload],
@@ -56,7 +56,7 @@ export const waitingQuery = queryOptions({
   queryFn: ({ signal }) => contentOf(api.GET("/v1/workloads", { params: { query: { phase: "Pending", limit: 100 } }, signal })),
 });
 
-/** Who stands on a host, and what would become of each if it were drained now. */
+/** The workloads on a host, and what draining it now would do to each. */
 export function drainPreviewQuery(name: string) {
   return queryOptions({
     queryKey: ["topology", "drain preview", name],
@@ -64,7 +64,7 @@ export function drainPreviewQuery(name: string) {
   });
 }
 
-/** The last time somebody took a host out of use. */
+/** The last time a user took a host out of service. */
 export function closedQuery(name: string) {
   return queryOptions({
     queryKey: ["topology", "closed", name],

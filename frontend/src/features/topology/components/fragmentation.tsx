@@ -9,7 +9,7 @@ import { useUrl } from "@/lib/hooks/use-url";
 
 import { fragmentationQuery } from "../api/topology";
 import { podOf, sizeOf } from "../model/fits";
-import { type LevelLine, RANGES, USUAL_RANGE, linesOf, lookWords, minutesBefore, rangeOf, worstOf } from "../model/fragmentation";
+import { type LevelLine, RANGES, USUAL_RANGE, linesOf, measurementWords, minutesBefore, rangeOf, worstOf } from "../model/fragmentation";
 import panel from "./fits.module.css";
 import styles from "./fragmentation.module.css";
 
@@ -58,11 +58,11 @@ function Lines({ lines }: { lines: LevelLine[] }) {
 
 function Line({ line, named }: { line: LevelLine; named: boolean }) {
   const level = line.level.split("/").at(-1) ?? line.level;
-  const last = line.looks.at(-1);
-  const worst = worstOf(line.looks);
-  const words = last ? lookWords(last) : "";
+  const last = line.measurements.at(-1);
+  const worst = worstOf(line.measurements);
+  const words = last ? measurementWords(last) : "";
   return (
-    <figure className={styles.line} aria-label={`${level}: now ${words}${worst ? `; at worst ${lookWords(worst)}` : ""}`}>
+    <figure className={styles.line} aria-label={`${level}: now ${words}${worst ? `; at worst ${measurementWords(worst)}` : ""}`}>
       <figcaption className={styles.caption}>
         <span>
           <strong>{level}</strong>
@@ -71,8 +71,8 @@ function Line({ line, named }: { line: LevelLine; named: boolean }) {
         <span className={panel.soft}>{words}</span>
       </figcaption>
       <div className={styles.plot}>
-        {line.looks.map((look) => (
-          <div key={look.at} className={styles.slot} title={`${formatAbsolute(look.at)}: ${lookWords(look)}`}>
+        {line.measurements.map((look) => (
+          <div key={look.at} className={styles.slot} title={`${formatAbsolute(look.at)}: ${measurementWords(look)}`}>
             <div className={styles.together} style={{ height: `${look.together * 100}%` }} />
             <div className={styles.largest} style={{ height: `${look.largest * 100}%` }} />
           </div>

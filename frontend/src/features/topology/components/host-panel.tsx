@@ -1,4 +1,4 @@
-// One host beside the map: what it has, who is on it, and taking it out of use.
+// One host beside the map: its resources, its workloads, and taking it out of service.
 import { Ban, CircleAlert, CircleCheck } from "lucide-react";
 import { useState } from "react";
 import { useQuery } from "@tanstack/react-query";
@@ -6,8 +6,8 @@ import { useQuery } from "@tanstack/react-query";
 import { ActionDialog } from "@/components/ui/action-dialog";
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
-import { Go } from "@/components/ui/go";
-import { Moment } from "@/components/ui/moment";
+import { RouterLink } from "@/components/ui/router-link";
+import { Timestamp } from "@/components/ui/timestamp";
 import { SidePanel } from "@/components/ui/side-panel";
 import { Empty } from "@/components/ui/states";
 import { quoted } from "@/lib/actions";
@@ -53,7 +53,7 @@ export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose
         <ul className={styles.workloads}>
           {host.workloads.map((workload) => (
             <li key={workload.key}>
-              {workload.key.includes("/") ? <Go to={workloadAddress(workload.key)}>{workload.key}</Go> : <span>{workload.key}</span>}
+              {workload.key.includes("/") ? <RouterLink to={workloadAddress(workload.key)}>{workload.key}</RouterLink> : <span>{workload.key}</span>}
               <span className={styles.soft}>
 {hostWorkloadWords(workload)}
               </span>
@@ -65,15 +65,15 @@ export function HostPanel({ domain, onClose }: { domain: TopologyDomain; onClose
   );
 }
 
-/** Who took it out of use and why, from the log. */
+/** The user who took it out of service, with the reason, from the log. */
 function WhoClosedIt({ name }: { name: string }) {
   const { data } = useQuery(closedQuery(name));
   const [fact] = data?.items ?? [];
   if (fact === undefined) return null;
   return (
     <p className={styles.soft}>
-      {typeWords(fact.type)} <Moment at={fact.at} /> by {fact.actor.replace(/^user:/, "")}
-      {fact.reason && <>: {fact.reason}</>} (<Go to={`/events?stream=${encodeURIComponent(fact.stream)}`}>all that happened to it</Go>)
+      {typeWords(fact.type)} <Timestamp at={fact.at} /> by {fact.actor.replace(/^user:/, "")}
+      {fact.reason && <>: {fact.reason}</>} (<RouterLink to={`/events?stream=${encodeURIComponent(fact.stream)}`}>all that happened to it</RouterLink>)
     </p>
   );
 }
@@ -137,7 +137,7 @@ function HostActions({ host }: { host: Host }) {
 
 function HostDialog({ host, action, onClose }: { host: Host; action: HostAction; onClose: () => void }) {
   const preview = useQuery({ ...drainPreviewQuery(host.name), enabled: action === "drain" });
-  const looking = preview.isError ? "Who would have to move is not known now." : "Looking at who would have to move…";
+  const looking = preview.isError ? "Affected workloads are not known now." : "Calculating affected workloads…";
   const words = action === "drain" ? (preview.data ? drainWords(preview.data.workloads) : looking) : WORDS[action];
   return (
     <ActionDialog

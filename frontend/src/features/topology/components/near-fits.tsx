@@ -1,9 +1,9 @@
-// Where a waiting workload nearly fits, and who stands in the way there.
+// The domains where a pending workload nearly fits, with the workloads that block it there.
 import { useQuery } from "@tanstack/react-query";
 
 import { Button } from "@/components/ui/button";
 import { SelectField } from "@/components/ui/fields";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { HostWorkload, NearFit } from "@/lib/api/types";
@@ -36,7 +36,7 @@ export function NearFits({ topology }: { topology: string }) {
         />
       </header>
       {chosen === "" ? (
-        <p className={styles.soft}>Choose a workload that waits: the map marks the domains that come nearest, and who is there.</p>
+        <p className={styles.soft}>Select a pending workload to highlight the domains that are closest to fitting it.</p>
       ) : (
         <View query={near} rows={3} empty={({ near: found }) => (found.length === 0 ? <NoHosts /> : undefined)}>
           {(found) => (
@@ -79,7 +79,7 @@ function Near({ fit, workload, onZoom }: { fit: NearFit; workload: string; onZoo
       </span>
       {fitsWhole(fit) ? (
         <span className={styles.soft}>
-          Hosts are not what it waits for: <Go to={workloadAddress(workload)}>see why it waits</Go>.
+          Hosts are not what it waits for: <RouterLink to={workloadAddress(workload)}>see why it waits</RouterLink>.
         </span>
       ) : (
         <InTheWay holders={fit.inTheWay} resource={fit.resource} />
@@ -96,7 +96,7 @@ function InTheWay({ holders, resource }: { holders: HostWorkload[]; resource: st
       {holders.map((holder, index) => (
         <span key={`${holder.key} ${index}`}>
           {index > 0 && ", "}
-          {holder.clusterQueue === "" ? holder.key : <Go to={workloadAddress(holder.key)}>{holder.key}</Go>} ({holder.pods}{" "}
+          {holder.clusterQueue === "" ? holder.key : <RouterLink to={workloadAddress(holder.key)}>{holder.key}</RouterLink>} ({holder.pods}{" "}
           {holder.pods === 1 ? "pod" : "pods"}
           {holder.clusterQueue !== "" && `, priority ${holder.priority}`})
         </span>

@@ -1,4 +1,4 @@
-// The map of blocks, racks and hosts: how full, whose, and where the next one would fit.
+// The map of blocks, racks and hosts: usage, owners, and where the next workload would fit.
 import { useQuery } from "@tanstack/react-query";
 
 import { Button } from "@/components/ui/button";

@@ -6,11 +6,11 @@ import { drainWords } from "./drain";
 
 const moves: Departure = { workload: "a/one", pods: 1, outcome: "Moves", hosts: [{ host: "h2", pods: 1 }], reason: "" };
 
-test("an empty host is drained without anyone moving", () => {
+test("draining an empty host moves no workload", () => {
   expect(drainWords([])).toBe("It takes no new pods. No workload of ours has to move.");
 });
 
-test("everyone on the host is told with what becomes of it", () => {
+test("each workload on the host is listed with what the drain does to it", () => {
   const evicted: Departure = { ...moves, workload: "a/two", pods: 3, outcome: "Evicted", hosts: [], reason: "no rack has room" };
   const waits: Departure = { ...evicted, workload: "a/three", outcome: "Waits", reason: "" };
   expect(drainWords([moves, evicted, waits])).toBe(

@@ -3,7 +3,7 @@ import type { Departure } from "@/lib/api/types";
 
 const PODS = (count: number) => `${count} ${count === 1 ? "pod" : "pods"}`;
 
-/** Who goes where, who waits for room and who is evicted; a sentence each. */
+/** What a drain does to each workload of a host: moves, waits for capacity, or is evicted; a sentence each. */
 export function drainWords(departures: Departure[]): string {
   const first = "It takes no new pods.";
   if (departures.length === 0) return `${first} No workload of ours has to move.`;
@@ -11,8 +11,8 @@ export function drainWords(departures: Departure[]): string {
 }
 
 function departureWords({ workload, pods, outcome, hosts, reason }: Departure): string {
-  const who = `${workload} (${PODS(pods)})`;
-  if (outcome === "Moves") return `${who} moves to ${hosts.map(({ host }) => host).join(", ")}.`;
+  const subject = `${workload} (${PODS(pods)})`;
+  if (outcome === "Moves") return `${subject} moves to ${hosts.map(({ host }) => host).join(", ")}.`;
   const why = reason === "" ? "" : `: ${reason}`;
-  return outcome === "Waits" ? `${who} stays until there is room elsewhere${why}.` : `${who} is evicted and waits again${why}.`;
+  return outcome === "Waits" ? `${subject} stays until there is room elsewhere${why}.` : `${subject} is evicted and waits again${why}.`;
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { FragmentationPoint, LevelFit } from "@/lib/api/types";
 
-import { linesOf, lookWords, minutesBefore, rangeOf, worstOf } from "./fragmentation";
+import { linesOf, measurementWords, minutesBefore, rangeOf, worstOf } from "./fragmentation";
 
 function fit(level: string, largest: number, together: number): LevelFit {
   const fragmentation = together === 0 ? 0 : Math.floor((1000 * (together - largest)) / together);
@@ -18,18 +18,18 @@ const POINTS: FragmentationPoint[] = [
 test("every level has a line through all instants, against the most that ever fitted", () => {
   const [rack, host] = linesOf(POINTS);
   expect([rack?.level, rack?.peak, host?.level]).toEqual(["rack", 8, "host"]);
-  expect(rack?.looks.map((look) => [look.largest, look.together])).toEqual([
+  expect(rack?.measurements.map((look) => [look.largest, look.together])).toEqual([
     [0, 0],
     [0.5, 1],
     [0.375, 0.5],
   ]);
-  expect(host?.looks.map(lookWords)).toEqual(["no hosts", "no hosts", "nothing fits"]);
+  expect(host?.measurements.map(measurementWords)).toEqual(["no hosts", "no hosts", "nothing fits"]);
 });
 
 test("an instant is told with what lay together and what was scattered", () => {
-  const looks = linesOf(POINTS)[0]?.looks ?? [];
-  expect(looks.map(lookWords)).toEqual(["no hosts", "4 of 8 pods together, 50% scattered", "3 of 4 pods together, 25% scattered"]);
-  expect(worstOf(looks)?.at).toBe("2026-09-24T13:00:00Z");
+  const measurements = linesOf(POINTS)[0]?.measurements ?? [];
+  expect(measurements.map(measurementWords)).toEqual(["no hosts", "4 of 8 pods together, 50% scattered", "3 of 4 pods together, 25% scattered"]);
+  expect(worstOf(measurements)?.at).toBe("2026-09-24T13:00:00Z");
   expect(worstOf([])).toBeUndefined();
 });
 

@@ -17,10 +17,10 @@ export interface LevelLine {
   flavor: string;
   level: string;
   peak: number;
-  looks: Look[];
+  measurements: Measurement[];
 }
 
-export interface Look {
+export interface Measurement {
   at: string;
   fit: LevelFit | undefined;
   /** Of the most that ever fitted: what lay together in one domain, and all of it. */
@@ -46,27 +46,27 @@ export function linesOf(points: FragmentationPoint[]): LevelLine[] {
   return [...known].map(([name, { flavor, level }]) => {
     const fits = points.map((point) => point.fits.find((fit) => nameOf(fit) === name));
     const peak = Math.max(0, ...fits.map((fit) => fit?.together ?? 0));
-    const looks = points.map(({ at }, index) => lookAt(at, fits[index], peak));
-    return { flavor, level, peak, looks };
+    const measurements = points.map(({ at }, index) => measurementAt(at, fits[index], peak));
+    return { flavor, level, peak, measurements };
   });
 }
 
 /** "3 of 8 pods together, 63% scattered" */
-export function lookWords({ fit }: Look): string {
+export function measurementWords({ fit }: Measurement): string {
   if (fit === undefined) return "no hosts";
   if (fit.together === 0) return "nothing fits";
   return `${fit.largest} of ${fit.together} pods together, ${Math.round(fit.fragmentation / 10)}% scattered`;
 }
 
 /** The look with the most scattered room, which a reader would want to see first. */
-export function worstOf(looks: Look[]): Look | undefined {
-  return looks.reduce<Look | undefined>((worst, look) => ((look.fit?.fragmentation ?? 0) > (worst?.fit?.fragmentation ?? 0) ? look : worst), undefined);
+export function worstOf(measurements: Measurement[]): Measurement | undefined {
+  return measurements.reduce<Measurement | undefined>((worst, look) => ((look.fit?.fragmentation ?? 0) > (worst?.fit?.fragmentation ?? 0) ? look : worst), undefined);
 }
 
 function nameOf(fit: LevelFit): string {
   return `${fit.flavor} ${fit.level}`;
 }
 
-function lookAt(at: string, fit: LevelFit | undefined, peak: number): Look {
+function measurementAt(at: string, fit: LevelFit | undefined, peak: number): Measurement {
   return { at, fit, largest: shareOf(fit?.largest ?? 0, peak), together: shareOf(fit?.together ?? 0, peak) };
 }

@@ -34,7 +34,7 @@ test("hosts are found below any domain, and domains by their path", () => {
   expect(domainAt([BLOCK], ["b9"])).toBeUndefined();
 });
 
-test("groups keep their colours whoever is the largest", () => {
+test("groups keep their colours whichever is the largest", () => {
   const colours = [
     ["a", 1],
     ["b", 2],
@@ -52,7 +52,7 @@ test("priorities are in order of their numbers", () => {
   expect([...legendOf(hosts, "priority").keys()]).toEqual(["priority 9", "priority 20", "priority 100"]);
 });
 
-test("whose queue and priority one may not see are other teams, in every colouring", () => {
+test("workloads with hidden queue and priority are other teams, in every colouring", () => {
   const theirs = { key: "2 workloads of other teams", pods: 4, clusterQueue: "", priority: 0 };
   const mine = { key: "a/x", pods: 1, clusterQueue: "a", priority: 0 };
   expect([...legendOf([host("h1", 8, [theirs, mine])], "queue").keys()]).toEqual(["a", "other teams"]);

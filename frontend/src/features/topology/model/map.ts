@@ -1,4 +1,4 @@
-// The map in numbers: how full a domain is, who is where, and what each colour means.
+// The map in numbers: how full a domain is, where workloads run, and what each colour means.
 import type { HostWorkload, TopologyDomain } from "@/lib/api/types";
 import { formatAmount, shareOf } from "@/lib/format/amounts";
 
@@ -33,7 +33,7 @@ export function fillOf(domain: TopologyDomain, resource: string): number {
   return shareOf(used, domain.allocatable[resource] ?? 0);
 }
 
-/** What stands for whose queue and priority one may not see. */
+/** The group of workloads with a queue and priority that the user may not see. */
 const OTHERS = "other teams";
 
 /** What a workload is coloured by, as it appears in the legend. */

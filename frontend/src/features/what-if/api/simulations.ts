@@ -37,12 +37,12 @@ export function patternQuery(key: string) {
 }
 
 /** The LocalQueues that can be submitted to, for the form. */
-export const doorsQuery = queryOptions({
+export const localQueuesOfQuery = queryOptions({
   queryKey: ["objects", "doors"],
   queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MOST_DOORS } }, signal })),
 });
 
-/** The topologies whose levels a gang can ask for, for the form. */
+/** The topologies with the levels that a workload can request, for the form. */
 export const topologiesQuery = queryOptions({
   queryKey: ["objects", "topologies"],
   queryFn: ({ signal }) => contentOf(api.GET("/v1/topologies", { signal })),

@@ -1,8 +1,8 @@
-// What would happen: to what was asked, to everybody else, and in which order others would have to go.
+// The outcome of a simulation: the simulated workloads, the impact on other workloads, and the predicted preemptions in order.
 import { ArrowRight, CirclePlay, CircleX } from "lucide-react";
 
 import { Badge } from "@/components/ui/badge";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import type { Effect, Foreseen, Simulation } from "@/lib/api/types";
@@ -17,11 +17,11 @@ export function Outcome({ found }: { found: Simulation }) {
       {found.workloads.map((workload) => (
         <OneWorkload key={workload.workload} workload={workload} />
       ))}
-      <Card title="Everybody else" aside={`${found.starts} would start, ${found.evictions} would be evicted`}>
-        {found.effects.length === 0 ? <p className={styles.quiet}>Nobody else would be touched.</p> : <Effects effects={found.effects} />}
+      <Card title="Impact on other workloads" aside={`${found.starts} would start, ${found.evictions} would be evicted`}>
+        {found.effects.length === 0 ? <p className={styles.quiet}>No other workloads affected</p> : <Effects effects={found.effects} />}
       </Card>
       {found.rounds.length > 0 && (
-        <Card title="Who would make room for whom, in order" padded>
+        <Card title="Predicted preemptions" padded>
           <ol className={styles.rounds}>
             {found.rounds.map((round, number) => (
               <li key={number}>
@@ -100,11 +100,11 @@ function hostWords({ topologyAssignment }: Assigned): string {
 
 function Effects({ effects }: { effects: Effect[] }) {
   return (
-    <PlainTable label="Everybody else" heads={["Workload", "What", "Without and with it"]}>
+    <PlainTable label="Impact on other workloads" heads={["Workload", "What", "Without and with it"]}>
       {effects.map((effect) => (
         <tr key={effect.workload}>
           <td>
-            <Go to={workloadAddress(effect.workload)}>{effect.workload}</Go>
+            <RouterLink to={workloadAddress(effect.workload)}>{effect.workload}</RouterLink>
           </td>
           <td>
             <Badge tone={effectTone(effect)} icon={effectTone(effect) === "bad" ? CircleX : CirclePlay}>

@@ -5,26 +5,26 @@ import { Page } from "@/components/ui/layout";
 import { View } from "@/components/ui/view";
 import { useUrl } from "@/lib/hooks/use-url";
 
-import { doorsQuery, patternQuery } from "../api/simulations";
-import { FIRST_DRAFT, likeness } from "../model/drafts";
-import { Bench } from "./bench";
+import { localQueuesOfQuery, patternQuery } from "../api/simulations";
+import { FIRST_DRAFT, duplicateOf } from "../model/drafts";
+import { SimulationEditor } from "./simulation-editor";
 
 export function WhatIfPage() {
   const key = useUrl().get("workload");
   return (
-    <Page title="What-if" lead="Real rules and real cycles on a copy of the state: who would start, where, and who would have to go. Nothing is written.">
+    <Page title="What-if" lead="Dry-run a workload or configuration change on a copy of the current state. Nothing is applied.">
       {key === "" ? <FromScratch /> : <LikeAnother key={key} pattern={key} />}
     </Page>
   );
 }
 
 function FromScratch() {
-  const doors = useQuery(doorsQuery);
+  const doors = useQuery(localQueuesOfQuery);
   return (
     <View query={doors} rows={6}>
       {({ items }) => {
         const names = items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
-        return <Bench draft={{ ...FIRST_DRAFT, door: names[0] ?? "" }} doors={names} />;
+        return <SimulationEditor draft={{ ...FIRST_DRAFT, door: names[0] ?? "" }} doors={names} />;
       }}
     </View>
   );
@@ -34,7 +34,7 @@ function LikeAnother({ pattern }: { pattern: string }) {
   const workload = useQuery(patternQuery(pattern));
   return (
     <View query={workload} rows={6}>
-      {(found) => <Bench documents={likeness(found)} />}
+      {(found) => <SimulationEditor documents={duplicateOf(found)} />}
     </View>
   );
 }

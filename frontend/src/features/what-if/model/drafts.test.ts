@@ -3,7 +3,7 @@ import { parse } from "yaml";
 
 import type { WorkloadObject } from "@/lib/api/types";
 
-import { FIRST_DRAFT, documentOf, likeness } from "./drafts";
+import { FIRST_DRAFT, documentOf, duplicateOf } from "./drafts";
 
 interface Manifest {
   metadata: { name: string; namespace: string };
@@ -29,7 +29,7 @@ describe("the document that is tried out", () => {
 
   it("is like a workload that is there, under another name and without its status", () => {
     const workload = { apiVersion: "v", kind: "Workload", metadata: { name: "train", namespace: "a" }, spec: { queueName: "q" }, status: { phase: "Pending" } };
-    const found = parse(likeness(workload as unknown as WorkloadObject)) as Manifest;
+    const found = parse(duplicateOf(workload as unknown as WorkloadObject)) as Manifest;
     expect(found.metadata.name).toBe("train-again");
     expect(found.status).toBeUndefined();
   });

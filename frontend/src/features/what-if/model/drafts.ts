@@ -40,7 +40,7 @@ export function documentOf(draft: Draft): string {
 }
 
 /** The same work under another name, to be made smaller or larger. */
-export function likeness(workload: WorkloadObject, suffix = "-again"): string {
+export function duplicateOf(workload: WorkloadObject, suffix = "-again"): string {
   const { apiVersion, kind, metadata, spec } = workload;
   const { name, namespace, labels } = metadata;
   return stringify({ apiVersion, kind, metadata: { name: `${name}${suffix}`, namespace, ...(labels && { labels }) }, spec });

@@ -6,7 +6,7 @@ import { api, contentOf } from "@/lib/api/request";
 
 import type { WorkloadAction } from "../model/actions";
 import type { WorkloadFilters } from "../model/filters";
-import { lifeOf } from "../model/life";
+import { phaseTimelineOf } from "../model/phase-timeline";
 
 const PAGE_SIZE = 100;
 const EARLIER_PAGE_SIZE = 500;
@@ -63,7 +63,7 @@ export function explanationQuery(key: string) {
   });
 }
 
-/** What happened to it: the latest at once, earlier pages on demand and longer, as whoever wants them wants many. */
+/** What happened to it: the latest at once, earlier pages on demand and longer, as they are wanted in numbers. */
 export function timelineQuery(key: string) {
   return infiniteQueryOptions({
     queryKey: ["workload", key, "timeline"],
@@ -73,7 +73,7 @@ export function timelineQuery(key: string) {
     },
     initialPageParam: "",
     getNextPageParam: (page) => page.continue,
-    select: ({ pages }) => lifeOf(pages),
+    select: ({ pages }) => phaseTimelineOf(pages),
   });
 }
 
@@ -89,7 +89,7 @@ export function partsOf(key: string): { namespace: string; name: string } {
 }
 
 /** The LocalQueue a workload was submitted to. */
-export function doorQuery(namespace: string, name: string) {
+export function localQueueQuery(namespace: string, name: string) {
   return queryOptions({
     queryKey: ["objects", "doors", `${namespace}/${name}`],
     queryFn: ({ signal }) => contentOf(api.GET("/v1/namespaces/{namespace}/localqueues/{name}", { params: { path: { namespace, name } }, signal })),

@@ -1,5 +1,5 @@
 // What a workload asks for, what it was given, and on which hosts.
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
 import type { PodSet, PodSetAssignment, WorkloadObject } from "@/lib/api/types";
@@ -13,7 +13,7 @@ export function Assignment({ workload }: { workload: WorkloadObject }) {
   return (
     <Card
       title={admission ? "Place" : "What it asks for"}
-      aside={admission && <Go to={`/queues/${encodeURIComponent(admission.clusterQueue)}`}>{admission.clusterQueue}</Go>}
+      aside={admission && <RouterLink to={`/queues/${encodeURIComponent(admission.clusterQueue)}`}>{admission.clusterQueue}</RouterLink>}
     >
       <PlainTable label="Pod sets" heads={["Pod set", "Pods", admission ? "Given" : "Each pod", ...(admission ? ["Flavors"] : [])]}>
         {admission
@@ -57,7 +57,7 @@ function Hosts({ assignments }: { assignments: PodSetAssignment[] }) {
     <ul className={styles.hosts} aria-label="Hosts in rank order">
       {places.map((place, index) => (
         <li key={index} className={styles.host}>
-          <Go to={`/topology?host=${encodeURIComponent(place.host)}`}>{place.host}</Go> × {place.pods}
+          <RouterLink to={`/topology?host=${encodeURIComponent(place.host)}`}>{place.host}</RouterLink> × {place.pods}
         </li>
       ))}
     </ul>

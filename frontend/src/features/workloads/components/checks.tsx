@@ -3,7 +3,7 @@ import { CircleCheck, CircleX, Hourglass, type LucideIcon, RotateCcw } from "luc
 
 import { Badge, type Tone } from "@/components/ui/badge";
 import { Card } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import type { WorkloadObject } from "@/lib/api/types";
 
 import styles from "./workload-page.module.css";
@@ -29,7 +29,7 @@ export function Checks({ workload }: { workload: WorkloadObject }) {
             <span>
               {message || (state === "Pending" ? "It has not answered yet" : "")}{" "}
               <span className={styles.soft}>
-                <Moment at={lastTransitionTime} />
+                <Timestamp at={lastTransitionTime} />
                 {requeueAfterSeconds ? `, again after ${requeueAfterSeconds} s` : ""}
                 {retryCount > 0 && `, retried ${retryCount === 1 ? "once" : `${retryCount} times`}`}
               </span>

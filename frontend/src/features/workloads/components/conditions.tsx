@@ -3,7 +3,7 @@ import { CircleCheck, CircleDashed, CircleX } from "lucide-react";
 
 import { Badge } from "@/components/ui/badge";
 import { Card } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import { PlainTable } from "@/components/ui/plain-table";
 import type { Condition, WorkloadObject } from "@/lib/api/types";
 
@@ -37,7 +37,7 @@ function ConditionRow({ found }: { found: Condition }) {
         <span className={styles.soft}>{found.message ? ` — ${found.message}` : ""}</span>
       </td>
       <td>
-        <Moment at={found.lastTransitionTime} />
+        <Timestamp at={found.lastTransitionTime} />
       </td>
     </tr>
   );

@@ -1,8 +1,8 @@
 // The one sentence that says how things stand with a workload.
 import { useQuery } from "@tanstack/react-query";
 
-import { Go } from "@/components/ui/go";
-import { Moment } from "@/components/ui/moment";
+import { RouterLink } from "@/components/ui/router-link";
+import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
 import type { Explanation } from "@/lib/api/types";
 
@@ -20,7 +20,7 @@ export function Headline({ workloadKey }: { workloadKey: string }) {
             {placeInLine(found)}
             {found.since && (
               <>
-                Same reason since <Moment at={found.since.time} /> (<span className="number">#{found.since.position}</span>).{" "}
+                Same reason since <Timestamp at={found.since.time} /> (<span className="number">#{found.since.position}</span>).{" "}
               </>
             )}
             <LastAttempt explanation={found} />
@@ -40,7 +40,7 @@ function LastAttempt({ explanation }: { explanation: Explanation }) {
   return (
     <>
       {attempts === 1 ? "One cycle" : `${attempts} cycles`} found something new,{" "}
-      <Go to={`/cycles/${encodeURIComponent(lastAttempt.cycle)}`}>the last</Go> <Moment at={lastAttempt.time} />.{" "}
+      <RouterLink to={`/cycles/${encodeURIComponent(lastAttempt.cycle)}`}>the last</RouterLink> <Timestamp at={lastAttempt.time} />.{" "}
     </>
   );
 }
@@ -50,7 +50,7 @@ function Expected({ expected }: { expected: NonNullable<Explanation["expectedSta
   if (cannotSay) return <p className={styles.asOf}>{cannotSay}</p>;
   return (
     <p className={styles.asOf}>
-      Expected to start between <Moment at={earliest} /> and <Moment at={latest} />. {basis}{" "}
+      Expected to start between <Timestamp at={earliest} /> and <Timestamp at={latest} />. {basis}{" "}
       {calibration && calibration.predictions > 0 && `Such a range held for ${calibration.held} of ${calibration.predictions} before.`}
     </p>
   );

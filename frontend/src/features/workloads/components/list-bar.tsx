@@ -10,7 +10,7 @@ import { refusalFor } from "@/lib/permissions";
 
 import { act } from "../api/workloads";
 import { ACTION_WORDS, WORKLOAD_ACTIONS, type WorkloadAction, commandFor, stageRefusal } from "../model/actions";
-import { keyOf } from "../model/arrival";
+import { keyOf } from "../model/list-anchor";
 import styles from "./workloads-page.module.css";
 
 export interface ListBarProps {

@@ -1,8 +1,8 @@
-// Everything that is in the way: what is needed, what is there, what is missing, and who holds it.
+// The constraints that keep a workload pending: need, available, shortfall, and the workloads that use the rest.
 import { useQuery } from "@tanstack/react-query";
 import { Fragment } from "react";
 
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { type Head, PlainTable } from "@/components/ui/plain-table";
 import type { Blocker, Explanation } from "@/lib/api/types";
@@ -44,7 +44,7 @@ function Matrix({ blockers, workloadKey }: { blockers: Blocker[]; workloadKey: s
             <RefusedVictims refused={blocker.refused ?? []} />
             {blocker.type === "Topology" && (
               <span className={styles.message}>
-                <Go to={`/topology?near=${encodeURIComponent(workloadKey)}`}>See on the map where it nearly fits</Go>
+                <RouterLink to={`/topology?near=${encodeURIComponent(workloadKey)}`}>See on the map where it nearly fits</RouterLink>
               </span>
             )}
           </th>
@@ -81,7 +81,7 @@ function Holders({ keys }: { keys: string[] }) {
       {keys.slice(0, SHOWN_HOLDERS).map((key, index) => (
         <Fragment key={key}>
           {index > 0 && ", "}
-          {key.includes("/") ? <Go to={workloadAddress(key)}>{key}</Go> : key}
+          {key.includes("/") ? <RouterLink to={workloadAddress(key)}>{key}</RouterLink> : key}
         </Fragment>
       ))}
       {keys.length > SHOWN_HOLDERS && <span title={keys.join("\n")}> and {keys.length - SHOWN_HOLDERS} more</span>}
@@ -103,7 +103,7 @@ function RefusedVictims({ refused }: { refused: Record<string, string>[] }) {
       <ul>
         {refused.map(({ workload = "", rule }) => (
           <li key={workload}>
-            <Go to={workloadAddress(workload)}>{workload}</Go> {rule}
+            <RouterLink to={workloadAddress(workload)}>{workload}</RouterLink> {rule}
           </li>
         ))}
       </ul>

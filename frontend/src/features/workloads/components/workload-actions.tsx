@@ -9,7 +9,7 @@ import { refusalFor } from "@/lib/permissions";
 
 import { act } from "../api/workloads";
 import { ACTION_WORDS, WORKLOAD_ACTIONS, type WorkloadAction, commandFor, stageRefusal } from "../model/actions";
-import { keyOf } from "../model/arrival";
+import { keyOf } from "../model/list-anchor";
 import styles from "./workload-page.module.css";
 
 export function WorkloadActions({ workload }: { workload: WorkloadObject }) {

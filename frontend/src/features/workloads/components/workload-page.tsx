@@ -2,23 +2,23 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { Choices } from "@/components/ui/choices";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Page } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import { PhaseBadge } from "@/components/ui/phase-badge";
 import { View } from "@/components/ui/view";
 import type { WorkloadObject } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
 
-import { doorQuery, workloadQuery } from "../api/workloads";
+import { localQueueQuery, workloadQuery } from "../api/workloads";
 import { Assignment } from "./assignment";
 import { Checks } from "./checks";
 import { Conditions } from "./conditions";
 import { Definition } from "./definition";
 import { Headline } from "./headline";
-import { Leaving, Nominated } from "./leaving";
-import { Standing } from "./standing";
-import { WayBack } from "./way-back";
+import { EvictionProgress, Nominated } from "./eviction-progress";
+import { StatusSummary } from "./status-summary";
+import { RecoveryPreview } from "./recovery-preview";
 import { WhyMatrix } from "./why-matrix";
 import { WorkloadActions } from "./workload-actions";
 import { WorkloadTimeline } from "./workload-timeline";
@@ -31,16 +31,16 @@ export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
       title={workloadKey}
       over={
         <>
-          <Go to="/workloads">Workloads</Go>
+          <RouterLink to="/workloads">Workloads</RouterLink>
           {workload.data && <Over workload={workload.data} />}
         </>
       }
       actions={
         workload.data && (
           <>
-            <Go className={styles.tryOut} to={`/what-if?workload=${encodeURIComponent(workloadKey)}`}>
+            <RouterLink className={styles.tryOut} to={`/what-if?workload=${encodeURIComponent(workloadKey)}`}>
               Try out a change of it
-            </Go>
+            </RouterLink>
             <WorkloadActions workload={workload.data} />
           </>
         )
@@ -58,14 +58,14 @@ function Over({ workload }: { workload: WorkloadObject }) {
     <>
       <PhaseBadge phase={workload.status?.phase ?? "Pending"} />
       <span className={styles.beneath}>
-        <InQueue workload={workload} />, priority {workload.status?.priority ?? workload.spec.priority ?? 0}, submitted <Moment at={workload.metadata.creationTimestamp} />
+        <InQueue workload={workload} />, priority {workload.status?.priority ?? workload.spec.priority ?? 0}, submitted <Timestamp at={workload.metadata.creationTimestamp} />
       </span>
     </>
   );
 }
 
 function InQueue({ workload: { metadata, spec } }: { workload: WorkloadObject }) {
-  const door = useQuery(doorQuery(metadata.namespace ?? "", spec.queueName ?? ""));
+  const door = useQuery(localQueueQuery(metadata.namespace ?? "", spec.queueName ?? ""));
   const queue = door.data?.spec.clusterQueue;
   if (!spec.queueName) return <>in no queue</>;
   return (
@@ -75,9 +75,9 @@ function InQueue({ workload: { metadata, spec } }: { workload: WorkloadObject })
         <>
           {" "}
           of{" "}
-          <Go className={styles.inText} to={`/queues/${encodeURIComponent(queue)}`}>
+          <RouterLink className={styles.inText} to={`/queues/${encodeURIComponent(queue)}`}>
             {queue}
-          </Go>
+          </RouterLink>
         </>
       )}
     </>
@@ -100,12 +100,12 @@ function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey
             content: (
               <div className={styles.columns}>
                 <div className={styles.stack}>
-                  <Leaving workload={workload} />
+                  <EvictionProgress workload={workload} />
                   <Nominated workload={workload} />
                   <Checks workload={workload} />
-                  <WayBack workload={workload} />
+                  <RecoveryPreview workload={workload} />
                   <WhyMatrix workloadKey={workloadKey} />
-                  <Standing workload={workload} />
+                  <StatusSummary workload={workload} />
                   <Assignment workload={workload} />
                   <Conditions workload={workload} />
                 </div>

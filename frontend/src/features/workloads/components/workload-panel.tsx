@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Maximize2 } from "lucide-react";
 
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { PhaseBadge } from "@/components/ui/phase-badge";
 import { SidePanel } from "@/components/ui/side-panel";
 import { View } from "@/components/ui/view";
@@ -22,9 +22,9 @@ export function WorkloadPanel({ workloadKey, onClose }: { workloadKey: string; o
       label={`Workload ${workloadKey}`}
       onClose={onClose}
       title={
-        <Go to={workloadAddress(workloadKey)} className={styles.panelTitle}>
+        <RouterLink to={workloadAddress(workloadKey)} className={styles.panelTitle}>
           {workloadKey} <Maximize2 aria-label="Open the full page" />
-        </Go>
+        </RouterLink>
       }
     >
       <View query={workload}>

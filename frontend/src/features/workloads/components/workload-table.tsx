@@ -1,11 +1,11 @@
 // The rows of workloads.
-import { type Column, LongTable } from "@/components/ui/long-table";
-import { Moment } from "@/components/ui/moment";
+import { type Column, VirtualTable } from "@/components/ui/virtual-table";
+import { Timestamp } from "@/components/ui/timestamp";
 import { ObjectName } from "@/components/ui/object-name";
 import { PhaseBadge } from "@/components/ui/phase-badge";
 import type { WorkloadObject } from "@/lib/api/types";
 
-import { keyOf } from "../model/arrival";
+import { keyOf } from "../model/list-anchor";
 import { podCount, situationOf } from "../model/summary";
 import styles from "./workloads-page.module.css";
 
@@ -49,7 +49,7 @@ const COLUMNS: Column<WorkloadObject>[] = [
     header: "Submitted",
     width: "6.5rem",
     end: true,
-    cell: (row) => <Moment at={row.metadata.creationTimestamp} />,
+    cell: (row) => <Timestamp at={row.metadata.creationTimestamp} />,
   },
 ];
 
@@ -63,5 +63,5 @@ export interface WorkloadTableProps {
 }
 
 export function WorkloadTable(props: WorkloadTableProps) {
-  return <LongTable label="Workloads" columns={COLUMNS} rowKey={keyOf} {...props} />;
+  return <VirtualTable label="Workloads" columns={COLUMNS} rowKey={keyOf} {...props} />;
 }

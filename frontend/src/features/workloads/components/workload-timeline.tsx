@@ -5,9 +5,9 @@ import { type ReactElement, type ReactNode, useEffect, useRef, useState } from "
 
 import { Button } from "@/components/ui/button";
 import { FactBadge } from "@/components/ui/event-line";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
 import { workloadAddress } from "@/lib/events";
 import { formatDuration, withLocalTimes } from "@/lib/format/times";
@@ -15,7 +15,7 @@ import { useNow } from "@/lib/hooks/use-now";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { timelineQuery } from "../api/workloads";
-import { foldReasons, isEarlier, isReason, type Life, type Mark, type MarkGroup, marksOf, stretchesOf } from "../model/life";
+import { foldReasons, isEarlier, isReason, type PhaseTimeline, type Mark, type MarkGroup, marksOf, phaseSpansOf } from "../model/phase-timeline";
 import styles from "./workload-timeline.module.css";
 
 export function WorkloadTimeline({ workloadKey }: { workloadKey: string }) {
@@ -31,7 +31,7 @@ export function WorkloadTimeline({ workloadKey }: { workloadKey: string }) {
       <View query={timeline}>
         {(found) => (
           <>
-            <LifeStrip life={found} />
+            <PhaseStrip life={found} />
             <Marks
               life={found}
               workloadKey={workloadKey}
@@ -50,9 +50,9 @@ function countWords(count: number): string {
   return count === 1 ? "1 event" : `${count} events`;
 }
 
-function LifeStrip({ life: { entries, earlier } }: { life: Life }) {
+function PhaseStrip({ life: { entries, earlier } }: { life: PhaseTimeline }) {
   const now = new Date(useNow()).toISOString();
-  const stretches = stretchesOf(entries, now);
+  const stretches = phaseSpansOf(entries, now);
   const words = stretches.map((stretch) => `${stretch.words} ${formatDuration(stretch.seconds)}`);
   const before = earlier > 0 ? [`${countWords(earlier)} before`] : [];
   return (
@@ -79,7 +79,7 @@ function LifeStrip({ life: { entries, earlier } }: { life: Life }) {
 }
 
 interface MarksProps {
-  life: Life;
+  life: PhaseTimeline;
   workloadKey: string;
   chosen: string;
   isLoading: boolean;
@@ -93,7 +93,7 @@ function Marks({ life, workloadKey, chosen, isLoading, more }: MarksProps) {
   const line = (mark: Mark) => <MarkLine key={mark.entry.position} mark={mark} workloadKey={workloadKey} chosen={chosen} />;
   const groups = foldReasons(marksOf(life.entries));
   const showMore = async () => {
-    // The button goes with the last page: who pressed it by key goes on in the list.
+    // The button goes with the last page: a keyboard user continues in the list.
     if (more !== undefined && !(await more())) list.current?.focus();
   };
   return (
@@ -142,7 +142,7 @@ function linesOf(group: MarkGroup, isOpen: boolean, line: (mark: Mark) => ReactE
         {earlier.length === 1 ? "1 earlier reason" : `${earlier.length} earlier reasons`}
       </Button>
       <span className={styles.when}>
-        the first <Moment at={oldest.entry.at} />
+        the first <Timestamp at={oldest.entry.at} />
       </span>
     </li>,
     ...(isOpen ? earlier.map(line) : [<Idle key={`idle-${oldest.entry.position}`} seconds={oldest.idleSeconds} />]),
@@ -165,19 +165,19 @@ function MarkLine({ mark, workloadKey, chosen }: { mark: Mark; workloadKey: stri
           <span>{entry.title}</span>
         </span>
         <span className={styles.when}>
-          <Moment at={entry.at} />
-          <Go to={`${workloadAddress(workloadKey)}?event=${entry.position}`} aria-label={`Link to event ${entry.position}`}>
+          <Timestamp at={entry.at} />
+          <RouterLink to={`${workloadAddress(workloadKey)}?event=${entry.position}`} aria-label={`Link to event ${entry.position}`}>
             <Link2 aria-hidden="true" />
-          </Go>
+          </RouterLink>
         </span>
         {entry.detail && <span className={styles.detail}>{withLocalTimes(entry.detail)}</span>}
-        <span className={styles.who}>
+        <span className={styles.actor}>
           {person}
           {entry.reason ? `: “${entry.reason}”` : ""} · <span className="number">#{entry.position}</span>
           {isReason(entry) && (
             <>
               {" · "}
-              <Go to={`${workloadAddress(workloadKey)}?at=${entry.position}`}>What was in the way then</Go>
+              <RouterLink to={`${workloadAddress(workloadKey)}?at=${entry.position}`}>What was in the way then</RouterLink>
             </>
           )}
         </span>

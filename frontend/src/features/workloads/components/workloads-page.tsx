@@ -7,7 +7,7 @@ import { Empty, Failed, Skeleton, StaleNote } from "@/components/ui/states";
 import { useUrl } from "@/lib/hooks/use-url";
 
 import { workloadsQuery } from "../api/workloads";
-import { type Anchor, anchorOf, arrange, keyOf } from "../model/arrival";
+import { type Anchor, anchorOf, splitAtAnchor, keyOf } from "../model/list-anchor";
 import { type WorkloadFilters, filtersIn, isNarrowed } from "../model/filters";
 import { ListBar } from "./list-bar";
 import { WorkloadFilterBar } from "./workload-filter-bar";
@@ -36,7 +36,7 @@ function WorkloadList({ filters }: { filters: WorkloadFilters }) {
   const [anchor, setAnchor] = useState<Anchor | null>(null);
   const [selection, setSelection] = useState<Record<string, true>>({});
   if (anchor === null && rows.length > 0) setAnchor(anchorOf(rows));
-  const { shown, waiting } = useMemo(() => arrange(rows, anchor), [rows, anchor]);
+  const { shown, waiting } = useMemo(() => splitAtAnchor(rows, anchor), [rows, anchor]);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();

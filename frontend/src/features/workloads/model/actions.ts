@@ -34,7 +34,7 @@ export const ACTION_WORDS: Record<WorkloadAction, ActionWords> = {
   },
   deactivate: {
     verb: "Deactivate",
-    words: "It leaves the queues until somebody activates it; if it runs, its pods are stopped.",
+    words: "Removes it from the queue until activated. Running pods are stopped.",
     danger: true,
     expires: false,
   },

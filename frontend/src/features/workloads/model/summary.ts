@@ -19,7 +19,7 @@ export function situationOf(workload: WorkloadObject): string {
   const held = conditions.find((found) => found.type === "Held" && found.status === "True");
   if (held?.message) return held.message;
   const reason = conditions.find((found) => found.type === "QuotaReserved")?.message ?? "";
-  // Who asks for the same as one before it is not looked at anew; its page shows that one's reason.
+  // A workload of an equivalence class already found inadmissible is not evaluated itself; its page shows the reason of the class.
   return reason === "" && status?.phase === "Pending" ? "Not evaluated by itself yet; open it for the reason" : reason;
 }
 

@@ -1,16 +1,16 @@
 // How it stands with preemption, with its place and with coming back, one line for each thing.
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import type { WorkloadObject } from "@/lib/api/types";
 import { workloadAddress } from "@/lib/events";
 
-import { standingOf } from "../model/standing";
+import { statusSummaryOf } from "../model/status-summary";
 import styles from "./workload-page.module.css";
 
-export function Standing({ workload }: { workload: WorkloadObject }) {
+export function StatusSummary({ workload }: { workload: WorkloadObject }) {
   const { hold, requeueState, unhealthyNodes = [] } = workload.status ?? {};
-  const lines = standingOf(workload);
+  const lines = statusSummaryOf(workload);
   if (lines.length + unhealthyNodes.length === 0 && !hold && !requeueState?.requeueAt) return null;
   return (
     <Card title="How it stands">
@@ -23,7 +23,7 @@ export function Standing({ workload }: { workload: WorkloadObject }) {
               {hold.expiresAt && (
                 <>
                   {" "}
-                  (ends <Moment at={hold.expiresAt} />)
+                  (ends <Timestamp at={hold.expiresAt} />)
                 </>
               )}
             </dd>
@@ -33,7 +33,7 @@ export function Standing({ workload }: { workload: WorkloadObject }) {
           <>
             <dt>Competes again</dt>
             <dd>
-              <Moment at={requeueState.requeueAt} />
+              <Timestamp at={requeueState.requeueAt} />
             </dd>
           </>
         )}
@@ -44,8 +44,8 @@ export function Standing({ workload }: { workload: WorkloadObject }) {
           <div key={index} className={styles.fact}>
             <dt>{term}</dt>
             <dd className={warns ? styles.warning : undefined}>
-              {words} {other && <Go to={workloadAddress(other)}>{other}</Go>}
-              {round && <Go to={`/preemptions/${encodeURIComponent(round)}`}>For whom, and why</Go>}
+              {words} {other && <RouterLink to={workloadAddress(other)}>{other}</RouterLink>}
+              {round && <RouterLink to={`/preemptions/${encodeURIComponent(round)}`}>View preemption</RouterLink>}
             </dd>
           </div>
         ))}
@@ -59,7 +59,7 @@ function UnhealthyNode({ name, reason }: { name: string; reason: string }) {
     <div className={styles.fact}>
       <dt>Lost host</dt>
       <dd className={styles.warning}>
-        <Go to={`/topology?host=${encodeURIComponent(name)}`}>{name}</Go>
+        <RouterLink to={`/topology?host=${encodeURIComponent(name)}`}>{name}</RouterLink>
         {reason && ` (${reason})`}: another is sought for its pods
       </dd>
     </div>

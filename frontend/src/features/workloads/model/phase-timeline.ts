@@ -4,17 +4,17 @@ import type { TimelineEntry, TimelinePage } from "@/lib/api/types";
 import { secondsBetween } from "@/lib/format/times";
 
 /** What is known of a life: its entries, oldest first, and how many happened before them. */
-export interface Life {
+export interface PhaseTimeline {
   entries: TimelineEntry[];
   earlier: number;
 }
 
 /** The life that pages tell together; the first has the newest entries, and each is newest first. */
-export function lifeOf(pages: TimelinePage[]): Life {
+export function phaseTimelineOf(pages: TimelinePage[]): PhaseTimeline {
   return { entries: pages.flatMap((page) => page.entries).reverse(), earlier: pages.at(-1)?.earlier ?? 0 };
 }
 
-export interface Stretch {
+export interface PhaseSpan {
   tone: Tone;
   words: string;
   from: string;
@@ -47,8 +47,8 @@ const OF_THE_LINE = new Set(["workload.held", "workload.released", "workload.req
 const WITH_PLACE: readonly Tone[] = ["run", "move", "bad"];
 
 /** The stretches from submission, or from the first entry that tells how it stood, to the end, or to `now` while it lives. */
-export function stretchesOf(entries: TimelineEntry[], now: string): Stretch[] {
-  const raw: Omit<Stretch, "share">[] = [];
+export function phaseSpansOf(entries: TimelineEntry[], now: string): PhaseSpan[] {
+  const raw: Omit<PhaseSpan, "share">[] = [];
   let current: { tone: Tone; words: string; from: string } | null = null;
   const close = (at: string) => {
     if (current !== null) raw.push({ ...current, seconds: Math.max(0, secondsBetween(current.from, at)) });
@@ -59,7 +59,7 @@ export function stretchesOf(entries: TimelineEntry[], now: string): Stretch[] {
       close(entry.at);
       continue;
     }
-    // Only who waits is given reasons: where earlier entries are not known, one tells as much.
+    // Only pending workloads are given reasons, so that a reason tells the phase where earlier entries are not known.
     const after: [Tone, string] | undefined = AFTER[entry.type] ?? (isReason(entry) && current === null ? AFTER_REASON : undefined);
     if (after === undefined) continue;
     const before: Tone | undefined = (current as { tone: Tone } | null)?.tone;
@@ -73,7 +73,7 @@ export function stretchesOf(entries: TimelineEntry[], now: string): Stretch[] {
   return folded(raw);
 }
 
-function folded(stretches: Omit<Stretch, "share">[]): Stretch[] {
+function folded(stretches: Omit<PhaseSpan, "share">[]): PhaseSpan[] {
   const weights = stretches.map((stretch) => 1 + Math.log2(1 + stretch.seconds));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   return stretches.map((stretch, index) => ({ ...stretch, share: (weights[index] ?? 0) / total }));
@@ -88,7 +88,7 @@ export interface Mark {
 const WORTH_A_WORD_SECONDS = 30;
 
 /** Whether an event, known by its position, lies before all entries that are there. */
-export function isEarlier({ entries }: Life, position: string): boolean {
+export function isEarlier({ entries }: PhaseTimeline, position: string): boolean {
   const oldest = entries[0];
   return oldest !== undefined && position !== "" && Number(position) < oldest.position;
 }

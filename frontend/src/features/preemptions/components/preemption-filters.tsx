@@ -14,7 +14,7 @@ const TIMES = [
 
 const FIELDS = ["workload", "clusterQueue", "cohort", "hours"] as const;
 
-export function Narrowing({ url }: { url: UrlState }) {
+export function PreemptionFilters({ url }: { url: UrlState }) {
   const narrowed = FIELDS.some((name) => url.get(name) !== "");
   return (
     <form

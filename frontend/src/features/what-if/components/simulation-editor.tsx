@@ -5,7 +5,7 @@ import { useState } from "react";
 
 import { Button } from "@/components/ui/button";
 import { TextField } from "@/components/ui/fields";
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { announce } from "@/components/ui/notices";
 import { Empty, Failed, PartialNote } from "@/components/ui/states";
@@ -27,14 +27,14 @@ interface Asked {
   others: Others;
 }
 
-export interface BenchProps {
+export interface SimulationEditorProps {
   /** What the form begins with; without one there is no form, only documents. */
   draft?: Draft;
   documents?: string;
   doors?: readonly string[];
 }
 
-export function Bench({ draft: first, documents: begin, doors = [] }: BenchProps) {
+export function SimulationEditor({ draft: first, documents: begin, doors = [] }: SimulationEditorProps) {
   const [draft, setDraft] = useState(first);
   const [documents, setDocuments] = useState(begin ?? (first ? documentOf(first) : ""));
   const [others, setOthers] = useState(NOTHING);
@@ -127,7 +127,7 @@ function Applied({ results: { results, warnings = [] } }: { results: ApplyResult
       <ul>
         {workloads.map(({ namespace, name }) => (
           <li key={`${namespace}/${name}`}>
-            Go to <Go to={workloadAddress(`${namespace}/${name}`)}>{`${namespace}/${name}`}</Go>
+            RouterLink to <RouterLink to={workloadAddress(`${namespace}/${name}`)}>{`${namespace}/${name}`}</RouterLink>
           </li>
         ))}
       </ul>

@@ -5,16 +5,16 @@ import { api, contentOf } from "@/lib/api/request";
 
 const MOST = 8;
 
-export interface Found {
+export interface SearchResults {
   workloads: string[];
   queues: string[];
 }
 
-/** Workloads and ClusterQueues whose name contains the text. */
-export function foundQuery(text: string) {
+/** Workloads and ClusterQueues with the text in their names. */
+export function searchQuery(text: string) {
   return queryOptions({
     queryKey: ["objects", "found", text],
-    queryFn: async ({ signal }): Promise<Found> => {
+    queryFn: async ({ signal }): Promise<SearchResults> => {
       const [workloads, queues] = await Promise.all([
         contentOf(api.GET("/v1/workloads", { params: { query: { name: text.split("/").at(-1) || undefined, limit: MOST } }, signal })),
         contentOf(api.GET("/v1/clusterqueues", { signal })),

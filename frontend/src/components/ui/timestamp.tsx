@@ -2,7 +2,7 @@
 import { formatAbsolute, formatRelative } from "@/lib/format/times";
 import { useNow } from "@/lib/hooks/use-now";
 
-export function Moment({ at }: { at: string | null | undefined }) {
+export function Timestamp({ at }: { at: string | null | undefined }) {
   const now = useNow();
   if (!at) return <span>—</span>;
   return (

@@ -14,7 +14,7 @@ import { type CSSProperties, type ReactNode, type RefObject, useEffect, useId, u
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 import { useIsNarrow } from "@/lib/hooks/use-is-narrow";
 
-import styles from "./long-table.module.css";
+import styles from "./virtual-table.module.css";
 
 export interface Column<Item> {
   id: string;
@@ -31,7 +31,7 @@ export interface Column<Item> {
 
 export type Selection = RowSelectionState;
 
-export interface LongTableProps<Item> {
+export interface VirtualTableProps<Item> {
   label: string;
   columns: Column<Item>[];
   rows: Item[];
@@ -52,7 +52,7 @@ const NONE: Selection = {};
 const features = tableFeatures({ rowSelectionFeature });
 type Features = typeof features;
 
-export function LongTable<Item extends object>(props: LongTableProps<Item>) {
+export function VirtualTable<Item extends object>(props: VirtualTableProps<Item>) {
   const { label, columns, opened, onOpen, onSelection, onEnd } = props;
   const frame = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -127,7 +127,7 @@ function HeadRow<Item>({ columns, children }: { columns: Column<Item>[]; childre
   );
 }
 
-function useItems<Item extends object>({ columns, rows, rowKey, selection = NONE, onSelection }: LongTableProps<Item>) {
+function useItems<Item extends object>({ columns, rows, rowKey, selection = NONE, onSelection }: VirtualTableProps<Item>) {
   const helper = useMemo(() => createColumnHelper<Features, Item>(), []);
   const definitions = useMemo(
     () => columns.map(({ id, header }) => helper.display({ id, header })),

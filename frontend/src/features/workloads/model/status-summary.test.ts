@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Eviction, WorkloadObject } from "@/lib/api/types";
 
-import { nextOf, standingOf, stepsOf } from "./standing";
+import { nextOf, statusSummaryOf, stepsOf } from "./status-summary";
 
 function workload(status: object, spec: object = {}, annotations: Record<string, string> = {}): WorkloadObject {
   return { metadata: { name: "a", annotations }, spec: { podSets: [], ...spec }, status: { phase: "Pending", ...status } } as unknown as WorkloadObject;
@@ -11,19 +11,19 @@ function workload(status: object, spec: object = {}, annotations: Record<string,
 const SOFT = { id: "r", reason: "Preempted", mode: "Soft", stage: "Acknowledged", startedAt: "2026-01-01T00:00:00Z" };
 
 describe("how a workload stands", () => {
-  it("tells who may make it leave and where that was read", () => {
-    const [first] = standingOf(workload({ preemptibility: { value: "NonPreemptible", source: "Label" } }));
-    expect(first).toEqual({ term: "Can be preempted", words: "Nobody can make it leave, says its label" });
+  it("tells whether it is preemptible and where that is set", () => {
+    const [first] = statusSummaryOf(workload({ preemptibility: { value: "NonPreemptible", source: "Label" } }));
+    expect(first).toEqual({ term: "Can be preempted", words: "Non-preemptible (set by label)" });
   });
 
   it("tells protection only where it is another number", () => {
-    expect(standingOf(workload({ priority: 5, preemptionPriority: 5 }))).toEqual([]);
-    const [raised] = standingOf(workload({ priority: 5, preemptionPriority: 9 }, { preemptionPriorityClassName: "saving" }));
+    expect(statusSummaryOf(workload({ priority: 5, preemptionPriority: 5 }))).toEqual([]);
+    const [raised] = statusSummaryOf(workload({ priority: 5, preemptionPriority: 9 }, { preemptionPriorityClassName: "saving" }));
     expect(raised?.words).toBe("priority 9 by class saving; it competes with 5");
   });
 
   it("warns of a closed gate and not of an open one", () => {
-    const found = standingOf(workload({ preemptionGates: [{ name: "a", position: "Closed" }, { name: "b", position: "Open" }] }));
+    const found = statusSummaryOf(workload({ preemptionGates: [{ name: "a", position: "Closed" }, { name: "b", position: "Open" }] }));
     expect(found.map(({ term, warns }) => [term, warns])).toEqual([
       ["Gate a", true],
       ["Gate b", false],
@@ -32,14 +32,14 @@ describe("how a workload stands", () => {
 
   it("tells which pods it gives up, and for which round", () => {
     const shrinking = [{ eviction: SOFT, podSets: [{ name: "main", going: 2, staying: 4 }] }];
-    const [first] = standingOf(workload({ shrinking }));
+    const [first] = statusSummaryOf(workload({ shrinking }));
     expect(first).toEqual({ term: "Gives up pods", words: "the last 2 of main stop, 4 go on", round: "r", warns: true });
   });
 
   it("tells of each round that it gives up pods for", () => {
     const first = { eviction: SOFT, podSets: [{ name: "main", going: 2, staying: 4 }] };
     const second = { eviction: { ...SOFT, id: "s" }, podSets: [{ name: "main", going: 1, staying: 3 }] };
-    const found = standingOf(workload({ shrinking: [first, second] }));
+    const found = statusSummaryOf(workload({ shrinking: [first, second] }));
     expect(found.slice(0, 2).map(({ words, round }) => [words, round])).toEqual([
       ["the last 2 of main stop, 4 go on", "r"],
       ["1 more of main stop, 3 go on", "s"],
@@ -48,21 +48,21 @@ describe("how a workload stands", () => {
 
   it("tells that it runs with fewer pods than it asked for", () => {
     const admission = { podSetAssignments: [{ name: "main", count: 4 }] };
-    const [first] = standingOf(workload({ admission }, { podSets: [{ name: "main", count: 6 }] }));
+    const [first] = statusSummaryOf(workload({ admission }, { podSets: [{ name: "main", count: 6 }] }));
     expect(first).toEqual({ term: "Runs smaller", words: "with 4 of the 6 pods of main" });
-    expect(standingOf(workload({ admission }, { podSets: [{ name: "main", count: 4 }] }))).toEqual([]);
+    expect(statusSummaryOf(workload({ admission }, { podSets: [{ name: "main", count: 4 }] }))).toEqual([]);
   });
 
   it("counts evictions and names the workload it grew from", () => {
     const evictions = [{ reason: "Preempted", underlyingCause: "InCohortReclamation", count: 2 }];
-    const found = standingOf(workload({ schedulingStats: { evictions } }, {}, { "kueue.x-k8s.io/workload-slice-replacement-for": "n/old" }));
+    const found = statusSummaryOf(workload({ schedulingStats: { evictions } }, {}, { "kueue.x-k8s.io/workload-slice-replacement-for": "n/old" }));
     expect(found.map((each) => each.words)).toEqual(["2 times: Preempted (reclaims quota that was borrowed)", "once it starts it takes over the pods of"]);
     expect(found[1]?.workload).toBe("n/old");
   });
 
   it("says of one that has its place that it took the pods over", () => {
     const admission = { podSetAssignments: [{ name: "main", count: 4 }] };
-    const found = standingOf(workload({ admission }, { podSets: [{ name: "main", count: 4 }] }, { "kueue.x-k8s.io/workload-slice-replacement-for": "n/old" }));
+    const found = statusSummaryOf(workload({ admission }, { podSets: [{ name: "main", count: 4 }] }, { "kueue.x-k8s.io/workload-slice-replacement-for": "n/old" }));
     expect(found.map((each) => each.words)).toEqual(["it took over the pods of"]);
   });
 });

@@ -2,11 +2,11 @@
 import { useRouter } from "@tanstack/react-router";
 import type { AnchorHTMLAttributes, MouseEvent } from "react";
 
-export interface GoProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
+export interface RouterLinkProps extends AnchorHTMLAttributes<HTMLAnchorElement> {
   to: string;
 }
 
-export function Go({ to, onClick, ...rest }: GoProps) {
+export function RouterLink({ to, onClick, ...rest }: RouterLinkProps) {
   const router = useRouter();
   const follow = (event: MouseEvent<HTMLAnchorElement>) => {
     onClick?.(event);

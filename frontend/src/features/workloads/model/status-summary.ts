@@ -9,20 +9,20 @@ const ENDS: readonly Phase[] = ["Succeeded", "Failed", "Cancelled"];
 const WAITS: readonly Phase[] = ["Pending", "Retrying", "OnHold", "Inactive"];
 
 const SOURCES: Record<string, string> = {
-  Spec: "says its definition",
-  Label: "says its label",
-  PodTemplates: "say its pods",
-  Legacy: "by its priority, as the installation has it",
-  Default: "as usual",
+  Spec: "(set in spec)",
+  Label: "(set by label)",
+  PodTemplates: "(set in pod template)",
+  Legacy: "(from priority; cluster default)",
+  Default: "(default)",
 };
 
 const LEAVES: Record<string, string> = {
-  Preemptible: "Others may make it leave",
-  NonPreemptible: "Nobody can make it leave",
-  SemiPreemptible: "Others may take what it has beyond its minimum",
+  Preemptible: "Preemptible",
+  NonPreemptible: "Non-preemptible",
+  SemiPreemptible: "Semi-preemptible: pods above minCount can be preempted",
 };
 
-export interface Standing {
+export interface SummaryRow {
   term: string;
   words: string;
   /** Another workload that is meant, as `namespace/name`. */
@@ -32,15 +32,15 @@ export interface Standing {
   warns?: boolean;
 }
 
-/** Everything worth a line, most telling first; what is as usual for everybody is left out. */
-export function standingOf(workload: WorkloadObject): Standing[] {
+/** The settings and states worth a row, the most important first; defaults are left out. */
+export function statusSummaryOf(workload: WorkloadObject): SummaryRow[] {
   const isOver = ENDS.includes(workload.status?.phase ?? "Pending");
   const ahead = isOver ? [] : [...leaving(workload), ...preempting(workload)];
   return [...ahead, ...comingBack(workload), ...pods(workload)];
 }
 
-function leaving({ status, spec }: WorkloadObject): Standing[] {
-  const found: Standing[] = [];
+function leaving({ status, spec }: WorkloadObject): SummaryRow[] {
+  const found: SummaryRow[] = [];
   for (const [number, { eviction, podSets }] of (status?.shrinking ?? []).entries()) {
     for (const { name, going, staying } of podSets) {
       const which = number === 0 ? `the last ${going} of ${name}` : `${going} more of ${name}`;
@@ -50,7 +50,7 @@ function leaving({ status, spec }: WorkloadObject): Standing[] {
   const setting = status?.preemptibility;
   if (setting) {
     const words = LEAVES[String(setting.value)] ?? String(setting.value);
-    found.push({ term: "Can be preempted", words: `${words}, ${sourceWords(setting.source)}` });
+    found.push({ term: "Can be preempted", words: `${words} ${sourceWords(setting.source)}` });
   }
   const priority = status?.priority ?? 0;
   const protection = status?.preemptionPriority ?? priority;
@@ -72,22 +72,22 @@ function leaving({ status, spec }: WorkloadObject): Standing[] {
   return found;
 }
 
-function preempting({ status, spec }: WorkloadObject): Standing[] {
-  const found: Standing[] = [];
-  if (spec.preemptionPolicy === "Never") found.push({ term: "Preempts", words: "nobody, by its priority class" });
+function preempting({ status, spec }: WorkloadObject): SummaryRow[] {
+  const found: SummaryRow[] = [];
+  if (spec.preemptionPolicy === "Never") found.push({ term: "Can preempt others", words: "no (priority class)" });
   else if (status?.canPreempt?.value === false) {
-    found.push({ term: "Preempts", words: `nobody, ${sourceWords(status.canPreempt.source)}` });
+    found.push({ term: "Can preempt others", words: `no ${sourceWords(status.canPreempt.source)}` });
   }
   for (const gate of status?.preemptionGates ?? []) {
     const isClosed = gate.position === "Closed";
-    const words = isClosed ? "closed: until it is opened, nobody has to leave for it" : "open";
+    const words = isClosed ? "Closed: this workload can't preempt until the gate is opened" : "open";
     found.push({ term: `Gate ${gate.name}`, words, warns: isClosed && WAITS.includes(status?.phase ?? "Pending") });
   }
   return found;
 }
 
-function comingBack({ status }: WorkloadObject): Standing[] {
-  const found: Standing[] = [];
+function comingBack({ status }: WorkloadObject): SummaryRow[] {
+  const found: SummaryRow[] = [];
   const count = status?.requeueState?.count ?? status?.requeuedCount ?? 0;
   if (count > 0) found.push({ term: "Sent back", words: `${times(count)} because its pods were not ready in time` });
   for (const { reason, underlyingCause, count: often } of status?.schedulingStats?.evictions ?? []) {
@@ -96,8 +96,8 @@ function comingBack({ status }: WorkloadObject): Standing[] {
   return found;
 }
 
-function pods({ status, spec, metadata }: WorkloadObject): Standing[] {
-  const found: Standing[] = [];
+function pods({ status, spec, metadata }: WorkloadObject): SummaryRow[] {
+  const found: SummaryRow[] = [];
   const annotations = metadata.annotations ?? {};
   if (annotations[ELASTIC] === "true") found.push({ term: "Elastic", words: "it may grow and shrink while it runs" });
   const replaced = annotations[REPLACES];

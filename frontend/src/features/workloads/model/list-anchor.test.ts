@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { WorkloadObject } from "@/lib/api/types";
 
-import { anchorOf, arrange, keyOf } from "./arrival";
+import { anchorOf, splitAtAnchor, keyOf } from "./list-anchor";
 
 function workload(name: string, creationTimestamp: string): WorkloadObject {
   return {
@@ -18,24 +18,24 @@ const OLD = workload("old", "2026-05-04T12:00:00Z");
 const NEW = workload("new", "2026-05-04T12:00:05.250000Z");
 
 test("what is submitted after the list was let in waits behind the button", () => {
-  const arranged = arrange([NEW, OLD], anchorOf([OLD]));
+  const arranged = splitAtAnchor([NEW, OLD], anchorOf([OLD]));
   expect(arranged.shown.map(keyOf)).toEqual(["team-a/old"]);
   expect(arranged.waiting).toBe(1);
 });
 
 test("older pages are shown as they are loaded", () => {
-  expect(arrange([NEW, OLD], anchorOf([NEW])).waiting).toBe(0);
+  expect(splitAtAnchor([NEW, OLD], anchorOf([NEW])).waiting).toBe(0);
 });
 
 test("an empty list shows its first arrivals at once", () => {
-  expect(arrange([NEW], anchorOf([])).shown).toHaveLength(1);
+  expect(splitAtAnchor([NEW], anchorOf([])).shown).toHaveLength(1);
 });
 
 test("within one second the order of the list decides", () => {
   const later = workload("later", NEW.metadata.creationTimestamp ?? "");
-  expect(arrange([later, NEW, OLD], anchorOf([NEW, OLD])).waiting).toBe(1);
+  expect(splitAtAnchor([later, NEW, OLD], anchorOf([NEW, OLD])).waiting).toBe(1);
 });
 
 test("when the anchor leaves the list, what came after it still waits", () => {
-  expect(arrange([NEW, OLD], { at: "2026-05-04T12:00:03Z", key: "team-a/gone" }).shown).toEqual([OLD]);
+  expect(splitAtAnchor([NEW, OLD], { at: "2026-05-04T12:00:03Z", key: "team-a/gone" }).shown).toEqual([OLD]);
 });

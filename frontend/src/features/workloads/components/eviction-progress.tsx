@@ -1,14 +1,14 @@
 // An eviction that is under way, and a place that is being made free: what was done, and what time will bring.
-import { Go } from "@/components/ui/go";
+import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
-import { Moment } from "@/components/ui/moment";
+import { Timestamp } from "@/components/ui/timestamp";
 import type { Eviction, WorkloadObject } from "@/lib/api/types";
 
 import { placesOf } from "../model/placement";
-import { nextOf, stepsOf } from "../model/standing";
+import { nextOf, stepsOf } from "../model/status-summary";
 import styles from "./workload-page.module.css";
 
-export function Leaving({ workload }: { workload: WorkloadObject }) {
+export function EvictionProgress({ workload }: { workload: WorkloadObject }) {
   const { eviction } = workload.status ?? {};
   if (!eviction) return null;
   const next = nextOf(eviction);
@@ -17,12 +17,12 @@ export function Leaving({ workload }: { workload: WorkloadObject }) {
       <ol className={styles.steps}>
         {stepsOf(eviction).map(({ words, at }) => (
           <li key={words}>
-            {words} <Moment at={at} />
+            {words} <Timestamp at={at} />
           </li>
         ))}
         {next && (
           <li className={styles.soft}>
-            {next.words}: <Moment at={next.at} />
+            {next.words}: <Timestamp at={next.at} />
           </li>
         )}
       </ol>
@@ -32,7 +32,7 @@ export function Leaving({ workload }: { workload: WorkloadObject }) {
 
 function RoundOf({ eviction }: { eviction: Eviction }) {
   if (eviction.reason !== "Preempted") return <>{eviction.reason}</>;
-  return <Go to={`/preemptions/${encodeURIComponent(eviction.id)}`}>For whom, and why</Go>;
+  return <RouterLink to={`/preemptions/${encodeURIComponent(eviction.id)}`}>View preemption</RouterLink>;
 }
 
 export function Nominated({ workload }: { workload: WorkloadObject }) {
@@ -40,16 +40,16 @@ export function Nominated({ workload }: { workload: WorkloadObject }) {
   if (!nominated) return null;
   const hosts = nominated.podSetAssignments.flatMap(placesOf);
   return (
-    <Card title="Room is being made for it" aside={nominated.round && <Go to={`/preemptions/${encodeURIComponent(nominated.round)}`}>Who has to leave</Go>}>
+    <Card title="Preemption in progress" aside={nominated.round && <RouterLink to={`/preemptions/${encodeURIComponent(nominated.round)}`}>Victims</RouterLink>}>
       <p className={styles.note}>
-        It is to have a place in <Go to={`/queues/${encodeURIComponent(nominated.clusterQueue)}`}>{nominated.clusterQueue}</Go>
+        It is to have a place in <RouterLink to={`/queues/${encodeURIComponent(nominated.clusterQueue)}`}>{nominated.clusterQueue}</RouterLink>
         {hosts.length > 0 && ", on these hosts"}.
       </p>
       {hosts.length > 0 && (
         <ul className={styles.hosts} aria-label="Nominated hosts">
           {hosts.map(({ host, pods }, index) => (
             <li key={index} className={styles.host}>
-              <Go to={`/topology?host=${encodeURIComponent(host)}`}>{host}</Go> × {pods}
+              <RouterLink to={`/topology?host=${encodeURIComponent(host)}`}>{host}</RouterLink> × {pods}
             </li>
           ))}
         </ul>

@@ -6,7 +6,7 @@ import { View } from "@/components/ui/view";
 import type { Case, WorkloadObject } from "@/lib/api/types";
 
 import { caseQuery } from "../api/workloads";
-import { keyOf } from "../model/arrival";
+import { keyOf } from "../model/list-anchor";
 import styles from "./workload-page.module.css";
 
 const PATIENTS = ["Inactive", "Retrying", "OnHold"];
@@ -16,7 +16,7 @@ const IF: Record<string, string> = {
   release: "If it is released",
 };
 
-export function WayBack({ workload }: { workload: WorkloadObject }) {
+export function RecoveryPreview({ workload }: { workload: WorkloadObject }) {
   if (!PATIENTS.includes(workload.status?.phase ?? "")) return null;
   return <Patient workloadKey={keyOf(workload)} />;
 }

@@ -6,12 +6,12 @@ export interface Anchor {
   key: string;
 }
 
-export interface Arranged {
+export interface AnchoredRows {
   shown: WorkloadObject[];
   waiting: number;
 }
 
-/** The name everyone uses: `namespace/name`. */
+/** The full name of a workload: `namespace/name`. */
 export function keyOf(workload: WorkloadObject): string {
   return `${workload.metadata.namespace ?? ""}/${workload.metadata.name}`;
 }
@@ -23,7 +23,7 @@ export function anchorOf(rows: WorkloadObject[]): Anchor | null {
 }
 
 /** Splits newest-first rows at the anchor. Without an anchor everything is shown. */
-export function arrange(rows: WorkloadObject[], anchor: Anchor | null): Arranged {
+export function splitAtAnchor(rows: WorkloadObject[], anchor: Anchor | null): AnchoredRows {
   const waiting = anchor === null ? 0 : countNewer(rows, anchor);
   return { shown: rows.slice(waiting), waiting };
 }

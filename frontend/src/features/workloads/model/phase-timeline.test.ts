@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import type { TimelineEntry, TimelinePage } from "@/lib/api/types";
 
-import { foldReasons, isEarlier, lifeOf, marksOf, stretchesOf } from "./life";
+import { foldReasons, isEarlier, phaseTimelineOf, marksOf, phaseSpansOf } from "./phase-timeline";
 
 function entry(type: string, at: string): TimelineEntry {
   return { position: Date.parse(at), at, type: `workload.${type}`, actor: "scheduler", title: type, data: {} };
@@ -18,20 +18,20 @@ const LIFE = [
 ];
 
 test("a life is a row of stretches that ends with the workload", () => {
-  const stretches = stretchesOf(LIFE, "2026-05-05T00:00:00Z");
+  const stretches = phaseSpansOf(LIFE, "2026-05-05T00:00:00Z");
   expect(stretches.map((stretch) => stretch.words)).toEqual(["Waiting", "Quota reserved", "Starting", "Running"]);
   expect(stretches[0]?.seconds).toBe(9 * 3600);
 });
 
 test("nine idle hours do not crush two busy seconds", () => {
-  const stretches = stretchesOf(LIFE, "2026-05-05T00:00:00Z");
+  const stretches = phaseSpansOf(LIFE, "2026-05-05T00:00:00Z");
   expect(Math.min(...stretches.map((stretch) => stretch.share))).toBeGreaterThan(0.04);
   expect(stretches.reduce((sum, stretch) => sum + stretch.share, 0)).toBeCloseTo(1);
 });
 
 test("a hold on a running workload does not interrupt its running", () => {
   const held = [...LIFE.slice(0, 5), entry("held", "2026-05-04T09:30:00Z")];
-  expect(stretchesOf(held, "2026-05-04T10:00:00Z").at(-1)?.words).toBe("Running");
+  expect(phaseSpansOf(held, "2026-05-04T10:00:00Z").at(-1)?.words).toBe("Running");
 });
 
 test("marks are newest first and tell only idle time worth a word", () => {
@@ -60,8 +60,8 @@ const NEWEST_PAGE: TimelinePage = { position: 9, entries: reasons(21, 40).revers
 const EARLIER_PAGE: TimelinePage = { position: 9, entries: [...reasons(1, 20).reverse(), SUBMITTED], earlier: 0 };
 
 test("pages make one life, oldest first, and the last of them tells how much is missing", () => {
-  expect(lifeOf([NEWEST_PAGE]).earlier).toBe(21);
-  const whole = lifeOf([NEWEST_PAGE, EARLIER_PAGE]);
+  expect(phaseTimelineOf([NEWEST_PAGE]).earlier).toBe(21);
+  const whole = phaseTimelineOf([NEWEST_PAGE, EARLIER_PAGE]);
   expect(whole.earlier).toBe(0);
   expect(whole.entries).toHaveLength(41);
   expect(whole.entries[0]).toBe(SUBMITTED);
@@ -69,23 +69,23 @@ test("pages make one life, oldest first, and the last of them tells how much is 
 });
 
 test("reasons that a page ends in are folded together with those of the page before", () => {
-  const lengths = (pages: TimelinePage[]) => foldReasons(marksOf(lifeOf(pages).entries)).map((group) => group.length);
+  const lengths = (pages: TimelinePage[]) => foldReasons(marksOf(phaseTimelineOf(pages).entries)).map((group) => group.length);
   expect(lengths([NEWEST_PAGE])).toEqual([20]);
   expect(lengths([NEWEST_PAGE, EARLIER_PAGE])).toEqual([40, 1]);
 });
 
 test("where only reasons are known yet, it waited", () => {
-  const stretches = stretchesOf(lifeOf([NEWEST_PAGE]).entries, "2026-05-04T00:01:21Z");
+  const stretches = phaseSpansOf(phaseTimelineOf([NEWEST_PAGE]).entries, "2026-05-04T00:01:21Z");
   expect(stretches.map(({ words, seconds }) => [words, seconds])).toEqual([["Waiting", 60]]);
 });
 
 test("a reason told under a hold does not end it", () => {
   const held = [SUBMITTED, entry("held", "2026-05-04T00:00:01Z"), ...reasons(2, 3)];
-  expect(stretchesOf(held, "2026-05-04T00:01:00Z").map(({ words }) => words)).toEqual(["Waiting", "Held"]);
+  expect(phaseSpansOf(held, "2026-05-04T00:01:00Z").map(({ words }) => words)).toEqual(["Waiting", "Held"]);
 });
 
 test("an event before all that are there is known by its position", () => {
-  const life = lifeOf([NEWEST_PAGE]);
+  const life = phaseTimelineOf([NEWEST_PAGE]);
   const oldest = Date.parse("2026-05-04T00:00:21Z");
   expect(isEarlier(life, String(oldest - 1))).toBe(true);
   expect(isEarlier(life, String(oldest))).toBe(false);
