@@ -6,10 +6,10 @@ import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 LONG = ("slow", "browser")
-"""Marks of tests whose files begin first."""
+"""Marks of tests that move their files to the front."""
 
 TOGETHER = ("tests/architecture/",)
-"""Folders whose files share what is costly to build: one process runs all of them."""
+"""Folders with shared costly fixtures: one process runs all of their files."""
 
 
 class LongFilesFirst(LoadFileScheduling):  # type: ignore[misc] # as xdist tells no types

@@ -195,7 +195,7 @@ def told(run: Run) -> str:
 def main(names: list[str]) -> None:
     """Run the scenarios and compare them with the aims."""
     runs = {}
-    gc.set_threshold(*COLLECT_AFTER)  # As in a worker whose cell is warm.
+    gc.set_threshold(*COLLECT_AFTER)  # As in a worker with live state.
     for name in names or ["baseline", "large", "tas"]:
         scenario = read_scenario(name)
         runs[name] = Player(scenario).play(scenario)

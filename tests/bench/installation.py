@@ -88,7 +88,7 @@ def ask(
 
 
 def free_port() -> int:
-    """A port nobody listens on now."""
+    """A port without a listener."""
     with socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

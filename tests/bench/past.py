@@ -45,7 +45,7 @@ from tests.builders.world import quotas
 START = 1_800_000_000_000_000
 RUNNING, KEPT, QUEUES = 400, 30_000, 20
 WIDTH = 10_000
-BY_NOBODY = ("user:bench", "", "", "", "")
+NO_OWNER = ("user:bench", "", "", "", "")
 COLUMNS = (
     "position, stream, version, type, schema_version, data, at, actor, reason, causation, "
     "correlation, trace"
@@ -88,7 +88,7 @@ def write_log(url: str, events: int) -> None:
                 versions[stream] = version
                 at = START + number * WIDTH
                 copy.write_row(
-                    (number, stream, version, name, schema_version, data.decode(), at, *BY_NOBODY)
+                    (number, stream, version, name, schema_version, data.decode(), at, *NO_OWNER)
                 )
         connection.execute("UPDATE log_head SET position = %s", (events,))
         connection.execute("ANALYZE event")

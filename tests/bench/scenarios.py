@@ -52,7 +52,7 @@ class WorkloadSet(msgspec.Struct, frozen=True):
 
 
 class Preemption(msgspec.Struct, frozen=True, rename="camel"):
-    """Whom the queues may preempt."""
+    """The candidates that the queues may preempt."""
 
     reclaim_within_cohort: ReclaimPolicy = "Never"
     within_cluster_queue: WithinPolicy = "Never"

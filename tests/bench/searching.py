@@ -1,4 +1,4 @@
-"""Planning whom to evict for one rack of many hosts, beside one bare pass over the host table.
+"""Planning victims for one rack of many hosts, beside one bare pass over the host table.
 
 Run with `python -m tests.bench.searching`. A pass is `min(free // request)` over three resources of
 every host. A planning is the whole look at one workload: flavors, places, victims and their score.

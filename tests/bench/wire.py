@@ -62,7 +62,7 @@ class Connection:
             return status, await self._reader.readexactly(length)
 
     async def lines(self, request: bytes) -> AsyncIterator[str]:
-        """Send a request whose answer does not end; its lines as they come."""
+        """Send a request with a response that does not end; its lines as they come."""
         self._writer.write(request)
         status, headers = await self._head()
         assert status == 200, f"the stream was refused with {status}"

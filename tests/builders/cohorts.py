@@ -79,7 +79,7 @@ class Cohorts(World):
         return self.submit(short, queue, {"gpu": size}, priority=priority, **spec)
 
     def victims_of(self, name: str) -> Victims:
-        """Who must leave for a workload whose round is open."""
+        """The victims of the open round of a workload."""
         return {
             victim.workload.removeprefix("team/"): victim.reason
             for found in self.cell.rounds.values()

@@ -1,4 +1,4 @@
-"""What tests of rounds ask of a world: who takes a victim over, and what a round has come to."""
+"""Actions and questions of tests of preemption rounds."""
 
 from typing import Any
 

@@ -46,7 +46,7 @@ def example_20() -> tuple[World, str]:
 
 
 def shrinks(made: list[Fact]) -> dict[str, dict[str, int]]:
-    """Who is asked to give up pods, and what stays."""
+    """The partial evictions among the facts: remaining counts by workload."""
     return {
         stream.removeprefix("workload/"): event.counts
         for stream, event in made
@@ -55,7 +55,7 @@ def shrinks(made: list[Fact]) -> dict[str, dict[str, int]]:
 
 
 def evicted(made: list[Fact]) -> list[str]:
-    """Who is asked to leave as a whole."""
+    """The workloads evicted whole among the facts."""
     return [s.removeprefix("workload/") for s, event in made if isinstance(event, WorkloadEvicted)]
 
 
@@ -72,6 +72,6 @@ def counts(world: World, key: str) -> dict[str, int]:
 
 
 def used(world: World, view: int) -> int:
-    """The gpus in use in the one partition, now or once everybody has left who was asked to."""
+    """The GPUs in use in the one partition, now or after all ongoing evictions."""
     (key,) = (k for k in world.cell.partition_keys() if k != "installation")
     return world.cell.partition(key).usage[view]["clusterqueue/q"].get(GPU, 0)

@@ -197,7 +197,7 @@ class World:
     def submit_selecting(
         self, name: str, queue: str, selector: dict[str, str], *, count: int = 1
     ) -> str:
-        """A workload whose pods go only to nodes with these labels, all in one rack; its key."""
+        """A workload with a node selector and a required rack; its key."""
         pod_set = PodSet(
             count=count,
             scheduling=Scheduling(requests={"cpu": 1}, node_selector=selector),

@@ -18,7 +18,7 @@ _numbers = count(1)
 
 @pytest.fixture
 def directory() -> Iterator[Path]:
-    """A directory that the server may be in, whoever runs the tests; pytest's own are private."""
+    """A directory that the server can use under any user; pytest's own are private."""
     place = Path(os.environ[RUN_VARIABLE]) / f"own-{os.getpid()}-{next(_numbers)}"
     place.mkdir(mode=0o711)
     yield place
@@ -65,7 +65,7 @@ def test_it_starts_over_what_a_kill_left_behind(directory: Path) -> None:
     assert count_of(start_postgres(directory, FOR_TESTS).url) == 1
 
 
-def test_a_pid_file_whose_number_is_another_program_now_does_not_matter(directory: Path) -> None:
+def test_a_stale_pid_file_with_a_reused_process_id_is_ignored(directory: Path) -> None:
     start_postgres(directory, FOR_TESTS).stop()
     others = [str(os.getpid()), str(directory / "data"), "0", "5432", "", "", "0 0", "ready"]
     (directory / "data" / "postmaster.pid").write_text("\n".join(others))

@@ -49,7 +49,7 @@ def test_runs_are_told_by_what_they_gave_and_those_refused_by_the_log_are_not() 
     assert found['_bucket{result="success",le="0.05"}'] == "1"
 
 
-def test_every_run_counts_once_also_one_whose_record_comes_late() -> None:
+def test_every_run_counts_once_also_with_a_late_record() -> None:
     book, attempts = MemoryCycleStore(), CycleDurations()
     attempts.begin(0)
     book.put(record("first", 5 * MAX_RECORD_DELAY))

@@ -1,4 +1,4 @@
-"""The containers: who runs what, as whom, and how it is known to be well."""
+"""The containers: their programs, users and health checks."""
 
 import re
 from pathlib import Path

@@ -50,7 +50,7 @@ def test_counts_stand_under_both_queues() -> None:
         assert line in lines
 
 
-def test_a_run_is_a_success_if_it_gave_quota_to_anyone() -> None:
+def test_a_run_is_a_success_if_it_reserved_any_quota() -> None:
     lines = tallied(("one", RESERVED), ("one", ADMITTED), ("two", EVICTED), ("", RESERVED))
     assert 'kueue_admission_attempts_total{result="success"} 1' in lines
     assert 'kueue_admission_attempts_total{result="inadmissible"} 1' in lines
@@ -71,7 +71,7 @@ def test_each_wait_is_told_by_what_it_was_for() -> None:
         assert line in lines
 
 
-def test_without_checks_nobody_waits_for_them() -> None:
+def test_without_checks_no_workload_waits_for_them() -> None:
     lines = tallied(("one", RESERVED), ("one", ADMITTED))
     waits = "kueue_admission_checks_wait_time_seconds_count"
     assert not [line for line in lines if line.startswith(waits)]

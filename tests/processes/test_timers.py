@@ -123,7 +123,7 @@ def test_a_thousand_backoffs_due_at_once_all_end_once(
     ends = [e.at for e in adapters.log.read_all() if isinstance(e.event, WorkloadRequeued)]
     assert min(ends) >= due, "a backoff ended before it was due"
     assert set(requeued(adapters).values()) == {1}
-    wait_until(lambda: has_seen_everything(adapters), "everyone has started or is told why not")
+    wait_until(lambda: has_seen_everything(adapters), "every workload has started or has a reason")
     sys.stdout.write(f"the last of {BACKOFFS} backoffs ended {late:.2f} s after it was due\n")
     assert_verified(fresh_database_url)
 
@@ -139,7 +139,7 @@ def test_backoffs_end_once_also_when_a_worker_is_killed_in_their_midst(
     workers.start()
     wait_until(lambda: len(requeued(adapters)) == BACKOFFS, "the second goes on")
     assert set(requeued(adapters).values()) == {1}
-    wait_until(lambda: has_seen_everything(adapters), "everyone has started or is told why not")
+    wait_until(lambda: has_seen_everything(adapters), "every workload has started or has a reason")
     assert_verified(fresh_database_url)
 
 

@@ -123,7 +123,7 @@ def test_a_worker_that_is_asked_to_end_does_so_in_time(
         pass
 
 
-def test_a_worker_whose_broker_is_away_ends_in_time(
+def test_a_worker_without_its_broker_ends_in_time(
     adapters: Adapters, workers: Workers, broker: Broker
 ) -> None:
     record(adapters.log, *cluster("gpu"), submitted("job", "gpu"))

@@ -1,4 +1,4 @@
-"""Where admission is blocked until pods are ready nobody ever starts beside another."""
+"""With blockAdmission no workload starts while another is not ready."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -28,7 +28,7 @@ PICK = st.integers(0, 99)
 
 
 class BlockedAdmission(RuleBasedStateMachine):
-    """Three partitions, one with a check; `awaited` knows whose pods are waited for."""
+    """Three partitions, one with a check; `awaited` is the workload that is not ready."""
 
     @initialize()
     def install(self) -> None:
@@ -87,9 +87,9 @@ class BlockedAdmission(RuleBasedStateMachine):
     def turn(self, number: int) -> None:
         """One partition's worker has its turn; the others stand where they stood."""
         self.world.cycle(f"clusterqueue/{QUEUES[number]}")
-        self._nobody_started_beside_another()
+        self._no_workload_started_while_blocked()
 
-    def _nobody_started_beside_another(self) -> None:
+    def _no_workload_started_while_blocked(self) -> None:
         for recorded in self.world.history[self.read :]:
             match recorded.event:
                 case WorkloadAdmitted():
@@ -104,10 +104,10 @@ class BlockedAdmission(RuleBasedStateMachine):
         self.read = len(self.world.history)
 
     def teardown(self) -> None:
-        """In the end everyone who can start does: nobody is forgotten while others start."""
+        """In the end every workload that fits starts."""
         for _ in range(2 * len(self.world.cell.workloads)):
             self.world.settle()
-            self._nobody_started_beside_another()
+            self._no_workload_started_while_blocked()
             for key, found in self._alive():
                 if found.eviction is not None:
                     self.world.stop(key)
@@ -118,7 +118,7 @@ class BlockedAdmission(RuleBasedStateMachine):
             self.world.wait(60)
         if self.world.cell.workloads:
             self.world.settle()
-            assert not self.world.cell.partitioning.startable, "somebody was never started"
+            assert not self.world.cell.partitioning.startable, "a workload was never started"
 
     def _alive(self) -> list[tuple[str, Workload]]:
         return [

@@ -344,7 +344,7 @@ class Histories(RuleBasedStateMachine):
         mine = [victim.workload for victim in event.victims]
         assert not set(mine) & set(others), "a victim serves one round"
         for victim in event.victims:
-            assert victim.priority <= event.preemptor_priority, "nobody more important must go"
+            assert victim.priority <= event.preemptor_priority, "no victim has a higher priority"
 
     @invariant()
     @precondition(lambda self: hasattr(self, "world"))
@@ -356,14 +356,14 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     @precondition(lambda self: hasattr(self, "world"))
-    def everyone_who_waits_knows_why(self) -> None:
+    def every_pending_workload_has_a_reason(self) -> None:
         cell = self.world.cell
         for key in sorted(cell.workloads):
             workload = cell.workloads[key]
             waits = phase_of(workload) in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}
             if waits:
                 found = recorded_reason(cell, workload, self.world.at)
-                assert found is not None, f"{key} waits and nobody says why"
+                assert found is not None, f"{key} is pending without a reason"
                 assert found.sentence, f"{key} waits for a reason without words"
                 assert current_reason(cell, workload, self.world.at) is not None
 

@@ -1,4 +1,4 @@
-"""Whoever a full look would serve is not set apart: at rest nobody hears that its turn comes."""
+"""No inadmissible workload would be served by a full evaluation."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ RULES = st.builds(
 
 @dataclass(frozen=True)
 class Queue:
-    """What a ClusterQueue owns of each flavor, and whom it may make leave."""
+    """The nominal quota of a ClusterQueue by flavor, and its preemption policy."""
 
     spot: int
     reserved: int
@@ -41,7 +41,7 @@ ACTS = st.one_of(
 
 
 @given(st.tuples(A_QUEUE, A_QUEUE, A_QUEUE), st.lists(ACTS, min_size=4, max_size=16))
-def test_at_rest_nobody_is_told_that_its_turn_comes(
+def test_at_rest_no_workload_awaits_evaluation(
     queues: tuple[Queue, ...], acts: list[tuple[Any, ...]]
 ) -> None:
     world = World()
@@ -79,7 +79,7 @@ def happen(world: World, number: int, act: tuple[Any, ...]) -> None:
 
 
 def overlooked(world: World) -> dict[str, str]:
-    """Those who wait and are told that they are looked at in their turn."""
+    """The pending workloads with the reason PendingEvaluation."""
     told = {
         key: current_reason(world.cell, workload, world.at)
         for key, workload in sorted(world.cell.workloads.items())

@@ -205,7 +205,7 @@ class NodeChanges(RuleBasedStateMachine):
 
     @invariant()
     @precondition(lambda self: hasattr(self, "world"))
-    def nobody_stands_on_a_lost_host_without_looking_for_another(self) -> None:
+    def every_workload_on_a_lost_host_seeks_another(self) -> None:
         cell, partition = self.world.cell, self._partition()
         for key, workload in self._holders().items():
             if workload.eviction is not None:

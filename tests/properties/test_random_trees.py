@@ -31,7 +31,7 @@ from tests.properties.trees import (
     submit_one,
 )
 
-MOST_CYCLES = 200
+MAX_CYCLES = 200
 
 
 @given(TREES, STEPS)
@@ -45,7 +45,7 @@ def test_histories_in_random_trees(tree: Tree, steps: list[Step]) -> None:
 
 
 @given(TREES, WISHES, st.randoms(use_true_random=False))
-def test_the_outcome_does_not_depend_on_who_was_written_down_first(
+def test_the_outcome_does_not_depend_on_the_order_of_registration(
     tree: Tree, wishes: list[Wish], chance: object
 ) -> None:
     numbered = list(enumerate(wishes))
@@ -77,7 +77,7 @@ def _run(world: World, key: str) -> None:
     """Cycles until nothing is decided, each judged."""
     cell = world.cell
     with cell.trial() as trial:
-        for number in range(MOST_CYCLES):
+        for number in range(MAX_CYCLES):
             deserving = _most_deserving(world, key)
             plan = plan_cycle(cell, key, world.at, f"{cell.position}-{number}")
             reserved = [
@@ -98,7 +98,7 @@ def _run(world: World, key: str) -> None:
 
 
 def _most_deserving(world: World, key: str) -> str | None:
-    """Who must be admitted in the next cycle: the first in turn of those who want any room.
+    """The workload that the next cycle must admit: the first in order with a request.
 
     One before it that does not fit keeps what it could have from those after it, for that cycle.
     """
@@ -110,7 +110,7 @@ def _most_deserving(world: World, key: str) -> str | None:
 
 
 def _nominated(world: World, key: str, cluster_queue: str) -> Iterator[Evaluation]:
-    """The first of a line who does not wait in vain, if there is one; alike ones fail alike."""
+    """The first admissible workload of a queue, if there is one; alike ones fail alike."""
     cell, partition = world.cell, world.cell.partition(key)
     line = partition.pending[cluster_queue]
     failed: list[Shape] = []
@@ -127,7 +127,7 @@ def _nominated(world: World, key: str, cluster_queue: str) -> Iterator[Evaluatio
 
 
 def _is_settled(world: World) -> None:
-    """Nobody who may be looked at fits: no one's waking was lost."""
+    """No admissible workload fits: no requeue was lost."""
     cell = world.cell
     for key in cell.partition_keys():
         partition = cell.partition(key)
@@ -139,7 +139,7 @@ def _is_settled(world: World) -> None:
 
 
 def _usage_adds_up(cell: Cell, partition: Partition) -> None:
-    """Usage kept by increments is usage counted from those who hold quota."""
+    """Usage kept by increments equals usage counted from reservations."""
     for view in (ACTUAL, PROJECTED):
         counted = empty_usage(partition.tree)
         for name in partition.cluster_queues:

@@ -154,7 +154,7 @@ class Readiness(RuleBasedStateMachine):
 
     @rule(times=st.integers(1, 4))
     def never_start(self, times: int) -> None:
-        """Everyone's pods time out and stop, and backoffs pass, again and again."""
+        """All pods time out and stop, and backoffs end, repeatedly."""
         for _ in range(times):
             self.wait(TIMEOUT, stops_first=False)
             self.wait(self.drawn.base * 8 + 1, stops_first=True)
@@ -292,7 +292,7 @@ class Readiness(RuleBasedStateMachine):
         story.is_active, story.timeouts, story.requeue_at = False, 0, None
 
     @invariant()
-    def nobody_is_forgotten(self) -> None:
+    def no_workload_is_forgotten(self) -> None:
         partition = self.world.cell.partition("clusterqueue/q")
         for key, found in self._workloads():
             if has_quota_reservation(found) or not found.spec.active:
@@ -341,7 +341,7 @@ class Readiness(RuleBasedStateMachine):
             self.settle()
 
 
-def test_found_before_who_has_no_time_left_was_started_once_more() -> None:
+def test_found_before_a_workload_without_execution_time_left_restarted() -> None:
     """It ran on while it was being evicted, for longer than it may run."""
     readiness = Readiness()
     readiness.install(Rules(0, 0, None, None, None, by_creation=False))
@@ -351,7 +351,7 @@ def test_found_before_who_has_no_time_left_was_started_once_more() -> None:
     readiness.wait(60, stops_first=False)
     readiness.never_start(1)
     readiness.counts_and_backoffs_are_those_of_the_story()
-    readiness.nobody_is_forgotten()
+    readiness.no_workload_is_forgotten()
     assert readiness.stories["team/w0"].was_caused_by == "MaximumExecutionTimeExceeded"
 
 

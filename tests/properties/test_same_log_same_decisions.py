@@ -49,7 +49,7 @@ from tests.properties.state_digest import state_digest_text
 QUEUES = ("a", "b", "c", "hosts", "more")
 HOSTS = ("b1/r1/h1", "b1/r1/h2", "b1/r2/h3", "b2/r3/h4")
 PICK = st.integers(0, 99)
-MOST_CYCLES = 300
+MAX_CYCLES = 300
 
 
 class Rules(NamedTuple):
@@ -225,7 +225,7 @@ class Lives(RuleBasedStateMachine):
 
     @rule(wanted=st.lists(WANTED, min_size=1, max_size=3))
     def submit_and_lose_the_plan(self, wanted: list[dict[str, Any]]) -> None:
-        """A worker plans, and somebody else's facts come in between, so that it plans again."""
+        """A worker plans, is overtaken by concurrent events, and plans again."""
         for want in wanted:
             self._ask_for(want)
         cell = self.world.cell
@@ -293,7 +293,7 @@ class Lives(RuleBasedStateMachine):
         """Cycle after cycle, each on both; every one is committed before the next is planned."""
         world = self.world
         for key in world.cell.partition_keys():
-            for number in range(MOST_CYCLES):
+            for number in range(MAX_CYCLES):
                 if not self._cycle(key, f"{world.cell.position}.{number}"):
                     break
             else:

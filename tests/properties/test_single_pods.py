@@ -83,7 +83,7 @@ def smallest_return(victim: RoundVictim, workload: Workload) -> int:
 
 
 @given(SEEDS)
-def test_i1_i9_the_core_of_who_goes_on_stays_and_pods_leave_from_the_end(seed: int) -> None:
+def test_i1_i9_guaranteed_pods_stay_and_the_last_ranks_are_evicted(seed: int) -> None:
     chance = Random(seed)
     world = a_queue(chance)
     stays = {key: staying(found) for key, found in world.cell.workloads.items()}
@@ -124,7 +124,7 @@ def test_i5_only_pods_of_lower_priority_leave(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_i9_i12_whatever_stops_first_counts_add_up_and_nobody_is_a_broken_gang(seed: int) -> None:
+def test_i9_i12_counts_add_up_and_no_gang_is_broken_in_any_stop_order(seed: int) -> None:
     chance = Random(seed)
     world = a_queue(chance)
     for number in range(3):
@@ -170,7 +170,7 @@ def test_i14_the_same_facts_make_the_same_pods_leave(seed: int) -> None:
 
 
 def pods_that_leave(world: World, seed: int) -> dict[str, int]:
-    """How many pods of whom leave for one and the same preemptor."""
+    """The number of evicted pods by workload for one preemptor."""
     submit(world, Random(seed), "p", 9)
     made = committed(world.settle())
     return {victim.workload: victim.pods for event in made for victim in event.victims}

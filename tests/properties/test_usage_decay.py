@@ -16,7 +16,7 @@ SECOND = 1_000_000
 HALF_LIVES = st.integers(1, 10_000_000)
 ELAPSED = st.integers(0, 10**15)
 AMOUNTS = st.integers(0, 2**50)
-MOST_STEPS = 12
+MAX_STEPS = 12
 
 
 @given(ELAPSED, HALF_LIVES)
@@ -31,7 +31,7 @@ def test_less_is_left_the_longer_it_takes(one: int, other: int, half_life: int) 
     assert part_left(sooner, half_life) >= part_left(later, half_life)
 
 
-@given(AMOUNTS, AMOUNTS, HALF_LIVES, st.lists(st.integers(1, 10**12), max_size=MOST_STEPS))
+@given(AMOUNTS, AMOUNTS, HALF_LIVES, st.lists(st.integers(1, 10**12), max_size=MAX_STEPS))
 def test_many_looks_on_the_way_change_nothing_but_roundings(
     consumed: int, usage: int, half_life: int, steps: list[int]
 ) -> None:

@@ -39,7 +39,7 @@ REQUESTS = (
 
 
 class CountedIds:
-    """Ids that tell who gave them, and repeat for the same seed."""
+    """Ids with a prefix for their source, equal for equal seeds."""
 
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
@@ -124,7 +124,7 @@ class Cluster:
         self.order(f"team/{name}", command)
 
     def disturb(self) -> None:
-        """Somebody holds, releases, cancels, deletes or requeues something."""
+        """A user holds, releases, cancels, deletes or requeues a workload."""
         found = self._any(lambda w: w.finished_at is None)
         if found is None:
             return

@@ -38,7 +38,7 @@ MAX_REFUSED = 20
 ROUND = "PreemptionBlockedByCycleGuard: "
 OWNED = "its ClusterQueue would use no more than it owns"
 Views = tuple[Accounting, Accounting, Accounting]
-"""What is free now, once all who leave have left, and in both: a sentence may speak of any."""
+"""The free capacity now, after all evictions, and in both; a sentence may mean any."""
 
 
 def contradictions(
@@ -110,7 +110,7 @@ def _wrong_order(cell: Cell, workload: Workload, found: Explanation) -> Iterator
     ]
     first = min(others, key=lambda one: (-one.spec.priority, one.created_at, one.key))
     if first.key == workload.key:
-        yield "nobody is before it"
+        yield "no workload precedes it"
     if found.blockers[0].held_by != (first.key,):
         yield f"the first is {first.key}, not {found.blockers[0].held_by}"
 
@@ -128,7 +128,7 @@ def _wrong_room(cell: Cell, workload: Workload, found: Explanation, views: Views
         if "fits now" in found.sentence and not both.fits(cell, workload):
             yield "it is said to fit and does not"
         if "can make room" in found.sentence and not empty(cell).fits(cell, workload):
-            yield "it fits not even where nobody is"
+            yield "it does not fit even into the empty cluster"
     choices = [suitable_flavors(cell, workload, p) for p in workload.spec.pod_sets]
     combined = list(product(*choices))
     says_quota = found.dominant in {"WaitingForQuota", "ExceedsMaxQuota"}
@@ -136,7 +136,7 @@ def _wrong_room(cell: Cell, workload: Workload, found: Explanation, views: Views
         yield "there is quota, so that cannot be the reason"
     never = found.dominant == "ExceedsMaxQuota"
     if never and any(empty(cell).has_quota(workload, flavors) for flavors in combined):
-        yield "there would be quota if nobody used any"
+        yield "the quota would suffice without usage"
     if found.dominant == "PreemptionRateLimited":
         yield from _wrong_rate(cell, workload)
     if found.dominant == "NoMatchingFlavor" and combined:
@@ -179,7 +179,7 @@ def _leaves(workload: Workload) -> bool:
 
 
 def _missed_victims(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
-    """Whether those of lower priority in its own queue could make room, and nobody says so."""
+    """Missed victims: lower priorities of its own ClusterQueue that would suffice."""
     queue = cell.config.cluster_queues[workload.spec.queue_name].spec
     searches = [blocker for blocker in found.blockers if blocker.type == "Preemption"]
     refused = {one.workload for blocker in searches for one in blocker.refused}
@@ -206,7 +206,7 @@ def _missed_victims(cell: Cell, workload: Workload, found: Explanation) -> Itera
 
 
 def _wrong_refusals(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
-    """Who is said to be safe is so: by priority, by what its queue owns, or by what went before."""
+    """Protection rules that do not apply to the candidates they name."""
     refused = [one for blocker in found.blockers for one in blocker.refused]
     for key, rule in ((one.workload, one.rule) for one in refused):
         other = cell.workloads.get(key)
@@ -225,7 +225,7 @@ def _wrong_refusals(cell: Cell, workload: Workload, found: Explanation) -> Itera
 
 
 def _wrong_way_round(cell: Cell, ends: tuple[str, str], told: str) -> Iterator[str]:
-    """Each has made way for the next, from who waits to who would have to make way for it."""
+    """Eviction paths that do not lead from the preemptor to the candidate."""
     way = told.replace(" which made way for ", " made way for ").split(" made way for ")
     way = [key.rstrip(",") for key in way]
     if (way[0], way[-1]) != ends:
@@ -239,7 +239,7 @@ def _wrong_way_round(cell: Cell, ends: tuple[str, str], told: str) -> Iterator[s
 
 
 def _would_borrow(cell: Cell, workload: Workload) -> bool:
-    """Who asks for more than is nominal may make others leave only where the queue says so."""
+    """Whether the workload would borrow, which limits preemption to borrowWithinCohort."""
     if (
         cell.config.cluster_queues[
             workload.spec.queue_name
@@ -287,7 +287,7 @@ def _wrong_rack(cell: Cell, pod_set: PodSet, blocker: Blocker, views: Views) -> 
         yield f"flavor {blocker.flavor} has no hosts"
     best = {view.best_rack(pod_set) for view in views}
     if (at_most := empty(cell).best_rack(pod_set)) < pod_set.count:
-        # Nobody's leaving would help, and the sentence says how far empty hosts would go.
+        # No eviction would help, and the sentence says how far empty hosts would go.
         best.add(at_most)
     if blocker.have not in best:
         yield f"the best rack has room for {best}, told {blocker.message}"

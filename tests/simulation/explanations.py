@@ -49,7 +49,7 @@ class Checker:
                 continue
             found = current_reason(cell, workload, at)
             if found is None or not found.sentence or not found.dominant:
-                self._contradict(cell, key, "it waits and nobody says why")
+                self._contradict(cell, key, "it is pending without a reason")
                 continue
             self.checked[found.dominant] += 1
             for what in contradictions(cell, workload, found, now):
@@ -57,7 +57,7 @@ class Checker:
         for workload, _ in unschedulable_workloads(cell, at):
             self.checked["NeverStarts"] += 1
             if empty(cell).fits(cell, workload):
-                self._contradict(cell, workload.key, "it would start where nobody else is")
+                self._contradict(cell, workload.key, "it would start in an empty cluster")
 
     def _contradict(self, cell: Cell, key: str, what: str) -> None:
         self.contradictions.append(f"at {cell.position} {key}: {what}")
@@ -89,7 +89,7 @@ def check(log: Sequence[Recorded], seed: int, positions: int) -> Checker:
 
 
 def _delete_finished(cluster: Cluster) -> None:
-    """Let go of finished workloads, as retention does, and of the oldest that nobody serves."""
+    """Delete finished workloads, as retention does, and the oldest pending ones."""
     known = cluster.witness.cell.workloads
     if len(known) <= MAX_WORKLOADS:
         return

@@ -17,11 +17,11 @@ from headgate.domain.values.instants import Instant
 
 
 class Crash(BaseException):
-    """The process is gone; nothing of it may go on, so nobody may catch this by accident."""
+    """The process is gone; nothing of it may continue, so that no handler may catch this."""
 
 
 class FaultyPartitions(MemoryPartitions):
-    """Locks whose sessions now and then crash before a commit, after it, or lose their connection.
+    """Partition locks with sessions that may crash around a commit or lose their connection.
 
     `rate` is the chance of each fault at each commit.
     """

@@ -31,7 +31,7 @@ class Accounting:
     racks: dict[str, str]
 
     def both(self, other: "Accounting") -> "Accounting":
-        """What is free in either view: who comes must find room in both."""
+        """The free capacity in both views."""
         return Accounting(
             {name: min(free, other.free[name]) for name, free in self.free.items()},
             {host: min(free, other.gpus[host]) for host, free in self.gpus.items()},
@@ -85,9 +85,9 @@ class Accounting:
 def account(
     cell: Cell, *, projected: bool, without: str = "", gone: Collection[str] = NO_WORKLOADS
 ) -> Accounting:
-    """Everything anew: now, or as if all who leave had left and all nominated had come.
+    """Counts all usage, at present or after all evictions and nominations.
 
-    `without` is a workload whose own nomination is not counted, `gone` others who hold nothing.
+    `without` is a workload without its own nomination, `gone` are workloads that count nothing.
     """
     held = [
         (workload, given)
@@ -128,9 +128,9 @@ def quotas_of(cell: Cell, queue: str) -> dict[str, ResourceQuota]:
 
 
 def suitable_flavors(cell: Cell, workload: Workload, pod_set: PodSet) -> list[str]:
-    """Flavors that may serve a pod set: with hosts who asks for a place, without who does not.
+    """The flavors that suit a pod set: with hosts if it has a topology request.
 
-    A queue whose flavors all have hosts gives places without being asked.
+    A ClusterQueue with hosts for all flavors assigns hosts without a request.
     """
     flavors = list(quotas_of(cell, workload.spec.queue_name))
     placed = [flavor for flavor in flavors if has_hosts(cell, flavor)]

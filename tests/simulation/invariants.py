@@ -29,9 +29,9 @@ from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoin
 
 @dataclass
 class Invariants:
-    """A fold that someone else moves on; `thieves` took what was promised to others.
+    """A fold that its caller advances; `thieves` took what was promised to others.
 
-    They are `unsettled` until whoever lost to them has been told.
+    They are `unsettled` until the invalidated workloads have been recorded.
     """
 
     cell: Cell
@@ -88,7 +88,7 @@ class Invariants:
         for victim in event.victims:
             held = self.cell.workloads[victim.workload]
             assert has_quota_reservation(held), "I2: a victim holds a place"
-            assert held.eviction is None, "I2: who is leaving is credited, not chosen"
+            assert held.eviction is None, "I2: an evicting workload is credited, not chosen"
             assert victim.workload not in taken, "I2: a victim serves one round"
             if victim.shrinks_to:
                 assert held.spec.preemptibility != "NonPreemptible", "I1: immunity holds"
@@ -99,7 +99,7 @@ class Invariants:
         mine = [r for r in others if r.preemptor == event.preemptor]
         assert all(r.stage == "Invalidated" for r in mine), "I11: no second round"
         preemptor = self.cell.workloads[event.preemptor]
-        assert preemptor.spec.can_preempt, "I19: who may not preempt starts no round"
+        assert preemptor.spec.can_preempt, "I19: a workload that may not preempt starts no round"
         assert event.basis_position < recorded.position, "I15: decided on the past"
         self._recounted(event)
 
@@ -119,7 +119,7 @@ class Invariants:
         cell = self.cell
         taker, preemptor = cell.workloads[event.taken_by], cell.workloads[kept.preemptor]
         admission = taker.admission or taker.nomination
-        assert admission is not None, "who took it has it"
+        assert admission is not None, "the workload has what it took"
         queue = admission.cluster_queue
         mine, theirs = (
             nomination_rank(cell.config, taker, queue),
@@ -148,7 +148,7 @@ class Invariants:
         assert charge.is_whole, f"{workload.key} stands on hosts that are not there"
         assert _fits(partition, ACTUAL, charge), f"I12: {workload.key} takes what is not free"
         if not _fits(partition, PROJECTED, charge):
-            assert partition.rounds, f"I12: {workload.key} takes what is promised to nobody"
+            assert partition.rounds, f"I12: {workload.key} takes capacity that no round reserved"
             self.thieves.append(workload.key)
             self.unsettled.append(workload.key)
         assert workload.admission is not None, "it was just given a place"
@@ -159,7 +159,7 @@ class Invariants:
 
     @staticmethod
     def _is_still_a_gang(workload: Workload) -> None:
-        assert workload.admission is not None, "who shrinks holds a place"
+        assert workload.admission is not None, "a partially evicted workload has an admission"
         for given in workload.admission.pod_set_assignments:
             least = min(_guaranteed_counts(workload)[given.name], given.count)
             assert given.count >= max(least, 1), "I9: no pod set below its minimum"
@@ -169,7 +169,7 @@ class Invariants:
                 assert placed == given.count, "I9: a place for each pod that stays"
 
     def _fits_in_the_end(self) -> None:
-        """Who took what was promised fits in the projected view once the others have lost it."""
+        """A workload on reserved capacity fits in the projected view afterwards."""
         for key in self.unsettled:
             workload = self.cell.workloads.get(key)
             if workload is None or not has_quota_reservation(workload):
@@ -197,7 +197,7 @@ class Invariants:
             assert amount <= nominal, "I8: immunity costs nominal quota"
 
     def _places_are_kept(self) -> None:
-        """Whoever has lost its place has been told so."""
+        """Every invalidated nomination has been recorded."""
         for found in self.cell.rounds.values():
             preemptor = self.cell.workloads.get(found.preemptor)
             if is_open(found) and found.stage != "Invalidated" and preemptor is not None:

@@ -1,4 +1,4 @@
-"""Whoever follows the log event by event and says at once when something impossible is in it."""
+"""Follows the log event by event and fails at the first impossible one."""
 
 from headgate.domain.cell import Cell
 from headgate.domain.facts import Recorded
@@ -41,7 +41,7 @@ class Observer:
                 self._as_if_built_anew()
         assert not self.cell.set_aside, self.cell.set_aside
 
-    def everyone_is_explained(self, at: int) -> None:
+    def every_pending_workload_is_explained(self, at: int) -> None:
         """No workload waits without a reason that can be told."""
         for key, workload in sorted(self.cell.workloads.items()):
             if phase_of(workload) in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:

@@ -230,7 +230,7 @@ def _settle(cluster: Cluster) -> None:
                 cluster.order(workload.key, c.CancelWorkload(eviction="end"))
         if not busy:
             break
-    cluster.witness.everyone_is_explained(cluster.now)
+    cluster.witness.every_pending_workload_is_explained(cluster.now)
     left = {k: phase_of(w) for k, w in cluster.witness.cell.workloads.items()}
     stuck = {k: p for k, p in left.items() if p not in {"Succeeded", "Failed", "Cancelled"}}
     assert not stuck, f"these never ended: {stuck}"

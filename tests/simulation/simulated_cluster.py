@@ -184,7 +184,7 @@ def _check(cluster: Cluster) -> None:
 
 
 def _open_a_gate(cluster: Cluster) -> None:
-    """Whoever put a gate on a workload takes it off."""
+    """An external controller removes an admission gate."""
     known = cluster.witness.cell.workloads
     gated = [key for key in sorted(known) if ADMISSION_GATES in known[key].annotations]
     if gated:

@@ -225,7 +225,7 @@ def rules_of(cohort: SimulatedCohort, *, guarded: bool) -> SearchRules:
 
 
 def _serve(cohort: SimulatedCohort, rules: SearchRules) -> tuple[bool, int]:
-    """Everyone who waits, in order: start, begin a round, or go on waiting."""
+    """Serves all pending workloads in order: start, begin a round, or stay pending."""
     moved, evicted = False, 0
     for key in sorted(cohort.workloads, key=lambda k: _order(cohort.workloads[k])):
         if cohort.stands[key] != WAITING:
@@ -283,7 +283,7 @@ def a_request(cohort: SimulatedCohort, key: str) -> PreemptionRequest:
 
 
 def commit(cohort: SimulatedCohort, key: str, victims: tuple[Victim, ...]) -> None:
-    """The victims leave, and their room is kept for who made them."""
+    """Evict the victims and reserve their capacity for the preemptor."""
     ask = cohort.asks[key]
     for victim in victims:
         cohort.yard.remove(victim.candidate)

@@ -1,4 +1,4 @@
-"""Simulated days: whatever happens and whoever crashes, no rule is broken and everything ends."""
+"""Simulated days: under any events and crashes all invariants hold and all work ends."""
 
 import pytest
 
@@ -36,5 +36,5 @@ def test_days_are_full_of_everything() -> None:
     assert crashes
 
 
-def test_seed_4_who_will_borrow_once_its_queue_has_settled_takes_no_kept_place() -> None:
+def test_seed_4_a_later_borrower_takes_no_reserved_capacity() -> None:
     run_day(4)

@@ -61,9 +61,9 @@ def _more(blocker: Blocker, need: int = 0, have: int = 0) -> Blocker:
 
 
 MUTANTS: dict[str, Mutant] = {
-    "nobody says why": lambda _: None,
+    "no reason is recorded": lambda _: None,
     "no sentence": lambda found: replace(found, sentence=""),
-    "held": lambda _: Explanation(dominant="OnHold", sentence="Somebody holds it."),
+    "held": lambda _: Explanation(dominant="OnHold", sentence="It is on hold."),
     "fits": lambda found: _told(found, "WaitingForQuota", "PendingEvaluation", "It fits now"),
     "first in line": lambda found: _told(found, "BehindHead", "WaitingForQuota", "No quota"),
     "not stopped": lambda found: _told(found, "Stopped", "WaitingForQuota", "No quota"),

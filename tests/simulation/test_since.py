@@ -35,7 +35,7 @@ class Past:
 
 
 def what_holds(found: Explanation) -> tuple[str, ...]:
-    """The reason and whether it was found for itself; of one behind another, also who that is."""
+    """The reason and whether it was found for itself; of BehindHead also the head."""
     whom = found.blockers[0].held_by if found.dominant == "BehindHead" else ()
     return (found.dominant, "for itself" if found.evaluated else "", *whom)
 

@@ -69,7 +69,7 @@ def test_a_move_into_another_queue_is_found() -> None:
     assert "a second pass keeps the quota" in rules_broken([*RUNNING, moved(A, 1_000, "two")])
 
 
-def test_a_move_of_who_is_leaving_is_found() -> None:
+def test_a_move_during_an_eviction_is_found() -> None:
     broken = rules_broken([*RUNNING, evicted(A), moved(A), stopped(A)])
 
     assert "nobody is placed while being evicted" in broken

@@ -1,1 +1,1 @@
-"""Celery processes that decide (queue `admission`) and tidy up (queue `upkeep`)."""
+"""Celery processes for admission cycles (queue `admission`) and projections (queue `upkeep`)."""

@@ -1,1 +1,1 @@
-"""Servers that run beside us on one machine, for `headgate up` and for tests."""
+"""Runs Postgres, Redis, API and workers on one machine, for `headgate up` and for tests."""

@@ -9,7 +9,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> None:
-    """Become the program, bound to the parent whose process id is the first argument."""
+    """Replace this process by the program, bound to the parent with the given process id."""
     parent, *command = arguments
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

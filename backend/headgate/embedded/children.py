@@ -1,4 +1,4 @@
-"""The programs a supervisor runs: started apart, started again, and ended for sure."""
+"""The child processes of a supervisor: start, restart with backoff, and termination."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 FIRST_PAUSE_SECONDS = 0.5
-LONGEST_PAUSE_SECONDS = 30.0
+MAX_PAUSE_SECONDS = 30.0
 SECONDS_THAT_COUNT_AS_WELL = 60.0
 
 
@@ -70,7 +70,7 @@ class Child:
             self.pause_seconds, self.crashes = FIRST_PAUSE_SECONDS, 0
         self.crashes += 1
         self.start_again_at = time.monotonic() + self.pause_seconds
-        self.pause_seconds = min(self.pause_seconds * 2, LONGEST_PAUSE_SECONDS)
+        self.pause_seconds = min(self.pause_seconds * 2, MAX_PAUSE_SECONDS)
 
 
 def end_all(children: Iterable[Child], patience_seconds: float) -> list[str]:
@@ -104,7 +104,7 @@ def signal_all(processes: Iterable[psutil.Process], number: int) -> None:
 
 
 def _family(child: Child) -> list[psutil.Process]:
-    """The process itself first, then all its descendants and whoever shares its session."""
+    """The process first, then its descendants and the other processes of its session."""
     assert child.process is not None
     try:
         root = psutil.Process(child.process.pid)

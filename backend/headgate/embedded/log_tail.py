@@ -1,11 +1,11 @@
-"""What the children write to their logs, line by line as it comes, for the terminal."""
+"""Follows the log files of child processes line by line, for the terminal."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LARGEST_LOG_BYTES = 20_000_000
-LONGEST_READ_BYTES = 64_000
+MAX_LOG_BYTES = 20_000_000
+MAX_READ_BYTES = 64_000
 
 
 @dataclass(slots=True)
@@ -18,7 +18,7 @@ class LogTail:
 
     def add(self, name: str, path: Path) -> None:
         """Follow one more log; a large one is set aside, what stands in a small one is skipped."""
-        if path.exists() and path.stat().st_size > LARGEST_LOG_BYTES:
+        if path.exists() and path.stat().st_size > MAX_LOG_BYTES:
             path.replace(path.with_suffix(".log.old"))
         self.logs[name] = path
         self._offsets[name] = path.stat().st_size if path.exists() else 0
@@ -33,7 +33,7 @@ class LogTail:
         try:
             with self.logs[name].open("rb") as log:
                 log.seek(self._offsets.get(name, 0))
-                fresh = log.read(LONGEST_READ_BYTES)
+                fresh = log.read(MAX_READ_BYTES)
         except FileNotFoundError:
             return []
         self._offsets[name] = self._offsets.get(name, 0) + len(fresh)

@@ -1,4 +1,4 @@
-"""Which port to serve on, and who has the one that is taken."""
+"""Chooses the port to serve on, and finds the process that holds a taken one."""
 
 import socket
 
@@ -8,7 +8,7 @@ PORTS_TRIED = 50
 
 
 class PortTaken(RuntimeError):
-    """The port that was asked for is in use; the message says by whom, if that can be seen."""
+    """The requested port is in use; the message names the process that holds it, if known."""
 
 
 def choose_port(host: str, wanted: int, *, may_move: bool) -> int:
@@ -28,7 +28,7 @@ def choose_port(host: str, wanted: int, *, may_move: bool) -> int:
 def is_free(host: str, port: int) -> bool:
     """Whether a server may listen there now."""
     with socket.socket(_family(host), socket.SOCK_STREAM) as probe:
-        # As the server does: a port whose last connections are still closing is free.
+        # As the server does: a port with connections that are still closing is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

@@ -1,4 +1,4 @@
-"""A Postgres of our own under a directory: made, started, found again and stopped."""
+"""An embedded Postgres under a directory: initialised, started, found again and stopped."""
 
 import hashlib
 import importlib.util
@@ -17,7 +17,7 @@ from psycopg import sql
 
 START_TIMEOUT_SECONDS = 60
 SERVICE_USERS = ("headgate", "postgres", "pgserver")
-LONGEST_SOCKET_DIRECTORY = 85
+MAX_SOCKET_DIRECTORY_LENGTH = 85
 SETTINGS = {
     "listen_addresses": "",
     "max_connections": "200",
@@ -56,7 +56,7 @@ class EmbeddedPostgres:
 
 
 def start_postgres(directory: Path, settings: Mapping[str, str] | None = None) -> EmbeddedPostgres:
-    """The server whose data lie under `directory`, made if need be, started unless it runs.
+    """The server with its data under `directory`, initialised and started if it is not.
 
     It listens on a unix socket only. Started by root, it runs as a user without rights, as Postgres
     refuses root. Raises `PostgresFailed` with the end of the server's own log.
@@ -119,7 +119,7 @@ def _postmaster_of(data: Path) -> psutil.Process | None:
 def _clear_remains(data: Path, socket_directory: Path) -> None:
     """After a kill -9: wait until the children have gone, then drop the lock files they guarded.
 
-    Postgres refuses to start over a lock file whose number another program has by now.
+    Postgres refuses to start over a lock file that names the process id of another program.
     """
     deadline = time.monotonic() + 10
     while remains := _processes_in(data):
@@ -142,7 +142,7 @@ def _processes_in(data: Path) -> list[psutil.Process]:
 def _socket_directory(directory: Path) -> Path:
     """Beside the data, or where that path is too long for a socket, in the temporary directory."""
     chosen = directory / "run"
-    if len(str(chosen)) > LONGEST_SOCKET_DIRECTORY:
+    if len(str(chosen)) > MAX_SOCKET_DIRECTORY_LENGTH:
         short = hashlib.sha256(str(directory).encode()).hexdigest()[:12]
         chosen = Path(tempfile.gettempdir()) / f"headgate-{short}"
     chosen.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The programs of an installation on one machine: how each is run."""
+"""The command lines and environments of the programs of an installation."""
 
 import os
 import sys

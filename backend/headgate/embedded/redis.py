@@ -1,4 +1,4 @@
-"""A Redis of our own under a directory: on a private socket, without persistence."""
+"""An embedded Redis on a private socket, without persistence."""
 
 import hashlib
 import importlib.util
@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-LONGEST_SOCKET_PATH = 95
+MAX_SOCKET_PATH_LENGTH = 95
 
 
 class RedisMissing(RuntimeError):
@@ -36,7 +36,7 @@ def redis_url(directory: Path) -> str:
 def socket_path(directory: Path) -> Path:
     """In the directory, or where that path is too long for a socket, in the temporary directory."""
     chosen = directory.resolve() / "redis.sock"
-    if len(str(chosen)) <= LONGEST_SOCKET_PATH:
+    if len(str(chosen)) <= MAX_SOCKET_PATH_LENGTH:
         return chosen
     short = hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:12]
     return Path(tempfile.gettempdir()) / f"headgate-{short}.redis.sock"

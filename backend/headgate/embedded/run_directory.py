@@ -1,4 +1,4 @@
-"""The directory of one installation on this machine: who runs it, where, and its secrets."""
+"""The directory of one installation on this machine: its lock, its processes and its secrets."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""The servers an installation stands on: real ones by URL, or our own under its directory."""
+"""The servers of an installation: external ones by URL, or embedded ones under its directory."""
 
 import time
 from collections.abc import Callable
@@ -44,7 +44,7 @@ class Servers:
         return (broker_program(command, self.directory.logs),)
 
     def look(self) -> None:
-        """Start the database again if it is gone; whoever uses it waits and goes on."""
+        """Start the database again if it is gone; its clients wait and continue."""
         if self._postgres is None or time.monotonic() - self._looked_at < SECONDS_BETWEEN_LOOKS:
             return
         self._looked_at = time.monotonic()

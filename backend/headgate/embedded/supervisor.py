@@ -1,4 +1,4 @@
-"""Keeps the programs of an installation running until it is told to stop."""
+"""Restarts the programs of an installation until it is stopped."""
 
 import time
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""All of Headgate on one machine: servers, API and workers, until it is told to stop."""
+"""Runs servers, API and workers on one machine until a signal stops it (`headgate up`)."""
 
 import hashlib
 import signal
@@ -134,7 +134,7 @@ def _register(settings: Settings, secret: str) -> None:
         digest = hashlib.sha256(secret.encode()).hexdigest()
         if any(token.digest == digest for token in platform.tokens.all()):
             return
-        # The file was lost and made anew: the token of that name is not known to anyone any more.
+        # The file was lost and created again: the secret of the old token is unknown.
         platform.tokens.remove(ADMIN)
         now = platform.event_log.now()
         platform.tokens.add(Token(name=ADMIN, role="admin", digest=digest, created_at=now))

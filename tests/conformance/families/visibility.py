@@ -76,7 +76,7 @@ def _serving(installed: Installed) -> ApplicationServices:
     clock = SimpleNamespace(now=lambda: installed.at)
     return cast(
         "ApplicationServices",
-        SimpleNamespace(reader=reader, clock=clock, tenants=NamespaceRedaction()),
+        SimpleNamespace(reader=reader, clock=clock, redaction=NamespaceRedaction()),
     )
 
 

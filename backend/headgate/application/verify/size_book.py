@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.pods.assignment_trimming import needed_admission
 from headgate.domain.workloads.pods.eviction_units import without_pods
+from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
 from headgate.domain.workloads.preemption_events import WorkloadShrunk
 from headgate.domain.workloads.specs import WorkloadSpec
 

@@ -15,7 +15,7 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadStopped,
 )
-from headgate.domain.workloads.pods.assignment_trimming import needed_admission
+from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption_events import WorkloadShrunk
 from headgate.domain.workloads.state import Workload

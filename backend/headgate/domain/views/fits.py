@@ -21,7 +21,7 @@ from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.replacement import added_pods
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.pods.assignment_trimming import needed_pod_sets
+from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet, replaced_key
 from headgate.domain.workloads.state import Workload
 

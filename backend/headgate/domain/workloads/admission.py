@@ -1,4 +1,4 @@
-"""What a workload was given: flavors, amounts, places (queueing.md §1.7, topology.md §1.5)."""
+"""A workload's quota reservation: flavors, amounts, hosts (queueing.md §1.7, topology.md §1.5)."""
 
 from typing import Literal
 

@@ -238,7 +238,7 @@ class WorkloadStopped(msgspec.Struct, frozen=True, kw_only=True, tag="workload.s
 class ReservationDropped(
     msgspec.Struct, frozen=True, kw_only=True, tag="workload.reservation_dropped"
 ):
-    """Reserved but not yet admitted, it gave its quota back because its queue stopped."""
+    """A reservation without admission was released, for instance because a queue stopped."""
 
     reason: str
 

@@ -16,7 +16,7 @@ class DivergingPodSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SoftTerms(msgspec.Struct, frozen=True, kw_only=True):
-    """What a soft eviction was granted: until when, and the latest that reports may make of it."""
+    """The terms of a soft eviction: its deadline, and the latest one that reports can set."""
 
     deadline_at: Instant
     latest_end_at: Instant

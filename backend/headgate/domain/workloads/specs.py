@@ -35,7 +35,7 @@ class TopologyRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodIndex(msgspec.Struct, frozen=True, kw_only=True):
-    """The labels that number the pods of a set, and those of each of `sub_group_count` parts."""
+    """The labels with a pod's index in its pod set and in one of `sub_group_count` subgroups."""
 
     label: str
     sub_group_label: str | None = None
@@ -175,7 +175,7 @@ def is_elastic(annotations: Annotations) -> bool:
 
 
 def replaced_key(annotations: Annotations) -> str:
-    """The workload (`namespace/name`) whose pods it takes over to run more of them; often empty."""
+    """The key of the workload slice that this workload replaces; empty for most workloads."""
     return annotations.get(REPLACES, "")
 
 

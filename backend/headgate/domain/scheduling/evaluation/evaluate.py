@@ -16,7 +16,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.pods.assignment_trimming import needed_pod_sets
+from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 

@@ -17,7 +17,7 @@ from headgate.domain.scheduling.placement.place import (
 from headgate.domain.scheduling.placement.placement_context import PlacedPods, PlacementContext
 from headgate.domain.scheduling.placement.replacement import RunningPods, place_scale_up
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
-from headgate.domain.workloads.pods.assignment_trimming import trimmed_to
+from headgate.domain.workloads.pods.trimmed_assignments import trimmed_to
 
 
 @dataclass(frozen=True, slots=True)

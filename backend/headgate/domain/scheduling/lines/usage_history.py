@@ -18,7 +18,7 @@ from headgate.domain.scheduling.ordering.consumption import (
 )
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import Requests, added
-from headgate.domain.workloads.pods.assignment_trimming import needed_admission
+from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, is_admitted
 

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.pods.assignment_trimming import needed_pod_sets
+from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.specs import ALLOWED_FLAVORS, REPLACES, PodSet
 from headgate.domain.workloads.state import Workload, condition

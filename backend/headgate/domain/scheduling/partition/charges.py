@@ -25,8 +25,8 @@ from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, Quot
 from headgate.domain.scheduling.quota.usage import QuotaUsage, add_usage, empty_usage, remove_usage
 from headgate.domain.values.quantities import FlavorResource, Requests
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.pods.assignment_trimming import needed_admission
 from headgate.domain.workloads.pods.eviction_units import EvictionUnit, eviction_units, is_divisible
+from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
 from headgate.domain.workloads.predicates import (
     has_quota_reservation,
     has_released_quota,

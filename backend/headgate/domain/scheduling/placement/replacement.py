@@ -34,7 +34,7 @@ from headgate.domain.scheduling.placement.placement_context import (
 )
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.workloads.admission import TopologyAssignment
-from headgate.domain.workloads.pods.assignment_trimming import pod_count, trimmed_to
+from headgate.domain.workloads.pods.trimmed_assignments import pod_count, trimmed_to
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
 

@@ -65,7 +65,7 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.assignment_trimming import trimmed_admission
+from headgate.domain.workloads.pods.trimmed_assignments import trimmed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
 from headgate.domain.workloads.preemption_events import (
     DivergingPodSet,

@@ -17,7 +17,7 @@ from headgate.domain.workloads.admission import (
     PodSetAssignment,
     TopologyDomain,
 )
-from headgate.domain.workloads.pods.assignment_trimming import (
+from headgate.domain.workloads.pods.trimmed_assignments import (
     needed_admission,
     pod_count,
     trimmed_to,
@@ -93,7 +93,7 @@ def eviction_units(workload: Workload) -> tuple[EvictionUnit, ...]:
 
 def combined_unit(workload: Workload, pods: dict[str, int]) -> EvictionUnit:
     """One unit of the last pods of each pod set, counted among those that are not being evicted."""
-    assert workload.admission is not None, "only who holds a place has pods to give up"
+    assert workload.admission is not None, "a workload without an admission has no pods to evict"
     needed = _staying(workload, workload.admission)
     given = tuple(
         _last(assigned, pods[assigned.name])
@@ -106,7 +106,7 @@ def combined_unit(workload: Workload, pods: dict[str, int]) -> EvictionUnit:
 
 def remaining_counts(workload: Workload, pods: dict[str, int]) -> dict[str, int]:
     """The pods of each given pod set that remain once these further ones have stopped."""
-    assert workload.admission is not None, "only who holds a place has pods to give up"
+    assert workload.admission is not None, "a workload without an admission has no pods to evict"
     needed = _staying(workload, workload.admission)
     return {
         given.name: given.count - pods[given.name]

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from headgate.domain.rejection import InvalidObject, NotFound, Violation
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
-from headgate.domain.workloads.pods.assignment_trimming import pod_count
+from headgate.domain.workloads.pods.trimmed_assignments import pod_count
 from headgate.domain.workloads.specs import PodIndex, PodSet
 from headgate.domain.workloads.state import Workload
 
