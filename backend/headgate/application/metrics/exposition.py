@@ -290,8 +290,8 @@ def _held(cell: Cell) -> tuple[dict[str, FlavorUsage], dict[str, FlavorUsage]]:
                 if is_admitted(workload):
                     totals.append(used.setdefault(door, {}))
                 for total in totals:
-                    for used, amount in usage_of_workload(partition, workload).items():
-                        total[used] = total.get(used, 0) + amount
+                    for resource, amount in usage_of_workload(partition, workload).items():
+                        total[resource] = total.get(resource, 0) + amount
     return reserved, used
 
 
