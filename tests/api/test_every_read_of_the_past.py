@@ -26,7 +26,7 @@ OF_NOW = [path for path, parameters in READS.items() if AT not in parameters]
 """What tells how the installation is now, or what is kept beside the log, and so takes no `at`."""
 
 NAMES = {
-    "/workloads/{name}/clinic": "wide",
+    "/workloads/{name}/stuck": "wide",
     "/v1/clusterqueues/": "gpu",
     "/v1/resourceflavors/": "default",
     "/v1/topologies/": "racks",

@@ -21,10 +21,10 @@ from tests.api.callers import (
 )
 
 HERE = "/v1/namespaces/team-a/workloads"
-BOARD = json.loads(Path("monitoring/board.json").read_text())
+BOARD = json.loads(Path("deploy/dashboard.json").read_text())
 RULES = [
     rule
-    for group in yaml.safe_load(Path("monitoring/alerts.yaml").read_text())["groups"]
+    for group in yaml.safe_load(Path("deploy/alerts.yaml").read_text())["groups"]
     for rule in group["rules"]
 ]
 NAME = re.compile(r"\b(?:kueue|headgate)_\w+")

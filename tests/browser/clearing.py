@@ -1,7 +1,7 @@
 """Taking work and changes of tests away, so that the small cluster is free and as configured."""
 
 from headgate.client.client import HeadgateClient
-from headgate.client.shapes import Report
+from headgate.client.schemas import Report
 from tests.browser.cluster import HOSTS, configuration
 from tests.processes.running import wait_until
 

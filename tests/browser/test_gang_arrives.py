@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from headgate.cli.executor.behaviour import Behaviour
 from headgate.cli.executor.loop import SimulatedExecutor
-from headgate.cli.executor.runs import Roster
+from headgate.cli.executor.runs import SimulatedRuns
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.browser.conftest import client_of, token_of
@@ -67,7 +67,7 @@ class Machines:
             start_delay=0, run_length=10**12, stop_delay=4_000_000, save_delay=8_000_000
         )
         self._executor = SimulatedExecutor(
-            connection, Roster(lambda *_: endless, handlers=(HANDLER,))
+            connection, SimulatedRuns(lambda *_: endless, handlers=(HANDLER,))
         )
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._executor.run, args=(self._stopping.is_set,))

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from headgate.client.client import HeadgateClient
-from headgate.client.shapes import Report
+from headgate.client.schemas import Report
 from tests.browser.cluster import NAMESPACE, workload
 from tests.browser.conftest import new_context, sign_in, token_of
 from tests.browser.screen import SECONDS_TO_COME_BACK, Screen

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from headgate.client.client import HeadgateClient
-from headgate.client.shapes import Report
+from headgate.client.schemas import Report
 from tests.browser.cluster import GPU, HOSTNAME, HOSTS, NAMESPACE, RACK, workload
 from tests.browser.conftest import new_context, sign_in
 from tests.browser.screen import Screen

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from headgate.client.client import HeadgateClient
-from headgate.client.shapes import Report
+from headgate.client.schemas import Report
 from tests.browser.cluster import API_VERSION, NAMESPACE
 from tests.browser.conftest import new_context, sign_in
 from tests.browser.screen import Screen
@@ -145,7 +145,7 @@ def test_story_2_a_workload_that_never_starts_backs_off_and_is_given_up(
     apply(client, patient[1:2])
     client.submit_batch([work("no-image", "story-2")])
     until(lambda: bool(found(client, "no-image", "Retrying")), client, "no-image", "a backoff")
-    screen.open("/inbox?name=no-image", "Inbox")
+    screen.open("/needs-attention?name=no-image", "Needs attention")
     row = screen.row("no-image")
     expect(row.get_by_text("Retrying")).to_be_visible()
     expect(row.get_by_text("Pods not ready")).to_be_visible()
@@ -185,7 +185,7 @@ def test_story_3_an_admin_reactivates_fifty_workloads_at_once(
     patient = queue("story-3", {"spot": "50"}, {"timeout": "30m"})
     apply(client, patient[1:2])
 
-    screen.open("/inbox?name=fifty-&cause=RequeuingLimitExceeded", "Inbox")
+    screen.open("/needs-attention?name=fifty-&cause=RequeuingLimitExceeded", "Needs attention")
     screen.page.get_by_role("button", name=f"Choose all {MANY}").click()
     screen.page.get_by_role("button", name="Activate", exact=True).click()
     dialog = screen.page.get_by_role("dialog", name=f"Activate {MANY} workloads")
@@ -211,7 +211,7 @@ def test_a_batch_is_taken_back_from_those_who_have_not_moved_on(
     path = f"/v1/namespaces/{NAMESPACE}/workloads/pair-"
     for name in ("moved", "still"):
         client.act(f"{path}{name}/deactivate", {"reason": "wrong data"})
-    screen.open("/inbox?name=pair-", "Inbox")
+    screen.open("/needs-attention?name=pair-", "Needs attention")
     screen.page.get_by_role("button", name="Choose all 2").click()
     screen.page.get_by_role("button", name="Activate", exact=True).click()
     dialog = screen.page.get_by_role("dialog")
@@ -233,7 +233,7 @@ def test_a_batch_is_taken_back_from_those_who_have_not_moved_on(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_inbox_is_for_everyone(
+def test_the_page_of_stuck_workloads_is_accessible(
     browser: Browser, headgate: Up, client: HeadgateClient, scheme: str
 ) -> None:
     # A queue that is not there: it must still wait when it is deactivated.
@@ -242,11 +242,11 @@ def test_the_inbox_is_for_everyone(
     client.act(f"{path}/deactivate", {"reason": "wrong data"})
     context = new_context(browser, scheme)
     screen = sign_in(context.new_page(), headgate)
-    screen.open(f"/inbox?panel={NAMESPACE}/out-{scheme}", "Inbox")
+    screen.open(f"/needs-attention?panel={NAMESPACE}/out-{scheme}", "Needs attention")
     expect(screen.page.get_by_text("What would happen then")).to_be_visible()
     assert screen.serious_violations() == []
     screen.page.set_viewport_size({"width": 390, "height": 800})
-    screen.open("/inbox", "Inbox")
+    screen.open("/needs-attention", "Needs attention")
     width = screen.page.evaluate("document.documentElement.scrollWidth")
     assert width <= 390
     assert screen.serious_violations() == []

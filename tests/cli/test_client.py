@@ -9,7 +9,7 @@ import pytest
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from headgate.client.problems import ServerProblem, ServerUnreachable
-from headgate.client.shapes import Event, Quiet, StreamReset
+from headgate.client.schemas import Event, StreamHeartbeat, StreamReset
 
 Answerer = Callable[[httpx.Request], httpx.Response]
 HERE = Connection(url="http://headgate", token="secret", source="test")
@@ -114,7 +114,7 @@ def test_following_resumes_where_it_was_cut_off() -> None:
     seen: list[Event | StreamReset] = []
     with client(answer) as found:
         for item in found.follow(4):
-            if not isinstance(item, Quiet):
+            if not isinstance(item, StreamHeartbeat):
                 seen.append(item)
             if isinstance(item, StreamReset):
                 break

@@ -7,7 +7,7 @@ import pytest
 
 from headgate.cli.executor.behaviour import Behaviour
 from headgate.cli.executor.loop import SimulatedExecutor
-from headgate.cli.executor.runs import Roster
+from headgate.cli.executor.runs import SimulatedRuns
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.builders.documents import queue_documents
@@ -48,7 +48,7 @@ def configured(client: HeadgateClient) -> None:
 def patient(connection: Connection) -> Iterator[None]:
     """Somebody who stops what must stop, and otherwise lets everything run."""
     endless = Behaviour(start_delay=0, run_length=10**15, stop_delay=0)
-    executor = SimulatedExecutor(connection, Roster(lambda *_: endless))
+    executor = SimulatedExecutor(connection, SimulatedRuns(lambda *_: endless))
     stopping = threading.Event()
     thread = threading.Thread(target=executor.run, args=(stopping.is_set,))
     thread.start()
@@ -141,7 +141,7 @@ def test_an_executor_brings_workloads_to_their_end(
 ) -> None:
     quick = Behaviour(start_delay=0, run_length=0, stop_delay=0)
     submit(headgate, "quick")
-    executor = SimulatedExecutor(connection, Roster(lambda *_: quick))
+    executor = SimulatedExecutor(connection, SimulatedRuns(lambda *_: quick))
     executor.run(lambda: executor.reported >= 2)
     executor.close()
     headgate("wait", "quick", "--for", "finished", "--timeout", "20s")
@@ -261,7 +261,7 @@ def test_a_change_says_why_and_is_tried_before(headgate: Invoker, client: Headga
     streams = ("resourceflavor/kept", "clusterqueue/keeper")
     before = written(client, *streams)
     tried = headgate("apply", "-f", "-", "--dry-run=admission", given=KEPT)
-    assert "Nobody else would be touched." in tried.stdout
+    assert "No other workloads affected." in tried.stdout
     assert written(client, *streams) == before
     headgate("apply", "-f", "-", "--reason", "a new team", given=SOME_COHORT)
     gone = headgate("delete", "cq/small", "rf/plain", "--dry-run=admission")

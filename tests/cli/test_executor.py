@@ -1,26 +1,32 @@
 """The simulated executor reports what is so, once, and finds its way back after any cut."""
 
-from headgate.cli.executor.behaviour import Behaviour, Habits, Outages, Turn, behaviour_of
-from headgate.cli.executor.runs import Roster
-from headgate.client.shapes import Assignment, Event, EvictionNotice, Report, Shrinking
+from headgate.cli.executor.behaviour import (
+    Behaviour,
+    BehaviourDefaults,
+    HostChange,
+    Outages,
+    behaviour_of,
+)
+from headgate.cli.executor.runs import SimulatedRuns
+from headgate.client.schemas import Assignment, Event, EvictionNotice, Report, Shrinking
 
 STEADY = Behaviour(start_delay=2, run_length=10, stop_delay=3)
 
 
-def roster(behaviour: Behaviour = STEADY) -> Roster:
-    return Roster(lambda _key, _uid, _annotations: behaviour)
+def simulated_runs(behaviour: Behaviour = STEADY) -> SimulatedRuns:
+    return SimulatedRuns(lambda _key, _uid, _annotations: behaviour)
 
 
 def event(position: int, kind: str, key: str = "a/x", **data: object) -> Event:
     return Event(position=position, stream=f"workload/{key}", type=f"workload.{kind}", data=data)
 
 
-def _plain(told_at: tuple[int, Turn]) -> tuple[int, tuple[str, bool]]:
+def _plain(told_at: tuple[int, HostChange]) -> tuple[int, tuple[str, bool]]:
     return told_at[0], (told_at[1].node, told_at[1].is_ready)
 
 
-def begun(behaviour: Behaviour = STEADY) -> Roster:
-    found = roster(behaviour)
+def begun(behaviour: Behaviour = STEADY) -> SimulatedRuns:
+    found = simulated_runs(behaviour)
     found.observe(event(1, "submitted", uid="u1"), 0)
     found.observe(event(2, "admitted"), 100)
     return found
@@ -73,7 +79,7 @@ def test_pods_whose_time_is_up_stop_without_saving_further() -> None:
 def test_pods_to_be_given_up_are_taken_from_the_list_after_a_cut() -> None:
     found = begun()
     notice = Shrinking(eviction=EvictionNotice(id="r1"))
-    still = Assignment(workload="a/x", uid="u1", phase="Running", pod_eviction=[notice])
+    still = Assignment(workload="a/x", uid="u1", phase="Running", shrinking=[notice])
     found.reconcile(9, [still], 103)
     found.reconcile(10, [still], 104)
     kinds = [each.type for each in found.take_due(107, 10)]
@@ -92,7 +98,7 @@ def test_pods_that_several_rounds_ask_for_stop_each_by_the_name_of_its_own() -> 
 SAVES = Behaviour(start_delay=2, run_length=100, stop_delay=3, save_delay=8)
 
 
-def asked_softly() -> Roster:
+def asked_softly() -> SimulatedRuns:
     found = begun(SAVES)
     found.take_due(102, 10)
     found.observe(event(3, "evicted", eviction="r1", soft={"deadline_at": 0}), 110)
@@ -137,7 +143,7 @@ def test_how_an_eviction_stands_is_taken_from_the_list_after_a_cut() -> None:
     forced = EvictionNotice(id="r7", mode="Soft", stage="Forced")
     asked = EvictionNotice(id="r7", mode="Soft")
     for notice, first in ((asked, "acknowledged"), (forced, "stopped")):
-        found = roster(SAVES)
+        found = simulated_runs(SAVES)
         there = Assignment(workload="a/y", uid="u2", phase="Evicting", eviction=notice)
         found.reconcile(5, [there], 100)
         assert found.take_due(999, 1)[0].type == first
@@ -174,7 +180,7 @@ def test_first_places_start_nothing_again() -> None:
 def test_hosts_fail_and_come_back_in_their_time() -> None:
     outages = Outages(seed=7, per_hour=3600.0, seconds=5)
     now = 0
-    turns: list[tuple[int, Turn]] = []
+    turns: list[tuple[int, HostChange]] = []
     assert not outages.is_due(now)
     while len(turns) < 20:
         now += 100_000
@@ -194,7 +200,7 @@ def test_at_the_end_every_host_is_back() -> None:
     outages.is_due(0)
     (failed,) = outages.take_due(60_000_000, ["a"])
 
-    assert outages.end() == [Turn(failed.node, is_ready=True)]
+    assert outages.end() == [HostChange(failed.node, is_ready=True)]
     assert outages.end() == []
 
 
@@ -209,7 +215,7 @@ def test_events_seen_again_change_nothing() -> None:
 
 
 def test_an_unknown_admission_asks_for_the_list() -> None:
-    found = roster()
+    found = simulated_runs()
     found.observe(event(9, "admitted", key="a/y"), 0)
     asked = found.needs_assignments
     found.reconcile(9, [Assignment(workload="a/y", uid="u9", phase="Starting")], 50)
@@ -240,12 +246,12 @@ def test_undelivered_reports_fall_due_again() -> None:
 
 
 def test_behaviour_depends_on_uid_and_seed_alone() -> None:
-    habits = Habits(seed=3, failure_rate=0.5)
+    habits = BehaviourDefaults(seed=3, failure_rate=0.5)
     assert behaviour_of("u", {}, habits) == behaviour_of("u", {}, habits)
     assert len({behaviour_of(f"u{n}", {}, habits).run_length for n in range(20)}) == 20
 
 
 def test_what_a_workload_says_of_itself_counts() -> None:
     said = {"headgate.dev/run-seconds": "7", "headgate.dev/fails": "true"}
-    found = behaviour_of("u", said, Habits())
+    found = behaviour_of("u", said, BehaviourDefaults())
     assert (found.run_length, found.fails) == (7_000_000, True)

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from headgate.cli.failures import CommandFailed
-from headgate.cli.replay.arrivals import Play
+from headgate.cli.replay.arrivals import ReplayInput
 from headgate.cli.replay.openb import openb_play, read_hosts, read_pods
-from headgate.cli.replay.outages import Aftermath, Outage, planned_outages
+from headgate.cli.replay.outages import Outage, OutageResults, planned_outages
 from headgate.cli.replay.scenario import read_scenario, scenario_play
-from headgate.client.shapes import Event
+from headgate.client.schemas import Event
 from tests.cli.test_replay import HOSTS, PODS, SCENARIO
 
 SECOND = 1_000_000
@@ -18,13 +18,13 @@ Fact = tuple[str, str, int, dict[str, object]]
 
 
 @pytest.fixture
-def play(tmp_path: Path) -> Play:
+def play(tmp_path: Path) -> ReplayInput:
     (tmp_path / "hosts.csv").write_text(HOSTS)
     (tmp_path / "pods.csv").write_text(PODS)
     return openb_play(read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv"), "r")
 
 
-def test_seeded_outages_are_the_same_every_time_and_within_the_trace(play: Play) -> None:
+def test_seeded_outages_are_the_same_every_time_and_within_the_trace(play: ReplayInput) -> None:
     found = planned_outages(play, "20", 30, 7)
     assert found == planned_outages(play, "20", 30, 7)
     assert found != planned_outages(play, "20", 30, 8)
@@ -33,7 +33,7 @@ def test_seeded_outages_are_the_same_every_time_and_within_the_trace(play: Play)
     assert all(each.returns_at - each.fails_at == 1_800 * SECOND for each in found)
 
 
-def test_outages_of_a_file_are_taken_as_they_are(play: Play, tmp_path: Path) -> None:
+def test_outages_of_a_file_are_taken_as_they_are(play: ReplayInput, tmp_path: Path) -> None:
     path = tmp_path / "outages.csv"
     path.write_text("host,fails_at,returns_at\ng0,5,60.5\n")
     assert planned_outages(play, str(path), 1, 0) == [
@@ -51,7 +51,7 @@ def test_outages_of_a_file_are_taken_as_they_are(play: Play, tmp_path: Path) -> 
     ],
 )
 def test_a_file_that_makes_no_sense_is_refused(
-    play: Play, tmp_path: Path, text: str, complaint: str
+    play: ReplayInput, tmp_path: Path, text: str, complaint: str
 ) -> None:
     path = tmp_path / "outages.csv"
     path.write_text(text)
@@ -74,9 +74,9 @@ def on(*hosts: str) -> dict[str, object]:
     return {"pod_set_assignments": [{"topology_assignment": {"levels": ["h"], "domains": domains}}]}
 
 
-def told(aftermath: Aftermath, *facts: Fact) -> None:
+def told(outage_results: OutageResults, *facts: Fact) -> None:
     for position, (name, kind, second, data) in enumerate(facts, start=1):
-        aftermath.observe(
+        outage_results.observe(
             Event(
                 position=position,
                 stream=f"workload/n/{name}",
@@ -88,7 +88,7 @@ def told(aftermath: Aftermath, *facts: Fact) -> None:
 
 
 def test_everyone_who_lost_a_host_is_counted_by_what_became_of_it() -> None:
-    aftermath = Aftermath()
+    outage_results = OutageResults()
     begun: list[tuple[str, dict[str, object]]] = [
         ("quota_reserved", {"admission": on("a", "b")}),
         ("admitted", {}),
@@ -97,7 +97,7 @@ def test_everyone_who_lost_a_host_is_counted_by_what_became_of_it() -> None:
     starts += [(name, kind, 0, data) for kind, data in begun for name in "mervs"]
     hits: list[Fact] = [(name, "hosts_failed", 2, {"hosts": {"a": "NotReady"}}) for name in "mervs"]
     told(
-        aftermath,
+        outage_results,
         *starts,
         ("m", "pods_gone", 1, {"hosts": ["a"]}),
         *hits,
@@ -109,23 +109,23 @@ def test_everyone_who_lost_a_host_is_counted_by_what_became_of_it() -> None:
         ("e", "quota_reserved", 6, {"admission": on("d")}),
         ("e", "admitted", 6, {}),
     )
-    aftermath.changed(is_down=True)
-    found = aftermath.resilience()
+    outage_results.changed(is_down=True)
+    found = outage_results.resilience()
     assert (found.hosts_failed, found.workloads_hit, found.hits) == (1, 5, 5)
     assert (found.moved, found.evicted, found.admitted_again) == (1, 1, 1)
     assert (found.recovered, found.left, found.searching) == (1, 1, 1)
     assert found.mean_seconds_to_move == 2.0
-    assert sorted(aftermath.standing_on("a")) == ["n/r", "n/s", "n/v"]
-    assert list(aftermath.standing_on("c")) == ["n/m"]
-    assert list(aftermath.standing_on("d")) == ["n/e"]
-    assert aftermath.in_use() == ["a", "b", "c", "d"]
+    assert sorted(outage_results.standing_on("a")) == ["n/r", "n/s", "n/v"]
+    assert list(outage_results.standing_on("c")) == ["n/m"]
+    assert list(outage_results.standing_on("d")) == ["n/e"]
+    assert outage_results.in_use() == ["a", "b", "c", "d"]
 
 
 def test_who_holds_hosts_and_is_not_admitted_has_no_pods_there() -> None:
-    aftermath = Aftermath()
+    outage_results = OutageResults()
     told(
-        aftermath,
+        outage_results,
         ("w", "submitted", 0, {"uid": "u"}),
         ("w", "quota_reserved", 0, {"admission": on("a")}),
     )
-    assert list(aftermath.standing_on("a")) == []
+    assert list(outage_results.standing_on("a")) == []

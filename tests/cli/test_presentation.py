@@ -17,7 +17,7 @@ from headgate.cli.presentation.units import (
 )
 from headgate.cli.program import hoisted
 from headgate.client.problems import Fault, Problem
-from headgate.client.shapes import ItemResult
+from headgate.client.schemas import ItemResult
 
 
 @pytest.mark.parametrize(

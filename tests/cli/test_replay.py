@@ -25,9 +25,9 @@ from headgate.cli.replay.openb import (
     read_hosts,
     read_pods,
 )
-from headgate.cli.replay.replay_log import Journal
+from headgate.cli.replay.replay_log import ReplayLog
 from headgate.cli.replay.scenario import read_scenario, scenario_play
-from headgate.client.shapes import Event
+from headgate.client.schemas import Event
 
 HOSTS = "sn,cpu_milli,memory_mib,gpu,model\nh0,32000,1024,0,\n" + "".join(
     f"g{n},96000,2048,8,G2\n" for n in range(300)
@@ -157,9 +157,9 @@ def arrival(name: str, label: str = "a", cpu: int = 100) -> Arrival:
     )
 
 
-def told(journal: Journal, *facts: tuple[str, str, int]) -> None:
+def told(replay_log: ReplayLog, *facts: tuple[str, str, int]) -> None:
     for position, (name, kind, second) in enumerate(facts, start=1):
-        journal.observe(
+        replay_log.observe(
             Event(
                 position=position,
                 stream=f"workload/n/{name}",
@@ -171,9 +171,9 @@ def told(journal: Journal, *facts: tuple[str, str, int]) -> None:
 
 
 def test_figures_follow_from_the_journal() -> None:
-    journal = Journal([arrival("x"), arrival("y", label="b")])
+    replay_log = ReplayLog([arrival("x"), arrival("y", label="b")])
     told(
-        journal,
+        replay_log,
         ("x", "submitted", 0),
         ("x", "quota_reserved", 2),
         ("x", "admitted", 2),
@@ -185,28 +185,28 @@ def test_figures_follow_from_the_journal() -> None:
         ("x", "admitted", 12),
         ("x", "finished", 20),
     )
-    assert wall_seconds(journal) == 20
-    assert mean_use(journal, {"cpu": 100}) == {"cpu": 25.0}
-    assert journal.evictions == {"Preempted": 1}
-    waits = waiting_by_class(journal)
+    assert wall_seconds(replay_log) == 20
+    assert mean_use(replay_log, {"cpu": 100}) == {"cpu": 25.0}
+    assert replay_log.evictions == {"Preempted": 1}
+    waits = waiting_by_class(replay_log)
     assert (waits["a"].mean_seconds, waits["b"].admitted) == (2.0, 0)
-    assert (journal.finished, journal.admissions) == (1, 2)
+    assert (replay_log.finished, replay_log.admissions) == (1, 2)
 
 
 def test_events_told_twice_count_once() -> None:
-    journal = Journal([arrival("x")])
-    told(journal, ("x", "submitted", 0), ("x", "admitted", 1))
-    told(journal, ("x", "submitted", 0), ("x", "admitted", 1))
-    assert journal.admissions == 1
+    replay_log = ReplayLog([arrival("x")])
+    told(replay_log, ("x", "submitted", 0), ("x", "admitted", 1))
+    told(replay_log, ("x", "submitted", 0), ("x", "admitted", 1))
+    assert replay_log.admissions == 1
 
 
 def test_what_was_explained_or_refused_is_no_longer_undecided() -> None:
-    journal = Journal([arrival("x"), arrival("y")])
-    journal.sent("n/x")
-    journal.sent("n/y")
-    told(journal, ("x", "explained", 0))
-    journal.refused("n/y", "no such queue")
-    assert journal.undecided == 0
+    replay_log = ReplayLog([arrival("x"), arrival("y")])
+    replay_log.sent("n/x")
+    replay_log.sent("n/y")
+    told(replay_log, ("x", "explained", 0))
+    replay_log.refused("n/y", "no such queue")
+    assert replay_log.undecided == 0
 
 
 def test_not_looked_at_yet_is_no_explanation_once_nothing_moves() -> None:

@@ -8,11 +8,11 @@ import pytest
 
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import open_platform
-from headgate.cli.replay.arrivals import FreeTime, Play, ScaledTime, TraceTime
+from headgate.cli.replay.arrivals import FreeTime, ReplayInput, ScaledTime, TraceTime
 from headgate.cli.replay.openb import openb_play, read_hosts, read_pods
 from headgate.cli.replay.outages import planned_outages
 from headgate.cli.replay.player import Pace
-from headgate.cli.replay.replay_run import Staging, run_play
+from headgate.cli.replay.replay_run import ReplayOptions, run_play
 from headgate.cli.replay.scenario import read_scenario, scenario_play
 from headgate.client.connection import Connection
 from headgate.settings import Settings
@@ -31,9 +31,9 @@ def pods(count: int) -> str:
 
 
 def play_all(
-    connection: Connection, play: Play, begin: Callable[[], TraceTime], pace: Pace
+    connection: Connection, play: ReplayInput, begin: Callable[[], TraceTime], pace: Pace
 ) -> tuple[int, int, int]:
-    staging = Staging(begin=begin, pace=pace, directory=Path("nowhere"))
+    staging = ReplayOptions(begin=begin, pace=pace, directory=Path("nowhere"))
     figures = run_play(connection, play, staging)
     return figures.finished, figures.explained, figures.lost
 
@@ -67,7 +67,7 @@ def test_hosts_that_fail_lose_no_workload_and_break_no_rule(
     (tmp_path / "pods.csv").write_text(HEAD + pods(80))
     hosts, trace = read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv")
     play = openb_play(hosts, trace, "outages")
-    staging = Staging(
+    staging = ReplayOptions(
         begin=FreeTime,
         pace=Pace(window=16, batch=8),
         directory=Path("nowhere"),

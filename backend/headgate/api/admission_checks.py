@@ -106,7 +106,7 @@ class CheckReports(Controller):
         opt=REPORTS,
     )
     async def check(self, request: Caller, name: Check, data: JSONBody[CheckReport]) -> Answer:
-        """ClusterQueues that ask for a check that nobody serves admit nothing."""
+        """ClusterQueues with a check that has no active controller admit nothing."""
         return await check(request, name, data)
 
 

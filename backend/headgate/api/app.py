@@ -1,4 +1,4 @@
-"""The Litestar application: routes, who may call them, and how it starts and stops."""
+"""The Litestar application: its routes, their rights, and its start and stop."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -11,29 +11,29 @@ from litestar.datastructures import State
 from headgate.api import openapi
 from headgate.api.admission_checks import CheckReports
 from headgate.api.apply import Apply
-from headgate.api.backtests_ import Backtests
+from headgate.api.backtests import Backtests
 from headgate.api.callers import authenticated
-from headgate.api.cycles_ import Cycles
-from headgate.api.events_ import Events, EventStream
+from headgate.api.cycles import Cycles
+from headgate.api.events import Events, EventStream
 from headgate.api.executors.controller import Executors
 from headgate.api.headers import add_headers
-from headgate.api.history_ import History
+from headgate.api.history import History
 from headgate.api.nearest_names import no_such_object
-from headgate.api.nodes_ import NodeActions
+from headgate.api.nodes import NodeActions
 from headgate.api.objects.controller import controllers as object_controllers
-from headgate.api.overview_ import LintPage, OverviewPage
+from headgate.api.overview import LintPage, OverviewPage
 from headgate.api.parameters import reject_unknown_parameters
 from headgate.api.positions import check_media_type, reach_position, read_at
-from headgate.api.preemptions_ import Preemptions
+from headgate.api.preemptions import Preemptions
 from headgate.api.problems import exception_handlers
-from headgate.api.queues_ import Queues
-from headgate.api.queues_ import actions as queue_actions
+from headgate.api.queues import Queues
+from headgate.api.queues import actions as queue_actions
 from headgate.api.services import application_services
-from headgate.api.simulations_ import Simulations
-from headgate.api.stuck_workloads import ClinicPage
-from headgate.api.system_ import System, is_alive, is_ready, metrics
-from headgate.api.tokens_ import Access, Tokens
-from headgate.api.topologies_ import TopologyMaps
+from headgate.api.simulations import Simulations
+from headgate.api.stuck_workloads import StuckWorkloadsPage
+from headgate.api.system import System, is_alive, is_ready, metrics
+from headgate.api.tokens import Access, Tokens
+from headgate.api.topologies import TopologyMaps
 from headgate.api.web_pages import (
     all_problems,
     docs_page,
@@ -127,7 +127,7 @@ def _version_one() -> Router:
             LintPage,
             TopologyMaps,
             Preemptions,
-            ClinicPage,
+            StuckWorkloadsPage,
             Simulations,
             History,
             Cycles,

@@ -16,7 +16,7 @@ from headgate.api.parameters import IdempotencyHeader, Reason, SubmitDryRun
 from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
 from headgate.api.schemas import Position, Problem, Schema
-from headgate.api.simulations_ import SimulationRequest, simulate
+from headgate.api.simulations import SimulationRequest, simulate
 from headgate.application.commands.object_commands import apply as apply_objects
 from headgate.application.commands.requests import CommandResult, Written
 from headgate.application.cooperative import Cooperative, each, run_yielding

@@ -1,4 +1,4 @@
-"""Who calls, and whether the role and namespaces allow it."""
+"""The caller of a request: identity, role and namespaces, checked before its handler."""
 
 import asyncio
 from typing import Any

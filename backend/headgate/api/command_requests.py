@@ -1,4 +1,4 @@
-"""From a request to the call of a use case: who calls, under which key, answered how."""
+"""Command requests from HTTP requests: identity, idempotency key and response."""
 
 import hashlib
 

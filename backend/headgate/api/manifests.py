@@ -141,7 +141,7 @@ def manifest_of(
 def _for_reader(
     rendered: dict[str, Any], services: ApplicationServices, scope: NamespaceScope
 ) -> dict[str, Any]:
-    """Why a workload waits may name those of other teams who hold what it needs."""
+    """Redacts workloads of namespaces that the caller may not read from a pending reason."""
     if scope is None or rendered["kind"] != "Workload":
         return rendered
     return {**rendered, "status": services.redaction.redacted(rendered["status"], scope)}

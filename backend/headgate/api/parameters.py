@@ -28,7 +28,7 @@ SubmitDryRun = Annotated[
         name="dryRun",
         description=(
             "`All`: validate and decide, and change nothing; `Admission`: say as well whether it "
-            "would be admitted, where, and who would have to go, as `/v1/simulations` does"
+            "would be admitted, where, and the victims, as `/v1/simulations` does"
         ),
     ),
 ]

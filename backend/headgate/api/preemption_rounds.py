@@ -113,7 +113,7 @@ class RoundPage(Schema, kw_only=True, frozen=True):
 def rendered_round(
     services: ApplicationServices, found: Round, scope: NamespaceScope
 ) -> dict[str, Any]:
-    """Names of others' namespaces are hidden from those who may not see them."""
+    """Returns a round as JSON; workloads of namespaces outside `scope` are redacted."""
     hide = services.redaction.redacted
     return {
         "id": found.id,
@@ -174,8 +174,8 @@ def _victim(
 def _stage_without(victim: RoundVictim, found: Round, workload: Workload | None) -> str:
     """Called back, gone, or gone only when the round was over already.
 
-    Of an open round who has gone is noted with its next step. Who was called back with a later
-    round of the same preemptor has run since before this one.
+    An open round records a released victim with its next step. A victim whose eviction a later
+    round of the same preemptor cancelled was running when this round began.
     """
     if victim.workload in found.called_back:
         return "Cancelled"

@@ -10,7 +10,7 @@ YAML = "application/yaml"
 
 
 def request_body(shape: type, *, example: Any = None) -> type[Operation]:  # noqa: ANN401 - any JSON
-    """An operation whose body is an object of that shape, as JSON or YAML."""
+    """Returns an operation with an object of schema `shape` as its body, in JSON or YAML."""
     schema = Reference(ref=f"#/components/schemas/{shape.__name__}")
     media = {
         JSON: OpenAPIMediaType(schema=schema, example=example),
@@ -20,7 +20,7 @@ def request_body(shape: type, *, example: Any = None) -> type[Operation]:  # noq
 
 
 def request_documents(example: Any) -> type[Operation]:  # noqa: ANN401 - any JSON
-    """An operation whose body is any number of objects of any kind."""
+    """Returns an operation with any number of objects of any kind as its body."""
     schema = Reference(ref="#/components/schemas/AnyObject")
     media = {
         YAML: OpenAPIMediaType(schema=schema),

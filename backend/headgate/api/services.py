@@ -73,6 +73,6 @@ def _nudging(nudges: Nudges, reader: LiveReader) -> Callable[[Sequence[AppendUni
 
 
 def _exit_process(failure: BaseException) -> None:
-    """A process whose warm state cannot go on ends at once; a new one begins from the log."""
+    """Ends a process that cannot follow the log any more; a new one starts from the log."""
     LOG.critical("the log cannot be followed any more", exc_info=failure)
     os._exit(EXIT_SOFTWARE)

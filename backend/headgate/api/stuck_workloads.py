@@ -36,8 +36,8 @@ from headgate.application.commands.requests import CommandRequest, CommandResult
 from headgate.application.commands.workload_commands import WorkloadVerb
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.workloads.stuck_workloads import (
-    CaseView,
-    Clinic,
+    StuckWorkloads,
+    StuckWorkloadView,
     stuck_workload_with_forecast,
     stuck_workloads,
 )
@@ -46,7 +46,7 @@ from headgate.domain.workloads.state import Phase
 
 
 class BulkQuery(RequestBody, kw_only=True, frozen=True):
-    """Every condition must hold; what is left out holds always."""
+    """A filter of workloads: every condition that is given must hold."""
 
     namespace: str = ""
     phases: list[Phase] = []
@@ -59,16 +59,16 @@ class BulkQuery(RequestBody, kw_only=True, frozen=True):
 
 
 class ChosenWorkload(RequestBody, kw_only=True, frozen=True):
-    """A workload (`namespace/name`) as a preview named it; with its uid no later one is meant."""
+    """A workload (`namespace/name`); with `uid`, no later workload of that name."""
 
     workload: str
     uid: str = ""
 
 
 class BulkAction(RequestBody, kw_only=True, frozen=True):
-    """An action on those that match `query`, or on the named ones.
+    """An action on the workloads that match `query`, or on those in `workloads`.
 
-    `position` is the one of a preview: who has changed since is refused.
+    `position` is the position of a preview: a workload that has changed since is rejected.
     """
 
     verb: WorkloadVerb
@@ -81,7 +81,7 @@ class BulkAction(RequestBody, kw_only=True, frozen=True):
 
 
 class Undo(RequestBody, kw_only=True, frozen=True):
-    """Why a batch is taken back."""
+    """The reason for undoing a bulk action."""
 
     reason: Annotated[str, msgspec.Meta(max_length=1024)] = ""
 
@@ -97,22 +97,22 @@ Phases = Annotated[
 Place = Annotated[str, QueryParameter(name="namespace")]
 ClusterQueueName = Annotated[str, QueryParameter(name="clusterQueue")]
 Since = Annotated[
-    str | None, QueryParameter(name="since", description="Who has been so from then on (RFC 3339)")
+    str | None, QueryParameter(name="since", description="Only those stuck since then (RFC 3339)")
 ]
 Contains = Annotated[str, QueryParameter(name="name", description="A part of the name")]
 
 
-class ClinicPage(Controller):
-    """Whom somebody may have to help."""
+class StuckWorkloadsPage(Controller):
+    """Stuck workloads, and bulk actions on workloads."""
 
     path = "/"
-    tags = ["Clinic"]
+    tags = ["Stuck workloads"]
 
     @get(
-        "/clinic",
-        operation_id="readClinic",
-        summary="Workloads that are inactive, back off or are held, and what would help",
-        responses=response(Clinic),
+        "/stuck-workloads",
+        operation_id="listStuckWorkloads",
+        summary="List inactive, retrying and held workloads with the recommended action",
+        responses=response(StuckWorkloads),
     )
     async def read(
         self,
@@ -142,13 +142,13 @@ class ClinicPage(Controller):
         return answer_view(await services.reader.while_still(steps))
 
     @get(
-        "/namespaces/{namespace:str}/workloads/{name:str}/clinic",
-        operation_id="readCase",
-        summary="Why it is inactive, backs off or is held, and what would come of helping",
-        responses=response(CaseView),
+        "/namespaces/{namespace:str}/workloads/{name:str}/stuck",
+        operation_id="readStuckWorkload",
+        summary="Explain why a workload is stuck, and predict the recommended action",
+        responses=response(StuckWorkloadView),
     )
-    async def case(self, request: Caller, name: Name) -> Answer:
-        """With a forecast, tried on the installation as it stands and taken back."""
+    async def read_one(self, request: Caller, name: Name) -> Answer:
+        """`next` is simulated on the present state; nothing is written."""
         services = services_of(request)
         loaded = await loaded_workload(request, name)
         await services.reader.reached(loaded.position, within_seconds=5.0)
@@ -159,7 +159,7 @@ class ClinicPage(Controller):
     @post(
         "/batches",
         operation_id="actOnWorkloads",
-        summary="Do the same to many workloads, or with dryRun see what would come of it",
+        summary="Run an action on many workloads, or preview it with dryRun",
         status_code=200,
         responses=response(BulkResult),
         opt={"right": "submit"},
@@ -170,7 +170,7 @@ class ClinicPage(Controller):
         data: JSONBody[BulkAction],
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
-        """The set is frozen when it is asked for; each is decided by itself."""
+        """The set of workloads is fixed at the request; each is decided separately."""
         services, bulk = services_of(request), _bulk(data)
         call = await _call(request, data.reason, idempotency_key)
         if data.dry_run:
@@ -183,17 +183,17 @@ class ClinicPage(Controller):
     @get(
         "/batches/{batch:str}",
         operation_id="readBatch",
-        summary="What a bulk action did to each, and how each stands now",
+        summary="Show the results of a bulk action and the present phase of each workload",
         responses=response(Batch),
     )
     async def batch(self, request: Caller, batch: BatchId) -> Answer:
-        """As far as one may see it."""
+        """Only workloads in the namespaces of the caller."""
         return answer_view(await batch_of(services_of(request), batch, request.user.namespaces))
 
     @post(
         "/batches/{batch:str}/undo",
         operation_id="undoBatch",
-        summary="Take back what a bulk action did, where that still stands",
+        summary="Undo a bulk action",
         status_code=200,
         responses=response(BulkResult),
         opt={"right": "submit"},
@@ -205,7 +205,7 @@ class ClinicPage(Controller):
         data: JSONBody[Undo],
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
-        """Who has moved on since is left alone."""
+        """Workloads that have changed since the action are skipped."""
         call = await _call(request, data.reason, idempotency_key)
         services = services_of(request)
         if call.key is not None:
@@ -216,7 +216,7 @@ class ClinicPage(Controller):
 
 
 async def _call(request: Caller, reason: str, key: str | None) -> CommandRequest:
-    """Who asks and why; bulk actions answer with views of their own."""
+    """The command request of a bulk action, which renders its own response."""
     options = CommandOptions(reason=reason, key=key)
     return await command_request(request, _nothing_written, options)
 
@@ -234,7 +234,9 @@ def _bulk(data: BulkAction) -> BulkRequest:
             remedy="Give one of the two.",
         )
         raise InvalidObject(
-            "Whom this is about is not clear.", remedy="Correct it.", violations=(violation,)
+            "The bulk action has no clear set of workloads.",
+            remedy="Correct it.",
+            violations=(violation,),
         )
     return BulkRequest(
         verb=data.verb,

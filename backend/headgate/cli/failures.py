@@ -106,7 +106,7 @@ def _is_no_address(failure: Exception) -> bool:
 
 
 def _as_a_command_says_it(problem: Problem) -> Problem:
-    """The API's remedy for a missing token is a header, which nobody at a terminal sends."""
+    """The API's remedy for a missing token is a header; the command line has options for it."""
     if problem.status != HTTPStatus.UNAUTHORIZED:
         return problem
     return msgspec.structs.replace(problem, remedy=SHOW_ONE)
@@ -126,7 +126,7 @@ def tell_problem(problem: Problem, subject: str = "") -> None:
 
 
 def _account(problem: Problem) -> str:
-    """Title and detail; of rules that follow with their places, only who breaks them."""
+    """Title and detail; without the rule where the rules follow with their places."""
     if not problem.detail:
         return problem.title
     if not problem.errors:

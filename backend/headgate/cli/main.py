@@ -76,7 +76,7 @@ for command in (
     actions.hold,
     actions.release,
     actions.cancel,
-    stuck.clinic,
+    stuck.stuck,
     stuck.bulk,
     stuck.batch,
     actions.stop,

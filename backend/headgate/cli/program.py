@@ -13,9 +13,9 @@ SECTIONS = {
     "Work": ("submit", "why", "timeline", "wait", "simulate", "cancel", "hold", "release"),
     "Objects": ("apply", "lint", "get", "list", "describe", "delete", "history", "revert"),
     "What happens": ("watch", "events", "preemptions", "evictions", "cycles"),
-    "Who uses what": ("tree", "top", "usage", "topology"),
+    "Usage": ("tree", "top", "usage", "topology"),
     "Helping and stopping": (
-        "clinic",
+        "stuck",
         "requeue",
         "activate",
         "deactivate",
@@ -33,7 +33,7 @@ SECTIONS = {
     "Trying things out": ("backtest", "replay", "executor"),
     "The installation": ("up", "doctor", "migrate", "verify", "log", "token", "whoami", "version"),
 }
-"""By what somebody wants to do; each command stands in one of them (tests/cli/test_help.py)."""
+"""Commands by purpose; each command is in one section (tests/cli/test_help.py)."""
 
 
 GLOBAL_OPTIONS = ("--server", "--token", "--at")
@@ -54,7 +54,7 @@ HEAVY = {
 
 
 class Program(TyperGroup):
-    """A group of commands whose failures are told in one way, the heavy ones loaded late."""
+    """A group of commands that reports failures in one way and imports heavy modules late."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - Typer's signature
         """All names, those of heavy commands first."""

@@ -41,7 +41,7 @@ def client_of(ctx: typer.Context, *, patience_seconds: float = 10.0) -> Headgate
     flags = ctx.find_object(Flags) or Flags()
     if flags.at:
         try:
-            position = client.go_back(flags.at)
+            position = client.view_at(flags.at)
         except Exception:
             client.close()
             raise

@@ -1,1 +1,1 @@
-"""A typed client of Headgate's REST API and event stream, for whoever lives outside the server."""
+"""A typed client of Headgate's REST API and event stream, for programs outside the server."""

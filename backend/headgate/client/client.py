@@ -8,17 +8,17 @@ import msgspec
 
 from headgate.client.connection import Connection
 from headgate.client.problems import ServerProblem, problem_of
-from headgate.client.shapes import (
+from headgate.client.schemas import (
     Assignment,
     Batch,
     Event,
-    Quiet,
     Report,
     ReportResult,
+    StreamHeartbeat,
     StreamReset,
 )
-from headgate.client.stream import HEARTBEAT_PATIENCE_SECONDS, EventStream, Wish
-from headgate.client.transport import Answer, Asking, Body, Transport
+from headgate.client.stream import HEARTBEAT_PATIENCE_SECONDS, EventSelection, EventStream
+from headgate.client.transport import Answer, Body, Request, Transport
 
 PAGE_SIZE = 500
 YAML = "application/yaml"
@@ -55,18 +55,18 @@ class HeadgateClient:
 
     def answer(self, path: str, query: dict[str, str] | None = None) -> Answer:
         """The answer to a GET with its log position and ETag."""
-        return self._transport.send(Asking(method="GET", path=path, query=query or {}))
+        return self._transport.send(Request(method="GET", path=path, query=query or {}))
 
     def act(self, path: str, content: Object | None = None, *, key: str = "") -> Any:  # noqa: ANN401
         """Ask for an action by POST; `key` makes a repetition harmless across processes."""
         body = Body(content=msgspec.json.encode(content if content is not None else {}))
-        asking = Asking(method="POST", path=path, body=body, headers=_keyed(key))
-        return self._transport.send(asking).json()
+        request = Request(method="POST", path=path, body=body, headers=_keyed(key))
+        return self._transport.send(request).json()
 
     def remove(self, path: str, reason: str = "") -> Any:  # noqa: ANN401
         """Ask for an object to be deleted."""
-        asking = Asking(method="DELETE", path=path, query={"reason": reason})
-        return self._transport.send(asking).json()
+        request = Request(method="DELETE", path=path, query={"reason": reason})
+        return self._transport.send(request).json()
 
     def pages(self, path: str, query: dict[str, str] | None = None) -> Iterator[Object]:
         """Every page of a list, following `metadata.continue`."""
@@ -107,8 +107,8 @@ class HeadgateClient:
         """What a workload would become if it were submitted; nothing is written."""
         path = f"/v1/namespaces/{manifest['metadata']['namespace']}/workloads"
         body = Body(content=msgspec.json.encode(manifest))
-        asking = Asking(method="POST", path=path, body=body, query={"dryRun": "All"})
-        found: Object = self._transport.send(asking).json()
+        request = Request(method="POST", path=path, body=body, query={"dryRun": "All"})
+        found: Object = self._transport.send(request).json()
         return found
 
     def report(self, reports: Sequence[Report]) -> list[ReportResult]:
@@ -126,7 +126,7 @@ class HeadgateClient:
             found.extend(msgspec.convert(page["items"], list[Assignment]))
         return position, found
 
-    def go_back(self, at: str) -> int:
+    def view_at(self, at: str) -> int:
         """See everything as it was at a position or time from now on; the position it is."""
         self._transport.at = at
         position = self.answer("/v1/queues").position
@@ -136,14 +136,14 @@ class HeadgateClient:
     def simulate(self, documents: bytes, query: dict[str, str] | None = None) -> Any:  # noqa: ANN401 - the shapes are the API's
         """What would happen if these objects were applied; nothing is written."""
         body = Body(content=documents, content_type=YAML)
-        asking = Asking(method="POST", path="/v1/simulations", query=query or {}, body=body)
-        return self._transport.send(asking).json()
+        request = Request(method="POST", path="/v1/simulations", query=query or {}, body=body)
+        return self._transport.send(request).json()
 
     def ask_for_backtest(self, documents: bytes, query: dict[str, str]) -> Any:  # noqa: ANN401 - the shapes are the API's
         """Ask for a stretch of the log to be replayed through these manifests; the job."""
         body = Body(content=documents, content_type=YAML)
-        asking = Asking(method="POST", path="/v1/backtests", query=query, body=body)
-        return self._transport.send(asking).json()
+        request = Request(method="POST", path="/v1/backtests", query=query, body=body)
+        return self._transport.send(request).json()
 
     def head(self) -> int:
         """The last position of the log."""
@@ -156,17 +156,17 @@ class HeadgateClient:
         types: tuple[str, ...] = (),
         streams: tuple[str, ...] = (),
         quiet_seconds: float = HEARTBEAT_PATIENCE_SECONDS,
-    ) -> Iterator[Event | StreamReset | Quiet]:
+    ) -> Iterator[Event | StreamReset | StreamHeartbeat]:
         """The log after a position, for ever, through every interruption."""
         return EventStream(
             self._transport.http,
             after=after,
-            wish=Wish(types=types, streams=streams),
+            selection=EventSelection(types=types, streams=streams),
             quiet_seconds=quiet_seconds,
         ).follow()
 
     def _batch(self, path: str, body: Body, query: dict[str, str] | None, key: str = "") -> Object:
-        asking = Asking(
+        request = Request(
             method="POST",
             path=path,
             query=query or {},
@@ -174,7 +174,7 @@ class HeadgateClient:
             headers=_keyed(key),
             accepted=frozenset({httpx.codes.UNPROCESSABLE_ENTITY}),
         )
-        answer = self._transport.send(asking)
+        answer = self._transport.send(request)
         found: Object = answer.json()
         if "results" not in found:
             raise ServerProblem(problem_of(answer.status, answer.content, ""))

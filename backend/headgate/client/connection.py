@@ -1,4 +1,4 @@
-"""Which Headgate to talk to, and as whom."""
+"""The server and token of a client, from flags, environment, user file or local instance."""
 
 import stat
 import tomllib

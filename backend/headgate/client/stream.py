@@ -8,11 +8,11 @@ import msgspec
 
 from headgate.adapters.system.stopwatch import pause
 from headgate.client.problems import ServerProblem, problem_of
-from headgate.client.shapes import Event, EventPage, Quiet, StreamReset
+from headgate.client.schemas import Event, EventPage, StreamHeartbeat, StreamReset
 
 HEARTBEAT_PATIENCE_SECONDS = 40.0
 RECONNECT_SECONDS = 0.5
-LONGEST_GAP = 200_000
+MAX_GAP = 200_000
 PAGE_SIZE = 500
 
 _EVENT = msgspec.json.Decoder(Event)
@@ -41,7 +41,7 @@ def frames_of(block: str) -> Frame:
     )
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
+class EventSelection(msgspec.Struct, frozen=True, kw_only=True):
     """Which events are followed; empty means all. `streams` ending in `/` are prefixes."""
 
     types: tuple[str, ...] = ()
@@ -59,15 +59,15 @@ class EventStream:
         http: httpx.Client,
         *,
         after: int,
-        wish: Wish,
+        selection: EventSelection,
         quiet_seconds: float = HEARTBEAT_PATIENCE_SECONDS,
     ) -> None:
         self._http = http
-        self._asked = {"types": ",".join(wish.types), "streams": ",".join(wish.streams)}
+        self._asked = {"types": ",".join(selection.types), "streams": ",".join(selection.streams)}
         self._quiet_seconds = quiet_seconds
         self.position = after
 
-    def follow(self) -> Iterator[Event | StreamReset | Quiet]:
+    def follow(self) -> Iterator[Event | StreamReset | StreamHeartbeat]:
         """Every event in order, for ever; `Quiet` whenever nothing came for `quiet_seconds`.
 
         Raises `ServerProblem` where asking again is no use (no such right, no such stream).
@@ -75,10 +75,10 @@ class EventStream:
         while True:
             with contextlib.suppress(httpx.TransportError):
                 yield from self._connected()
-            yield Quiet()
+            yield StreamHeartbeat()
             pause(RECONNECT_SECONDS)
 
-    def _connected(self) -> Iterator[Event | StreamReset | Quiet]:
+    def _connected(self) -> Iterator[Event | StreamReset | StreamHeartbeat]:
         query = {"after": str(self.position), **self._asked}
         timeout = httpx.Timeout(self._quiet_seconds, connect=5.0)
         headers = {"Accept": "text/event-stream", "Last-Event-ID": str(self.position)}
@@ -95,7 +95,7 @@ class EventStream:
                 raise ServerProblem(problem_of(answer.status_code, answer.read(), ""))
             yield from self._blocks(answer)
 
-    def _blocks(self, answer: httpx.Response) -> Iterator[Event | StreamReset | Quiet]:
+    def _blocks(self, answer: httpx.Response) -> Iterator[Event | StreamReset | StreamHeartbeat]:
         rest = b""
         for chunk in answer.iter_bytes():
             rest = (rest + chunk).replace(b"\r\n", b"\n")
@@ -103,7 +103,7 @@ class EventStream:
             for block in whole:
                 yield from self._seen(frames_of(block.decode()))
 
-    def _seen(self, frame: Frame) -> Iterator[Event | StreamReset | Quiet]:
+    def _seen(self, frame: Frame) -> Iterator[Event | StreamReset | StreamHeartbeat]:
         if frame.event == "reset":
             yield from self._bridged(int(frame.id) if frame.id.isdigit() else self.position)
         elif frame.data:
@@ -111,11 +111,11 @@ class EventStream:
             self.position = event.position
             yield event
         else:
-            yield Quiet()
+            yield StreamHeartbeat()
 
     def _bridged(self, head: int) -> Iterator[Event | StreamReset]:
         """The events up to `head`, from their pages; a reset where there is no way to have them."""
-        if not self.position <= head <= self.position + LONGEST_GAP:
+        if not self.position <= head <= self.position + MAX_GAP:
             self.position = head
             yield StreamReset(position=head)
             return

@@ -12,7 +12,7 @@ from headgate.client.problems import ServerProblem, ServerUnreachable, problem_o
 
 RETRIED_STATUSES = frozenset({429, 502, 503})
 FIRST_PAUSE_SECONDS = 0.1
-LONGEST_PAUSE_SECONDS = 2.0
+MAX_PAUSE_SECONDS = 2.0
 JSON = "application/json"
 
 
@@ -23,7 +23,7 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
     content_type: str = JSON
 
 
-class Asking(msgspec.Struct, frozen=True, kw_only=True):
+class Request(msgspec.Struct, frozen=True, kw_only=True):
     """A request: `accepted` are statuses that are answers to this one, though they are failures."""
 
     method: str
@@ -70,22 +70,22 @@ class Transport:
             transport=carrier,
         )
 
-    def send(self, asking: Asking) -> Answer:
+    def send(self, request: Request) -> Answer:
         """The answer to a request that succeeded.
 
         Raises `ServerProblem` when the server refuses, `ServerUnreachable` when patience ends.
         """
-        request = self._request(asking)
+        request = self._request(request)
         give_up_at = elapsed_seconds() + self._patience_seconds
         wait_seconds = FIRST_PAUSE_SECONDS
         while True:
             answer, cause = self._attempt(request)
             if answer is not None and answer.status_code not in RETRIED_STATUSES:
-                return _checked(answer, asking)
+                return _checked(answer, request)
             wait_seconds = _longer(wait_seconds, answer)
             if elapsed_seconds() + wait_seconds > give_up_at:
                 if answer is not None:
-                    return _checked(answer, asking)
+                    return _checked(answer, request)
                 raise ServerUnreachable(self._connection.url, cause)
             pause(wait_seconds)
 
@@ -93,18 +93,18 @@ class Transport:
         """Let go of every connection."""
         self.http.close()
 
-    def _request(self, asking: Asking) -> httpx.Request:
-        told = dict(asking.headers)
-        if asking.method == "POST":
+    def _request(self, request: Request) -> httpx.Request:
+        told = dict(request.headers)
+        if request.method == "POST":
             told.setdefault("Idempotency-Key", unique_key())
-        if asking.body is not None:
-            told["Content-Type"] = asking.body.content_type
-        asked = {name: value for name, value in asking.query.items() if value}
+        if request.body is not None:
+            told["Content-Type"] = request.body.content_type
+        asked = {name: value for name, value in request.query.items() if value}
         if self.at:
             asked.setdefault("at", self.at)
-        content = asking.body.content if asking.body else None
+        content = request.body.content if request.body else None
         return self.http.build_request(
-            asking.method, asking.path, params=asked or None, content=content, headers=told
+            request.method, request.path, params=asked or None, content=content, headers=told
         )
 
     def _attempt(self, request: httpx.Request) -> tuple[httpx.Response | None, str]:
@@ -118,11 +118,11 @@ def _longer(wait_seconds: float, answer: httpx.Response | None) -> float:
     told = answer.headers.get("Retry-After", "") if answer is not None else ""
     if told.isdigit():
         return min(float(told), 10.0) or FIRST_PAUSE_SECONDS
-    return min(wait_seconds * 2, LONGEST_PAUSE_SECONDS)
+    return min(wait_seconds * 2, MAX_PAUSE_SECONDS)
 
 
-def _checked(answer: httpx.Response, asking: Asking) -> Answer:
-    if answer.is_error and answer.status_code not in asking.accepted:
+def _checked(answer: httpx.Response, request: Request) -> Answer:
+    if answer.is_error and answer.status_code not in request.accepted:
         raise ServerProblem(
             problem_of(answer.status_code, answer.content, answer.headers.get("X-Request-Id", ""))
         )

@@ -12,7 +12,7 @@ export const DESTINATIONS: Destination[] = [
   { key: "o", words: "Overview", path: "/", icon: LayoutDashboard },
   { key: "q", words: "Queues", path: "/queues", icon: Inbox },
   { key: "w", words: "Workloads", path: "/workloads", icon: Boxes },
-  { key: "i", words: "Inbox", path: "/inbox", icon: LifeBuoy },
+  { key: "i", words: "Needs attention", path: "/needs-attention", icon: LifeBuoy },
   { key: "t", words: "Topology", path: "/topology", icon: Waypoints },
   { key: "p", words: "Preemptions", path: "/preemptions", icon: Swords },
   { key: "f", words: "What-if", path: "/what-if", icon: FlaskConical },

@@ -15,7 +15,7 @@ const CyclePage = lazyRouteComponent(() => import("@/features/cycles/components/
 const CyclesPage = lazyRouteComponent(() => import("@/features/cycles/components/cycles-page"), "CyclesPage");
 const EventsPage = lazyRouteComponent(() => import("@/features/events/components/events-page"), "EventsPage");
 const HistoryPage = lazyRouteComponent(() => import("@/features/history/components/history-page"), "HistoryPage");
-const InboxPage = lazyRouteComponent(() => import("@/features/inbox/components/inbox-page"), "InboxPage");
+const NeedsAttentionPage = lazyRouteComponent(() => import("@/features/needs-attention/components/needs-attention-page"), "NeedsAttentionPage");
 const OverviewPage = lazyRouteComponent(() => import("@/features/overview/components/overview-page"), "OverviewPage");
 const PreemptionsPage = lazyRouteComponent(() => import("@/features/preemptions/components/preemptions-page"), "PreemptionsPage");
 const RoundPage = lazyRouteComponent(() => import("@/features/preemptions/components/round-page"), "RoundPage");
@@ -59,7 +59,7 @@ const workload = createRoute({
     return <WorkloadPage key={`${namespace}/${name}`} workloadKey={`${namespace}/${name}`} />;
   },
 });
-const inbox = createRoute({ getParentRoute: () => root, path: "/inbox", component: InboxPage });
+const needsAttention = createRoute({ getParentRoute: () => root, path: "/needs-attention", component: NeedsAttentionPage });
 const topology = createRoute({ getParentRoute: () => root, path: "/topology", component: TopologyPage });
 const preemptions = createRoute({ getParentRoute: () => root, path: "/preemptions", component: PreemptionsPage });
 const round = createRoute({
@@ -98,7 +98,7 @@ const cycle = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([overview, queues, queue, workloads, workload, inbox, topology, preemptions, round, events, whatIf, backtests, backtest, configuration, history, cycles, cycle]),
+  routeTree: root.addChildren([overview, queues, queue, workloads, workload, needsAttention, topology, preemptions, round, events, whatIf, backtests, backtest, configuration, history, cycles, cycle]),
   // Only a slow network shows that a page is being fetched.
   defaultPendingComponent: () => <Skeleton rows={8} />,
   defaultPendingMs: 200,

@@ -88,7 +88,7 @@ def _open_evictions(workload: Workload, handler: str | None) -> list[dict[str, o
 
 
 def _holders(cell: Cell) -> list[str]:
-    """Everyone who holds quota, in order of name."""
+    """Returns the keys of the workloads that hold quota, sorted."""
     return sorted(
         key
         for key, workload in cell.workloads.items()

@@ -66,7 +66,7 @@ class Executors(Controller):
     @get(
         "/evictions",
         operation_id="listEvictions",
-        summary="Evictions under way: whom to stop, and by when",
+        summary="List evictions in progress with their deadlines",
         responses=response(EvictionPage),
     )
     async def evictions(

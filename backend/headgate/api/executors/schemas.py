@@ -31,7 +31,7 @@ Hosts = Annotated[list[str], msgspec.Meta(max_length=100_000)]
 class Assignment(Schema, kw_only=True, frozen=True):
     """One workload that has quota now, and where its pods go.
 
-    All its pods must stop while there is an `eviction`, some while it is `pod_eviction`, for one
+    All its pods must stop while there is an `eviction`, some while it is `shrinking`, for one
     round or more; report these stopped by the name of that eviction.
 
     `podSetUpdates` are what its admission checks together add to its pods once it is admitted.
@@ -47,7 +47,7 @@ class Assignment(Schema, kw_only=True, frozen=True):
     unhealthy_nodes: list[UnhealthyNode] = []
     pod_set_updates: list[PodSetUpdate] = []
     eviction: Eviction | None = None
-    pod_eviction: list[Shrinking] = []
+    shrinking: list[Shrinking] = []
 
 
 class AssignmentPage(Schema, kw_only=True, frozen=True):

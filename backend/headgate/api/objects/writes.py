@@ -9,7 +9,7 @@ from headgate.api.answers import Answer
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer, read_wanted, with_written_pointers
-from headgate.api.simulations_ import simulated
+from headgate.api.simulations import simulated
 from headgate.application.commands import object_commands
 from headgate.application.commands.object_commands import change_to
 from headgate.domain.rejection import Rejection

@@ -130,7 +130,7 @@ class WorkloadProtection(Controller):
         data: JSONBody[GateWanted],
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
-        """While one is closed nobody is evicted for it; an eviction of its own closes all."""
+        """While a gate is closed the workload preempts nothing; its eviction closes all gates."""
         call = await command_request(
             request, object_writer(request, KIND), CommandOptions(key=idempotency_key)
         )

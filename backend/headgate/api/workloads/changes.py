@@ -12,16 +12,11 @@ from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifest_entries import Entry, entry_of, failure_of, status_of, warnings_of
-from headgate.api.manifests import (
-    documents_of,
-    object_writer,
-    read_wanted,
-    with_written_pointers,
-)
+from headgate.api.manifests import documents_of, object_writer, read_wanted, with_written_pointers
 from headgate.api.parameters import instant_or_none
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.schemas import ProblemError
-from headgate.api.simulations_ import simulated
+from headgate.api.simulations import simulated
 from headgate.api.workloads.schemas import Action
 from headgate.application.commands import workload_commands
 from headgate.application.commands.decide import catch_up
@@ -188,7 +183,7 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
 async def _newest_warnings(
     request: Caller, parts: Sequence[list[Entry]], results: Sequence[list[CommandResult]]
 ) -> list[AdviceView]:
-    """A queue that was made only just before is seen before anybody is warned of its absence."""
+    """Returns warnings after the state caught up, so that no new queue is reported missing."""
     entries = [entry for part in parts for entry in part]
     changes = [changed for part in results for changed in part]
     found = await run_yielding(warnings_of(request, entries, changes))

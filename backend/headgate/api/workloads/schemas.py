@@ -150,8 +150,8 @@ class UnhealthyNode(Schema, kw_only=True, frozen=True):
 class Eviction(Schema, kw_only=True, frozen=True):
     """An eviction that is under way.
 
-    Immediate, or Soft once Forced: stop the pods now. Soft before that: the handler saves first,
-    or, where none is named, whoever runs the pods does.
+    Immediate, or Soft once Forced: stop the pods now. Soft before that: the handler saves the
+    work first, or the executor where no handler is named.
     """
 
     id: str
@@ -189,7 +189,7 @@ class Shrinking(Schema, kw_only=True, frozen=True):
 
 
 class Hold(Schema, kw_only=True, frozen=True):
-    """Who keeps it out of the line, why, and until when."""
+    """A hold of a workload: its owner, its reason and its expiry."""
 
     owner: str
     reason: str
@@ -237,7 +237,7 @@ class WorkloadStatus(Schema, kw_only=True, frozen=True):
     diverging_pod_sets: list[Free] = []
     ignored: list[str] = []
     eviction: Eviction | None = None
-    pod_eviction: list[Shrinking] = []
+    shrinking: list[Shrinking] = []
     hold: Hold | None = None
     accumulated_past_execution_time_seconds: int | None = None
     scheduling_stats: SchedulingStats | None = None

@@ -221,7 +221,7 @@ def queue_target(queue: str, namespace: str) -> tuple[str, str]:
 
 
 def _tell_leavers(ctx: typer.Context, queue: str, namespace: str) -> None:
-    """Say who has quota through a queue and would be evicted from it."""
+    """Lists the workloads with quota in a queue, which a drain would evict."""
     reference, _ = queue_target(queue, namespace)
     kind, _, name = reference.partition("/")
     place = placed(queue.partition("/")[2], namespace)[0]
@@ -235,14 +235,14 @@ def _tell_leavers(ctx: typer.Context, queue: str, namespace: str) -> None:
 
 
 STILL_THERE = "QuotaReserved,Starting,Running"
-"""Phases of those whom a drain evicts."""
+"""Phases of the workloads that the drain of a queue evicts."""
 
 OUTCOMES = {"Moves": "moves", "Evicted": "is evicted and waits again", "Waits": "waits"}
-"""What becomes of who stands on a node that is drained."""
+"""The effects of a drain on the workloads of a node."""
 
 
 def _drain_node(ctx: typer.Context, word: str, reason: str, *, dry_run: bool) -> None:
-    """Say what becomes of everyone there, and drain the node unless that is all that was asked."""
+    """Shows the effect on each workload of a node, and drains it unless this is a dry run."""
     reference, path = _node_target(word)
     action = Action(verb="drain", done="draining", body={"reason": reason})
     with client_of(ctx) as client:
@@ -302,8 +302,7 @@ def drain_node(
 ) -> None:
     """Let a node take no new pods, and find another place for those it has.
 
-    With --dry-run nothing is changed: it tells who stands there, where each would go, and who would
-    have to wait or be evicted.
+    --dry-run shows the workloads on the node and the new placement, wait or eviction of each.
     """
     path = NODE.path("", node)
     with client_of(ctx) as client:
@@ -319,7 +318,7 @@ def drain_node(
 
 
 def drain_rows(preview: dict[str, Any]) -> list[list[str]]:
-    """Everyone who stands on the node, and where each would go."""
+    """The workloads on a node, and the new placement of each."""
     return [_row(found) for found in preview["workloads"]]
 
 

@@ -29,7 +29,7 @@ from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
-from headgate.client.shapes import Advice, Batch, ItemResult
+from headgate.client.schemas import Advice, Batch, ItemResult
 
 Waiting = Annotated[bool, typer.Option("--wait", help="Wait until workloads are admitted.")]
 

@@ -113,7 +113,7 @@ def _describe_object(client: HeadgateClient, kind: Kind, found: Object) -> None:
         show(as_yaml(rest))
     metadata = found["metadata"]
     if kind is NODE:
-        _describe_who_is_there(client, metadata["name"])
+        _describe_workloads_on_node(client, metadata["name"])
     place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
     stream = f"{kind.name.lower()}/{place}{metadata['name']}"
     events = client.read("/v1/events", {"stream": stream, "limit": str(TIMELINE_TAIL)})["items"]
@@ -127,11 +127,11 @@ def _describe_object(client: HeadgateClient, kind: Kind, found: Object) -> None:
         show(columns(["age", "what", "who", "reason"], rows))
 
 
-def _describe_who_is_there(client: HeadgateClient, node: str) -> None:
-    """Whose pods are on a node, and what a drain would do to each."""
+def _describe_workloads_on_node(client: HeadgateClient, node: str) -> None:
+    """The workloads on a node, and the effect of a drain on each."""
     preview = client.read(f"{NODE.path('', node)}/drain-preview")
     if preview["workloads"]:
-        show("\nWho is here, and what a drain would do now:")
+        show("\nWorkloads on this node, and drain impact:")
         show(columns(DRAIN_HEADERS, drain_rows(preview)))
 
 

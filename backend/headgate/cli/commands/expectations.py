@@ -25,7 +25,7 @@ Expected = Annotated[
     typer.Option(
         "--expect",
         help="Exit with 7 unless the workloads are admitted at once, or once victims have "
-        "stopped, or unless nobody is evicted.",
+        "stopped, or without evictions.",
     ),
 ]
 

@@ -21,7 +21,7 @@ from headgate.cli.presentation.output import Format, say, show, show_rows, show_
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
-from headgate.client.shapes import Event
+from headgate.client.schemas import Event
 
 Object = dict[str, Any]
 NOT_FOUND = 404

@@ -1,4 +1,4 @@
-"""`history` and `revert`: who changed which configuration when, and going back."""
+"""`history` and `revert`: revisions of configured objects, and the return to one."""
 
 from typing import Annotated, Any
 
@@ -31,7 +31,7 @@ def history(
     limit: Limit = 20,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show who changed which configuration when, and what differs: `history cq gpu`."""
+    """Show configuration change history: `history cq gpu`."""
     kind, name = named_apart(kind, name)
     query = {"limit": str(limit)}
     if kind:

@@ -44,9 +44,9 @@ def preemptions(
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
-    """Show who preempted whom, under which rule, and what came of it."""
+    """Show preemption history."""
     if chain and not round_id:
-        raise typer.BadParameter("Name the round whose chain is wanted: preemptions ROUND --chain")
+        raise typer.BadParameter("specify the round of the chain: preemptions ROUND --chain")
     query = {"workload": workload, "clusterQueue": cluster_queue, "cohort": cohort}
     if since:
         ago = int(seconds_of(since) * MICROSECONDS_PER_SECOND)
@@ -216,7 +216,7 @@ def evictions(
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
-    """Show who is on the way out, how far that has come, and until when it may take."""
+    """Show evictions in progress."""
     query = {} if handler is None else {"handler": handler}
     with client_of(ctx) as client:
         answer = client.read("/v1/evictions", query)
@@ -231,7 +231,7 @@ def evictions(
         return
     now = wall_clock()
     rows = [
-        [_who(each), each["eviction"]["reason"], each["eviction"]["mode"],
+        [_victim(each), each["eviction"]["reason"], each["eviction"]["mode"],
          each["eviction"]["stage"], age_of(each["eviction"]["startedAt"], now),
          until(each["eviction"].get("deadlineAt"), now), each["eviction"].get("handler") or "",
          each["eviction"].get("note") or ""]
@@ -241,7 +241,7 @@ def evictions(
     show_rows(headers, rows, output, with_headers=not no_headers)
 
 
-def _who(each: dict[str, Any]) -> str:
+def _victim(each: dict[str, Any]) -> str:
     """A workload, or how many of its pods must stop."""
     some = ", ".join(f"{one['going']} of {one['name']}" for one in each.get("podSets", []))
     return f"{each['workload']} ({some})" if some else str(each["workload"])

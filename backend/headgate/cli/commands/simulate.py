@@ -105,7 +105,7 @@ def _tell_people(found: Object) -> None:
     if found["effects"]:
         show(columns(["workload", "queue", "what"], _effects(found)))
     else:
-        show("Nobody else would be touched.")
+        show("No other workloads affected.")
     say(f"as of log position {found['asOf']['position']}; nothing was written")
     for assumption in found["assumptions"]:
         say(f"  {assumption}")

@@ -30,22 +30,20 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 Object = dict[str, Any]
 
 Verb = Literal["hold", "release", "requeue", "activate", "deactivate", "cancel"]
-Patient = Annotated[str, typer.Argument(help="A workload; without one, all that need help.")]
-Causes = Annotated[list[str], typer.Option("--cause", help="Only these causes, as clinic shows.")]
-Phases = Annotated[list[str], typer.Option("--phase", help="Only those in these phases.")]
-ClusterQueue = Annotated[str, typer.Option("--cluster-queue", help="Only those of this queue.")]
-Contains = Annotated[str, typer.Option("--name", help="Only those with this in their names.")]
-Since = Annotated[
-    str, typer.Option(help="Only who has been inactive, backing off or held since then: 3d, 2h.")
-]
+StuckWorkload = Annotated[str, typer.Argument(help="A workload (default: all stuck workloads)")]
+Causes = Annotated[list[str], typer.Option("--cause", help="Filter by cause.")]
+Phases = Annotated[list[str], typer.Option("--phase", help="Filter by phase.")]
+ClusterQueue = Annotated[str, typer.Option("--cluster-queue", help="Filter by ClusterQueue.")]
+Contains = Annotated[str, typer.Option("--name", help="Filter by a part of the name.")]
+Since = Annotated[str, typer.Option(help="Only workloads stuck since then, e.g. 3d, 2h.")]
 Everywhere = Annotated[str, typer.Option("--namespace", "-n", help="Only this namespace.")]
 HEADERS = ["workload", "phase", "cause", "requeues", "next try", "since", "helps", "why"]
 
 
-def clinic(
+def stuck(
     ctx: typer.Context,
     *,
-    workload: Patient = "",
+    workload: StuckWorkload = "",
     namespace: Everywhere = "",
     causes: Causes = [],  # noqa: B006 - Typer copies it
     phases: Phases = [],  # noqa: B006 - same
@@ -56,9 +54,9 @@ def clinic(
     limit: Limit = 100,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show who is inactive, backs off or is held: why, how often tried, and what would help."""
+    """List failed, inactive, retrying and held workloads."""
     if workload:
-        _show_case(ctx, workload, namespace or DEFAULT_NAMESPACE, output)
+        _show_one(ctx, workload, namespace or DEFAULT_NAMESPACE, output)
         return
     query = {
         "namespace": namespace,
@@ -71,7 +69,9 @@ def clinic(
         "limit": str(limit),
     }
     with client_of(ctx) as client:
-        found = client.read("/v1/clinic", {name: value for name, value in query.items() if value})
+        found = client.read(
+            "/v1/stuck-workloads", {name: value for name, value in query.items() if value}
+        )
     if show_value(found, output):
         return
     now = wall_clock()
@@ -84,7 +84,7 @@ def clinic(
 def bulk(
     ctx: typer.Context,
     *,
-    verb: Annotated[Verb, typer.Argument(help="What to do to each.")],
+    verb: Annotated[Verb, typer.Argument(help="The action.")],
     selector: Selector = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     all_namespaces: AllNamespaces = False,
@@ -98,7 +98,7 @@ def bulk(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Do the same to every workload that matches: shown first, then done to those shown."""
+    """Run an action on all matching workloads (with preview)."""
     query = {
         "namespace": "" if all_namespaces else namespace,
         "causes": causes,
@@ -108,7 +108,7 @@ def bulk(
         "labelSelector": selector,
         **({"since": _since(since)} if since else {}),
     }
-    _refuse_everything(query, all_namespaces)
+    _require_filter(query, all_namespaces)
     asked: Object = {"verb": verb, "reason": reason}
     if expires_in:
         ends_at = wall_clock() + int(seconds_of(expires_in) * MICROSECONDS_PER_SECOND)
@@ -120,8 +120,8 @@ def bulk(
         if dry_run or not preview["eligible"]:
             say(f"{preview['eligible']} of {len(preview['items'])} would be changed")
             return
-        _ask_why(reason)
-        _make_sure(verb, preview["eligible"], yes)
+        _require_reason(reason)
+        _confirm(verb, preview["eligible"], yes)
         chosen = [
             {"workload": item["workload"], "uid": item["uid"]}
             for item in preview["items"]
@@ -137,11 +137,11 @@ def batch(
     ctx: typer.Context,
     *,
     batch_id: Annotated[str, typer.Argument(metavar="ID", help="As bulk told it.")],
-    undo: Annotated[bool, typer.Option("--undo", help="Take it back where it stands.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo the bulk action.")] = False,
     reason: Reason = "",
     output: Output = Format.TABLE,
 ) -> None:
-    """Show what a bulk action did to each and how each stands now, or take it back."""
+    """Show or undo a bulk action."""
     with client_of(ctx) as client:
         found = client.read(f"/v1/batches/{batch_id}")
         if undo:
@@ -158,10 +158,10 @@ def batch(
     show_rows(["workload", "did", "phase now", "why it stays"], rows, output)
 
 
-def _show_case(ctx: typer.Context, workload: str, namespace: str, output: Format) -> None:
+def _show_one(ctx: typer.Context, workload: str, namespace: str, output: Format) -> None:
     place, name = workload_place(workload, namespace)
     with client_of(ctx) as client:
-        case = client.read(f"{WORKLOAD.path(place, name)}/clinic")
+        case = client.read(f"{WORKLOAD.path(place, name)}/stuck")
     if show_value(case, output):
         return
     show(case["sentence"])
@@ -199,23 +199,23 @@ def _row(case: Object, now: int) -> list[str]:
     ]
 
 
-def _refuse_everything(query: Object, everywhere: bool) -> None:
+def _require_filter(query: Object, everywhere: bool) -> None:
     if everywhere and not any(value for name, value in query.items() if name != "namespace"):
         raise CommandFailed(
-            "this would be every workload there is",
+            "this would change all workloads",
             remedy="narrow it with -l, --cause, --phase, --cluster-queue, --name or --since",
             code=ExitCode.USAGE,
         )
 
 
 def _since(text: str) -> str:
-    """A time so long ago, or the time that was given; nothing stays nothing."""
+    """A duration as the RFC 3339 time that long ago; a time or an empty text as it is."""
     if not text or "T" in text:
         return text
     return timestamp_of(wall_clock() - int(seconds_of(text) * MICROSECONDS_PER_SECOND))
 
 
-def _ask_why(reason: str) -> None:
+def _require_reason(reason: str) -> None:
     if not reason:
         raise CommandFailed(
             "nothing is done without a reason, which is kept in the log",
@@ -224,12 +224,12 @@ def _ask_why(reason: str) -> None:
         )
 
 
-def _make_sure(verb: str, count: int, yes: bool) -> None:
+def _confirm(verb: str, count: int, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
         raise CommandFailed(
-            f"{count} workloads would be changed, and nobody can be asked",
+            f"{count} workloads would be changed, and there is no terminal to confirm it",
             remedy="add --yes once the list above is right",
             code=ExitCode.USAGE,
         )
@@ -245,9 +245,9 @@ def _show_items(result: Object) -> None:
 
 
 def _conclude(done: Object, left: Sequence[Object] = ()) -> None:
-    """The result of each; fails if one that should have been changed was not, or none was.
+    """Shows each result; exits with a conflict if one was refused, or an undo changed nothing.
 
-    Those in `left` had moved on before a batch was taken back, and stay as they are.
+    `left` are workloads that changed after the bulk action, so that its undo skips them.
     """
     stay = [{**item, "outcome": "left"} for item in left]
     items = [*done["items"], *stay]

@@ -6,11 +6,7 @@ import msgspec
 import typer
 
 from headgate.adapters.system.randomness import unique_key
-from headgate.cli.commands.apply import (
-    Waiting,
-    code_of_results,
-    tell_results,
-)
+from headgate.cli.commands.apply import Waiting, code_of_results, tell_results
 from headgate.cli.commands.documents import Files, documents_of
 from headgate.cli.commands.expectations import Expected, need_a_trial
 from headgate.cli.commands.simulate import tell
@@ -22,7 +18,7 @@ from headgate.cli.presentation.output import Format, say, show, show_value
 from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
-from headgate.client.shapes import Advice, Batch, ItemResult
+from headgate.client.schemas import Advice, Batch, ItemResult
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 RUN_SECONDS = "headgate.dev/run-seconds"

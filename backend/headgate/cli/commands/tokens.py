@@ -20,7 +20,7 @@ tokens = typer.Typer(help="Tokens: what callers show to be let in.", no_args_is_
 def create_token(
     ctx: typer.Context,
     *,
-    name: Annotated[str, typer.Argument(help="Whose token it is.")],
+    name: Annotated[str, typer.Argument(help="The name of the token.")],
     role: Annotated[str, typer.Option(help="viewer, submitter, executor or admin.")],
     namespace: Annotated[list[str], typer.Option("--namespace", "-n", help="A submitter's.")] = [],  # noqa: B006
     expires_in: ExpiresIn = "",
@@ -67,7 +67,7 @@ def revoke_token(ctx: typer.Context, names: Annotated[list[str], typer.Argument(
 
 
 def whoami(ctx: typer.Context, output: Output = Format.TABLE) -> None:
-    """Say as whom the server knows you, and where you were pointed to."""
+    """Show the current user and server."""
     connection = connection_of(ctx)
     with client_of(ctx) as client:
         known = client.read("/v1/whoami")

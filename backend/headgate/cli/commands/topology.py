@@ -23,7 +23,7 @@ def topology(
         str, typer.Option("--pod", help="The largest gang of such pods, as cpu=4,memory=8Gi.")
     ] = "",
     workload: Annotated[
-        str, typer.Option("--near", help="Where NAMESPACE/NAME nearly fits, and who is there.")
+        str, typer.Option("--near", help="Domains that nearly fit NAMESPACE/NAME.")
     ] = "",
     past: Annotated[
         bool, typer.Option("--history", help="How it was over the last day; --pod says of what.")

@@ -17,7 +17,7 @@ Object = dict[str, Any]
 
 
 def tree(ctx: typer.Context, output: Output = Format.TABLE) -> None:
-    """Show the tree of cohorts and queues: used, borrowed and lent, and by whom."""
+    """Show the queue hierarchy with usage."""
     with client_of(ctx) as client:
         answer = client.read("/v1/queues")
     if show_value(answer, output):
@@ -75,7 +75,7 @@ def _line(line: Object) -> str:
 
 
 def _by_name(resource: str, shares: list[Object]) -> str:
-    """Names with how much of it is whose; of a single one it is all."""
+    """Names with the amount of each; only the name where there is one."""
     if len(shares) == 1:
         return str(shares[0]["clusterQueue"])
     return ", ".join(

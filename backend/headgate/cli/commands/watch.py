@@ -15,7 +15,7 @@ from headgate.cli.presentation.output import Format, say, show, show_rows, show_
 from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of
 from headgate.client.client import PAGE_SIZE, HeadgateClient
-from headgate.client.shapes import Event, StreamReset
+from headgate.client.schemas import Event, StreamReset
 
 HEADERS = ("position", "age", "type", "object", "who", "what")
 DETAIL_WIDTH = 120

@@ -58,7 +58,7 @@ CHECK = "safety-review"
 HANDLER = "checkpointer"
 
 
-LONGEST_GRACE_SECONDS = 120
+MAX_GRACE_SECONDS = 120
 
 
 TEAMS: dict[str, tuple[str, int, int]] = {
@@ -153,5 +153,5 @@ def _preemption() -> Object:
     return {
         "reclaimWithinCohort": "Any",
         "withinClusterQueue": "LowerPriority",
-        "softEviction": {"maxGraceSeconds": LONGEST_GRACE_SECONDS},
+        "softEviction": {"maxGraceSeconds": MAX_GRACE_SECONDS},
     }

@@ -14,10 +14,10 @@ from headgate.cli.demo.work import (
     path_of,
     seconds_since_submission,
 )
-from headgate.cli.executor.behaviour import Habits, Outages
+from headgate.cli.executor.behaviour import BehaviourDefaults, Outages
 from headgate.cli.executor.command import deciding
 from headgate.cli.executor.loop import SimulatedExecutor
-from headgate.cli.executor.runs import Roster
+from headgate.cli.executor.runs import SimulatedRuns
 from headgate.cli.presentation.output import say
 from headgate.cli.replay.arrivals import Object
 from headgate.cli.replay.replay_run import configure
@@ -35,12 +35,12 @@ RETRY_AFTER_SECONDS = 20
 
 
 def serve_check(client: HeadgateClient) -> None:
-    """Tell that somebody answers for the check, without which its queues admit nothing."""
+    """Report the check as active; without that its queues admit nothing."""
     client.act(f"/v1/admissionchecks/{CHECK}/report", {"active": True})
 
 
 def review(client: HeadgateClient) -> None:
-    """Answer for everyone who has quota and waits for the check."""
+    """Report on each workload that has quota and waits for the check."""
     for found in client.items("/v1/workloads", {"phase": "QuotaReserved"}):
         checks = found["status"].get("admissionChecks", ())
         if any(each["name"] == CHECK and each["state"] == "Pending" for each in checks):
@@ -70,8 +70,8 @@ INCIDENT_SECONDS = 45.0
 GROW_SECONDS = 40.0
 OUTAGES_PER_HOUR = 20.0
 OUTAGE_SECONDS = 40.0
-MOST_WAITING = 30
-MOST_ENDED = 120
+MAX_PENDING = 30
+MAX_FINISHED = 120
 GIVEN_UP_SECONDS = 300
 LET_GO_SECONDS = 5.0
 
@@ -84,10 +84,10 @@ class Demo:
         self._chance = seeded("demo", seed)
         self._client = HeadgateClient(connection, patience_seconds=60.0)
         self._incidents = Incidents(self._client, self._chance)
-        habits = Habits(seed=seed, start_seconds=(1.0, 5.0), stop_seconds=(1.0, 4.0))
-        roster = Roster(deciding(habits), handlers=(HANDLER,))
+        habits = BehaviourDefaults(seed=seed, start_seconds=(1.0, 5.0), stop_seconds=(1.0, 4.0))
+        simulated_runs = SimulatedRuns(deciding(habits), handlers=(HANDLER,))
         outages = Outages(seed=seed, per_hour=OUTAGES_PER_HOUR, seconds=OUTAGE_SECONDS)
-        self._executor = SimulatedExecutor(connection, roster, outages)
+        self._executor = SimulatedExecutor(connection, simulated_runs, outages)
 
     def run(self) -> None:
         """Go on until told to stop; what fails is tried again a little later."""
@@ -142,7 +142,7 @@ class Demo:
     def _submit(self) -> None:
         """One more, unless enough wait already; the name is new on this log for ever."""
         waiting = self._client.read("/v1/overview")["counts"].get("Pending", 0)
-        if waiting < MOST_WAITING:
+        if waiting < MAX_PENDING:
             self._send(next_workload(self._chance, f"{self._client.head()}"))
 
     def _grow(self) -> None:
@@ -159,7 +159,7 @@ class Demo:
     def _tidy(self) -> None:
         """Delete what has long ended, and cancel what waits in vain."""
         over = {"phase": "Succeeded,Failed,Cancelled", **MINE}
-        for found in list(self._client.items("/v1/workloads", over))[MOST_ENDED:]:
+        for found in list(self._client.items("/v1/workloads", over))[MAX_FINISHED:]:
             self._client.remove(path_of(found))
         for found in self._client.items("/v1/workloads", {"phase": "Pending", **MINE}):
             if seconds_since_submission(found) > GIVEN_UP_SECONDS:

@@ -18,10 +18,10 @@ LABEL = "headgate.dev/demo"
 GATE = "data-is-loaded"
 
 
-class Sort(msgspec.Struct, frozen=True, kw_only=True):
-    """One sort of work: sizes to choose from, how long it runs, how likely it is.
+class WorkloadTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    """A template of demo workloads: possible sizes, run time and relative frequency.
 
-    `saves` is how long it takes to save its work before it leaves; None if it has none to save.
+    `saves` is the seconds that a checkpoint takes before an eviction; None without checkpoints.
     """
 
     name: str
@@ -37,19 +37,19 @@ class Sort(msgspec.Struct, frozen=True, kw_only=True):
 
 
 SORTS = (
-    Sort(name="train", pods=(4, 4, 8), gpus=(4, 8), seconds=(60, 150), weight=3,
+    WorkloadTemplate(name="train", pods=(4, 4, 8), gpus=(4, 8), seconds=(60, 150), weight=3,
          topology={"required": RACK}, saves=(6, 20)),
-    Sort(name="pretrain", pods=(6, 8), gpus=(8,), seconds=(60, 120), weight=1,
+    WorkloadTemplate(name="pretrain", pods=(6, 8), gpus=(8,), seconds=(60, 120), weight=1,
          topology={"preferred": BLOCK}, saves=(10, 40)),
-    Sort(name="sweep", pods=(2, 4), gpus=(1, 2), seconds=(20, 60), weight=4,
+    WorkloadTemplate(name="sweep", pods=(2, 4), gpus=(1, 2), seconds=(20, 60), weight=4,
          topology={"unconstrained": True}, classes=("research", "scavenger", "scavenger")),
-    Sort(name="notebook", pods=(1,), gpus=(1,), seconds=(30, 90), weight=3,
+    WorkloadTemplate(name="notebook", pods=(1,), gpus=(1,), seconds=(30, 90), weight=3,
          topology={"unconstrained": True}),
-    Sort(name="serve", pods=(2,), gpus=(1, 2), seconds=(120, 240), weight=1,
+    WorkloadTemplate(name="serve", pods=(2,), gpus=(1, 2), seconds=(120, 240), weight=1,
          topology={"unconstrained": True}, classes=("research",)),
-    Sort(name="simulate", pods=(2, 3), gpus=(1,), seconds=(60, 120), weight=1,
+    WorkloadTemplate(name="simulate", pods=(2, 3), gpus=(1,), seconds=(60, 120), weight=1,
          classes=("scavenger", "research"), annotations={ELASTIC: "true"}),
-    Sort(name="release", pods=(1,), gpus=(2,), seconds=(40, 80), weight=1,
+    WorkloadTemplate(name="release", pods=(1,), gpus=(2,), seconds=(40, 80), weight=1,
          classes=("production",), spec={"preemptibility": "NonPreemptible"}),
 )  # fmt: skip
 
@@ -61,7 +61,7 @@ WAITS_RATE = 0.2
 
 
 def next_workload(chance: RandomSource, serial: str) -> Object:
-    """The next thing somebody wants to run."""
+    """Returns the next workload to submit."""
     team = chance.choice(sorted(TEAMS))
     sort = chance.choices(SORTS, weights=[each.weight for each in SORTS])[0]
     gpus = chance.choice(sort.gpus)
@@ -102,7 +102,7 @@ def grown(manifest: Object, serial: str) -> Object:
     }
 
 
-def _behaviour(chance: RandomSource, sort: Sort) -> dict[str, str]:
+def _behaviour(chance: RandomSource, sort: WorkloadTemplate) -> dict[str, str]:
     annotations = {RUN_SECONDS: str(chance.randint(*sort.seconds))}
     if sort.saves is not None:
         annotations[SAVE_SECONDS] = str(chance.randint(*sort.saves))
@@ -114,7 +114,7 @@ def _behaviour(chance: RandomSource, sort: Sort) -> dict[str, str]:
     return annotations
 
 
-def _leaving(chance: RandomSource, sort: Sort) -> Object:
+def _leaving(chance: RandomSource, sort: WorkloadTemplate) -> Object:
     """Long trainings save first; the time they are given is at times too short."""
     if sort.saves is None:
         return {}
@@ -157,7 +157,7 @@ class Incidents:
             path, self._cordoned = f"/v1/nodes/{self._cordoned}/uncordon", ""
             self._client.act(path, OVER)
             return
-        self._chance.choice((self._cordon, self._hold_someone, self._stop_a_door))()
+        self._chance.choice((self._cordon, self._hold_a_workload, self._stop_a_door))()
 
     def release_leftovers(self) -> None:
         """Uncordon what an earlier run left cordoned."""
@@ -168,7 +168,7 @@ class Incidents:
                 self._client.act(f"/v1/nodes/{name}/uncordon", OVER)
 
     def open_gates(self) -> None:
-        """Let those preempt whose data has come by now."""
+        """Open the preemption gates of workloads that have their data."""
         for found in self._client.items("/v1/workloads", {"phase": "Pending", **MINE}):
             if seconds_since_submission(found) > GATED_SECONDS and _is_gated(found):
                 opened = {"name": GATE, "position": "Open"}
@@ -179,7 +179,7 @@ class Incidents:
         self._client.act(f"/v1/nodes/{name}/cordon", {"reason": "maintenance of the fans"})
         self._cordoned = name
 
-    def _hold_someone(self) -> None:
+    def _hold_a_workload(self) -> None:
         waiting = {"phase": "Pending", "limit": "1", **MINE}
         for found in self._client.read("/v1/workloads", waiting)["items"]:
             self._client.act(f"{path_of(found)}/hold", _for_a_while("data set is being checked"))

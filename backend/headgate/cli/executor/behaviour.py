@@ -27,8 +27,8 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     is_never_ready: bool = False
 
 
-class Habits(msgspec.Struct, frozen=True, kw_only=True):
-    """What workloads do that say nothing themselves; lengths in seconds, rates from 0 to 1."""
+class BehaviourDefaults(msgspec.Struct, frozen=True, kw_only=True):
+    """Behaviour of workloads without annotations of their own; seconds, and rates from 0 to 1."""
 
     seed: int = 0
     start_seconds: tuple[float, float] = (0.5, 3.0)
@@ -39,8 +39,8 @@ class Habits(msgspec.Struct, frozen=True, kw_only=True):
     never_ready_rate: float = 0.0
 
 
-def behaviour_of(uid: str, annotations: dict[str, str], habits: Habits) -> Behaviour:
-    """The same for the same uid and seed, whoever asks and however often."""
+def behaviour_of(uid: str, annotations: dict[str, str], habits: BehaviourDefaults) -> Behaviour:
+    """Returns equal behaviour for an equal uid and seed."""
     chance = seeded(habits.seed, uid)
     start = chance.uniform(*habits.start_seconds)
     run = min(chance.expovariate(1.0 / habits.mean_run_seconds), 10 * habits.mean_run_seconds)
@@ -76,8 +76,8 @@ def _microseconds(seconds: float) -> int:
 HOUR = 3_600 * MICROSECONDS_PER_SECOND
 
 
-class Turn(msgspec.Struct, frozen=True):
-    """A host that fails now, or is back."""
+class HostChange(msgspec.Struct, frozen=True):
+    """A host that fails or returns."""
 
     node: str
     is_ready: bool
@@ -101,10 +101,12 @@ class Outages:
             self._next = now + self._pause()
         return self._next <= now or any(back <= now for back in self.down.values())
 
-    def take_due(self, now: int, nodes: Sequence[str]) -> list[Turn]:
+    def take_due(self, now: int, nodes: Sequence[str]) -> list[HostChange]:
         """What has happened to some of `nodes` by now; each turn is given out once."""
         turns = [
-            Turn(node, is_ready=True) for node, back in sorted(self.down.items()) if back <= now
+            HostChange(node, is_ready=True)
+            for node, back in sorted(self.down.items())
+            if back <= now
         ]
         for turn in turns:
             del self.down[turn.node]
@@ -114,12 +116,12 @@ class Outages:
             if standing:
                 node = standing[self._chance.randrange(len(standing))]
                 self.down[node] = now + self._length
-                turns.append(Turn(node, is_ready=False))
+                turns.append(HostChange(node, is_ready=False))
         return turns
 
-    def end(self) -> list[Turn]:
+    def end(self) -> list[HostChange]:
         """Everything that is down is back, because the pretence is over."""
-        turns = [Turn(node, is_ready=True) for node in sorted(self.down)]
+        turns = [HostChange(node, is_ready=True) for node in sorted(self.down)]
         self.down.clear()
         return turns
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.executor.behaviour import Behaviour, Habits, Outages, behaviour_of
+from headgate.cli.executor.behaviour import Behaviour, BehaviourDefaults, Outages, behaviour_of
 from headgate.cli.executor.loop import SimulatedExecutor
-from headgate.cli.executor.runs import Decide, Roster
+from headgate.cli.executor.runs import Decide, SimulatedRuns
 from headgate.cli.presentation.output import say
 from headgate.cli.session import connection_of
 
@@ -40,7 +40,7 @@ def executor(
     outage_seconds: Annotated[float, typer.Option(min=1.0, help="For how long each.")] = 60.0,
 ) -> None:
     """Run a simulated executor until interrupted."""
-    habits = Habits(
+    habits = BehaviourDefaults(
         seed=seed,
         mean_run_seconds=mean_run_seconds,
         failure_rate=failure_rate,
@@ -51,8 +51,8 @@ def executor(
     )
     stopped = stop_signal()
     outages = Outages(seed=seed, per_hour=outages_per_hour, seconds=outage_seconds)
-    roster = Roster(deciding(habits), handlers=handler or ())
-    working = SimulatedExecutor(connection_of(ctx), roster, outages)
+    simulated_runs = SimulatedRuns(deciding(habits), handlers=handler or ())
+    working = SimulatedExecutor(connection_of(ctx), simulated_runs, outages)
     try:
         working.run(stopped.is_set)
     finally:
@@ -60,7 +60,7 @@ def executor(
         say(f"{working.reported} reports recorded, {working.refused} refused")
 
 
-def deciding(habits: Habits) -> Decide:
+def deciding(habits: BehaviourDefaults) -> Decide:
     """Behaviour by habit, for a roster."""
 
     def decide(_key: str, uid: str, annotations: dict[str, str]) -> Behaviour:

@@ -5,16 +5,16 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 
 from headgate.adapters.system.stopwatch import elapsed_seconds, pause
-from headgate.cli.executor.behaviour import Outages, Turn
-from headgate.cli.executor.runs import EVENT_TYPES, Roster
+from headgate.cli.executor.behaviour import HostChange, Outages
+from headgate.cli.executor.runs import EVENT_TYPES, SimulatedRuns
 from headgate.cli.presentation.output import say
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from headgate.client.problems import ServerProblem, ServerUnreachable
-from headgate.client.shapes import Event, Quiet, Report, StreamReset
+from headgate.client.schemas import Event, Report, StreamHeartbeat, StreamReset
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
-Item = Event | StreamReset | Quiet | Exception
+Item = Event | StreamReset | StreamHeartbeat | Exception
 
 
 class Inbox:
@@ -41,7 +41,7 @@ class Inbox:
         while True:
             if isinstance(item, Exception):
                 raise item
-            if not isinstance(item, Quiet):
+            if not isinstance(item, StreamHeartbeat):
                 yield item
             try:
                 item = self._items.get_nowait()
@@ -65,9 +65,9 @@ class SimulatedExecutor:
     """Runs every workload that has quota until told to stop; safe to start again at any time."""
 
     def __init__(
-        self, connection: Connection, roster: Roster, outages: Outages | None = None
+        self, connection: Connection, simulated_runs: SimulatedRuns, outages: Outages | None = None
     ) -> None:
-        self._roster = roster
+        self._simulated_runs = simulated_runs
         self._outages = outages or Outages(seed=0, per_hour=0.0, seconds=0.0)
         self._sender = HeadgateClient(connection, patience_seconds=60.0)
         self._listener = HeadgateClient(connection, patience_seconds=60.0)
@@ -81,12 +81,12 @@ class SimulatedExecutor:
         while not should_stop():
             for item in inbox.wait(self._idle_seconds()):
                 if isinstance(item, StreamReset):
-                    self._roster.needs_assignments = True
+                    self._simulated_runs.needs_assignments = True
                 else:
-                    self._roster.observe(item, _now())
-            if self._roster.needs_assignments:
+                    self._simulated_runs.observe(item, _now())
+            if self._simulated_runs.needs_assignments:
                 self._synchronize()
-            self._send(self._roster.take_due(_now(), BATCH))
+            self._send(self._simulated_runs.take_due(_now(), BATCH))
             if self._outages.is_due(_now()):
                 self._turn(self._outages.take_due(_now(), self._nodes()))
         self._turn(self._outages.end())
@@ -99,7 +99,7 @@ class SimulatedExecutor:
     def _nodes(self) -> list[str]:
         return [node["metadata"]["name"] for node in self._sender.items("/v1/nodes")]
 
-    def _turn(self, turns: Sequence[Turn]) -> None:
+    def _turn(self, turns: Sequence[HostChange]) -> None:
         """Report hosts as failed or back, with what they offered before."""
         for turn in turns:
             path = f"/v1/nodes/{turn.node}"
@@ -116,7 +116,7 @@ class SimulatedExecutor:
                 say(f"outage of {turn.node} not reported: {failure}")
 
     def _idle_seconds(self) -> float:
-        due = self._roster.next_due()
+        due = self._simulated_runs.next_due()
         if due is None:
             return IDLE_SECONDS
         return min(IDLE_SECONDS, max(0.0, (due - _now()) / MICROSECONDS_PER_SECOND))
@@ -129,7 +129,7 @@ class SimulatedExecutor:
                 say(str(failure))
                 pause(RETRY_SECONDS)
                 continue
-            self._roster.reconcile(position, assignments, _now())
+            self._simulated_runs.reconcile(position, assignments, _now())
             return position
 
     def _send(self, reports: list[Report]) -> None:
@@ -140,7 +140,7 @@ class SimulatedExecutor:
         except (ServerUnreachable, ServerProblem) as failure:
             say(f"reports not delivered: {failure}")
             retry_at = _now() + int(RETRY_SECONDS * MICROSECONDS_PER_SECOND)
-            self._roster.give_back(reports, retry_at)
+            self._simulated_runs.give_back(reports, retry_at)
             return
         refused = sum(result.outcome == "rejected" for result in results)
         self.reported += len(results) - refused

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from headgate.cli.executor.behaviour import Behaviour
-from headgate.client.shapes import Assignment, Event, EvictionNotice, Report, ReportType
+from headgate.client.schemas import Assignment, Event, EvictionNotice, Report, ReportType
 
 EVENT_TYPES = (
     "workload.submitted",
@@ -59,7 +59,7 @@ class Due(msgspec.Struct, frozen=True, order=True):
     message: str = ""
 
 
-class Roster:
+class SimulatedRuns:
     """Folds the log into stays and due reports; `needs_assignments` asks for the server's list.
 
     Work is saved for evictions that name no handler, or one of those that are played here; any
@@ -128,7 +128,7 @@ class Roster:
             elif assignment.eviction is not None and run.eviction != assignment.eviction.id:
                 self._evict(key, assignment.eviction, now)
             if assignment.eviction is None:
-                for asked in assignment.pod_eviction:
+                for asked in assignment.shrinking:
                     self._give_up(key, asked.eviction, now)
 
     def take_due(self, now: int, limit: int) -> list[Report]:
@@ -198,7 +198,7 @@ class Roster:
         self._plan(key, end, max(now, run.ends_at))
 
     def _go_on(self, key: str, now: int) -> None:
-        """Nobody wants its place any more: what it was doing goes on as if never interrupted."""
+        """Continues a run whose eviction was cancelled, as if uninterrupted."""
         before = self.runs.get(key)
         if before is None or not before.eviction:
             return

@@ -62,7 +62,7 @@ PYTHON_NEEDED = (3, 11)
 LITTLE_BYTES = 2_000_000_000
 
 
-HARDLY_ANY_BYTES = 200_000_000
+CRITICAL_FREE_BYTES = 200_000_000
 
 
 GIGABYTE = 1_000_000_000
@@ -121,7 +121,7 @@ def disk(directory: Path) -> Finding:
     )
     free = shutil.disk_usage(there).free
     text = f"{free / GIGABYTE:.1f} GB free in {there}"
-    if free < HARDLY_ANY_BYTES:
+    if free < CRITICAL_FREE_BYTES:
         return fail("disk", text, "Free some space: the log cannot grow.")
     if free < LITTLE_BYTES:
         return warn("disk", text, "Free some space soon.")
@@ -210,7 +210,7 @@ def log(platform: Platform) -> Finding:
     return fail(
         "log",
         "the trigger that refuses changes to facts is off or gone",
-        "Find out who took it away; CREATE TRIGGER append_only as in migrations/sql.",
+        "Find out why it is missing; CREATE TRIGGER append_only as in migrations/sql.",
     )
 
 
@@ -224,7 +224,7 @@ def clock(platform: Platform) -> Finding:
 
 
 def workers(platform: Platform) -> list[Finding]:
-    """Whether somebody decides, and whether anything is set aside or waits for too long."""
+    """Checks that workers schedule, and that nothing is quarantined or late."""
     alive = platform.inspection.sessions(WORKER_PREFIX)
     rows = platform.partitions.rows()
     halted = [row for row in rows if row.failures]

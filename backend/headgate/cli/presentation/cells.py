@@ -79,7 +79,7 @@ def _local_queue(found: Object) -> tuple[Cells, Cells]:
 
 
 def _consumed(status: Object) -> str:
-    """What the queue used of late, where that orders it; `-` while nobody counts."""
+    """What the queue used of late, where that orders it; `-` while nothing is counted."""
     counted = status.get("fairSharing", {}).get("admissionFairSharingStatus")
     if counted is None:
         return "-"

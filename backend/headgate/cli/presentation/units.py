@@ -92,7 +92,7 @@ _BYTES = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
 
 UNBOUNDED = (1 << 63) - 1
-"""The share of a borrower whose weight is 0, as the API tells it."""
+"""The weighted share of a borrower of weight 0 in the API."""
 
 
 def amount(resource: str, value: int) -> str:

@@ -24,8 +24,8 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     manifest: Object
 
 
-class Play(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything one replay does; `nominal` is the quota its use is measured against."""
+class ReplayInput(msgspec.Struct, frozen=True, kw_only=True):
+    """The input of one replay; `nominal` is the quota that usage is measured against."""
 
     name: str
     namespace: str

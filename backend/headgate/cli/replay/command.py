@@ -15,7 +15,7 @@ from headgate.cli.replay.figures import Figures
 from headgate.cli.replay.openb import openb_play, read_hosts, read_pods
 from headgate.cli.replay.outages import planned_outages
 from headgate.cli.replay.player import Pace
-from headgate.cli.replay.replay_run import Staging, run_play, show_figures
+from headgate.cli.replay.replay_run import ReplayOptions, run_play, show_figures
 from headgate.cli.replay.scenario import read_scenario, scenario_play
 from headgate.cli.session import client_of, connection_of
 from headgate.settings import from_environment
@@ -64,7 +64,7 @@ def replay_openb(
         kept = seeded("openb", seed).sample(range(len(chosen)), limit)
         chosen = [chosen[index] for index in sorted(kept)]
     play = openb_play(read_hosts(nodes), chosen, run or _run_name(ctx))
-    staging = Staging(
+    staging = ReplayOptions(
         begin=trace_time(speed),
         pace=Pace(window=window, batch=batch),
         directory=from_environment().directory,
@@ -89,7 +89,7 @@ def replay_scenario(
     """Replay a scalability scenario of Kueue's, creation and run times real."""
     found = read_scenario(file)
     smaller = scenario_play(found.scaled(cohorts, queues), run or _run_name(ctx))
-    staging = Staging(
+    staging = ReplayOptions(
         begin=trace_time("1"),
         pace=Pace(window=1_000_000, batch=500),
         directory=from_environment().directory,

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from headgate.cli.replay.arrivals import Play
-from headgate.cli.replay.replay_log import Journal, Life, Use
+from headgate.cli.replay.arrivals import ReplayInput
+from headgate.cli.replay.replay_log import ReplayLog, Use, WorkloadRecord
 from headgate.client.client import HeadgateClient
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
@@ -68,32 +68,32 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     outages: Resilience | None = None
 
 
-def waiting_by_class(journal: Journal) -> dict[str, Waiting]:
+def waiting_by_class(replay_log: ReplayLog) -> dict[str, Waiting]:
     """Waiting times by class of workload, in order of class."""
-    by_class: dict[str, list[Life]] = {}
-    for life in journal.lives.values():
-        by_class.setdefault(life.arrival.label, []).append(life)
-    return {label: _waiting(lives) for label, lives in sorted(by_class.items())}
+    by_class: dict[str, list[WorkloadRecord]] = {}
+    for record in replay_log.records.values():
+        by_class.setdefault(record.arrival.label, []).append(record)
+    return {label: _waiting(records) for label, records in sorted(by_class.items())}
 
 
-def wall_seconds(journal: Journal) -> float:
+def wall_seconds(replay_log: ReplayLog) -> float:
     """From the first submission to the last finish, or to the last event where nothing finished."""
-    starts = [life.submitted_at for life in journal.lives.values() if life.submitted_at]
-    ends = [life.finished_at for life in journal.lives.values() if life.finished_at]
+    starts = [record.submitted_at for record in replay_log.records.values() if record.submitted_at]
+    ends = [record.finished_at for record in replay_log.records.values() if record.finished_at]
     if not starts:
         return 0.0
-    return (max(ends, default=journal.last_at) - min(starts)) / MICROSECONDS_PER_SECOND
+    return (max(ends, default=replay_log.last_at) - min(starts)) / MICROSECONDS_PER_SECOND
 
 
-def mean_use(journal: Journal, nominal: dict[str, int]) -> dict[str, float]:
+def mean_use(replay_log: ReplayLog, nominal: dict[str, int]) -> dict[str, float]:
     """Percent of nominal quota in use, averaged over first admission to last creation."""
-    admitted = [life.admitted_at for life in journal.lives.values() if life.admitted_at]
-    created = [life.submitted_at for life in journal.lives.values() if life.submitted_at]
+    admitted = [record.admitted_at for record in replay_log.records.values() if record.admitted_at]
+    created = [record.submitted_at for record in replay_log.records.values() if record.submitted_at]
     if not admitted or not created or max(created) <= min(admitted):
         return {}
     begin, end = min(admitted), max(created)
     return {
-        name: round(100 * _average(journal.uses, name, begin, end) / total, 1)
+        name: round(100 * _average(replay_log.uses, name, begin, end) / total, 1)
         for name, total in nominal.items()
         if total
     }
@@ -115,14 +115,14 @@ def _average(uses: Sequence[Use], name: str, begin: Instant, end: Instant) -> fl
     return (total + level * (end - since)) / (end - begin)
 
 
-def _waiting(lives: list[Life]) -> Waiting:
+def _waiting(records: list[WorkloadRecord]) -> Waiting:
     waits = [
-        (life.admitted_at - life.submitted_at) / MICROSECONDS_PER_SECOND
-        for life in lives
-        if life.admitted_at is not None and life.submitted_at is not None
+        (record.admitted_at - record.submitted_at) / MICROSECONDS_PER_SECOND
+        for record in records
+        if record.admitted_at is not None and record.submitted_at is not None
     ]
     return Waiting(
-        workloads=len(lives),
+        workloads=len(records),
         admitted=len(waits),
         mean_seconds=round(sum(waits) / len(waits), 3) if waits else None,
         p99_seconds=round(percentile(waits, 0.99), 3) if waits else None,
@@ -152,7 +152,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     reasons: dict[str, int]
 
 
-def audit(client: HeadgateClient, play: Play) -> Outcome:
+def audit(client: HeadgateClient, play: ReplayInput) -> Outcome:
     """Every workload of the play as the server has it, the waiting ones with their reason."""
     phases = {
         f"{item['metadata']['namespace']}/{item['metadata']['name']}": item["status"]["phase"]

@@ -8,7 +8,7 @@ import msgspec
 
 from headgate.adapters.system.randomness import seeded
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.replay.arrivals import Arrival, Object, Play, named, pod_set, workload
+from headgate.cli.replay.arrivals import Arrival, Object, ReplayInput, named, pod_set, workload
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 WHOLE_GPU_MILLI = 1_000
@@ -133,10 +133,10 @@ PRIORITIES = {"Guaranteed": 1_000, "LS": 1_000, "Burstable": 500, "BE": 100}
 """The trace's qos as priority: Guaranteed and LS above Burstable above BE."""
 
 
-def openb_play(hosts: list[Host], pods: list[TracePod], run: str) -> Play:
+def openb_play(hosts: list[Host], pods: list[TracePod], run: str) -> ReplayInput:
     """All of it, in the namespace of this run."""
     namespace = f"openb-{run}"
-    return Play(
+    return ReplayInput(
         name="openb",
         namespace=namespace,
         configuration=_configuration(hosts, namespace),

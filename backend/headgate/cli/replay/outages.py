@@ -11,15 +11,15 @@ import msgspec
 from headgate.adapters.system.randomness import seeded
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.presentation.units import instant_of
-from headgate.cli.replay.arrivals import Object, Play
+from headgate.cli.replay.arrivals import Object, ReplayInput
 from headgate.cli.replay.figures import Resilience, percentile
 from headgate.client.client import HeadgateClient
-from headgate.client.shapes import Event, Report
+from headgate.client.schemas import Event, Report
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 
-class Aftermath:
-    """Where everyone stands, who lost a host, and how it went on."""
+class OutageResults:
+    """Phases of the workloads that lost a host, and the results of each outage."""
 
     def __init__(self) -> None:
         self._uids: dict[str, str] = {}
@@ -37,7 +37,7 @@ class Aftermath:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has not been told of everyone who lost a host what comes of it."""
+        """Returns whether a workload that lost a host has no recorded result yet."""
         return bool(self._since or self._awaited)
 
     def told(self, workloads: Iterable[str]) -> None:
@@ -147,7 +147,7 @@ def _hosts_in(admission: dict[str, Any]) -> Iterator[str]:
 
 
 COLUMNS = ("host", "fails_at", "returns_at")
-MOST_LOTS = 1_000_000
+MAX_LOTS = 1_000_000
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,7 +162,7 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
     lot: int = 0
 
 
-def planned_outages(play: Play, wish: str, minutes: int, seed: int) -> list[Outage]:
+def planned_outages(play: ReplayInput, wish: str, minutes: int, seed: int) -> list[Outage]:
     """The outages that `--outages` asks for: so many at seeded times, or those of a file."""
     known = {node["metadata"]["name"]: None for node in _nodes(play)}
     if not wish:
@@ -176,18 +176,18 @@ def planned_outages(play: Play, wish: str, minutes: int, seed: int) -> list[Outa
     starts = [chance.randint(min(arrivals), max(arrivals)) for _ in range(int(wish))]
     length = minutes * 60 * MICROSECONDS_PER_SECOND
     return [
-        Outage(fails_at=start, returns_at=start + length, lot=chance.randrange(MOST_LOTS))
+        Outage(fails_at=start, returns_at=start + length, lot=chance.randrange(MAX_LOTS))
         for start in sorted(starts)
     ]
 
 
-class Failing:
-    """Brings outages about: nodes report what they are, and pods are gone with their host.
+class HostFailures:
+    """Simulates host failures: nodes report their state, and pods end with their host.
 
     A host that fails once more before it is back stays away until the last of its outages ends.
     """
 
-    def __init__(self, play: Play, outages: Sequence[Outage]) -> None:
+    def __init__(self, play: ReplayInput, outages: Sequence[Outage]) -> None:
         self._capacity = {
             node["metadata"]["name"]: node["status"]["allocatable"] for node in _nodes(play)
         }
@@ -201,7 +201,7 @@ class Failing:
         self._next = 0
         self._down: Counter[str] = Counter()
         self._told: set[tuple[str, str]] = set()
-        self.aftermath = Aftermath()
+        self.outage_results = OutageResults()
 
     @property
     def next_at(self) -> int | None:
@@ -221,14 +221,14 @@ class Failing:
         found = [
             (workload, host)
             for host in self._down
-            for workload in self.aftermath.standing_on(host)
+            for workload in self.outage_results.standing_on(host)
             if (workload, host) not in self._told
         ]
         self._told.update(found)
         reports = [
             Report(
                 workload=workload,
-                uid=self.aftermath.uid_of(workload),
+                uid=self.outage_results.uid_of(workload),
                 type="podsGone",
                 hosts=[host],
             )
@@ -236,7 +236,9 @@ class Failing:
         ]
         if reports:
             results = client.report(reports)
-            self.aftermath.told(each.workload for each in results if each.outcome == "recorded")
+            self.outage_results.told(
+                each.workload for each in results if each.outcome == "recorded"
+            )
 
     def restore(self, client: HeadgateClient) -> None:
         """Have every host back that is still away, so that the cluster is left as it was."""
@@ -245,7 +247,7 @@ class Failing:
 
     def _draw(self, lot: int) -> str:
         """One of the hosts that have pods now, or any where none has."""
-        up = [host for host in self.aftermath.in_use() if host not in self._down]
+        up = [host for host in self.outage_results.in_use() if host not in self._down]
         hosts = up or list(self._capacity)
         return hosts[lot % len(hosts)]
 
@@ -259,10 +261,10 @@ class Failing:
         if was_down != is_down:
             said = {"ready": not is_down, "allocatable": self._capacity[host]}
             client.act(f"/v1/nodes/{host}/heartbeat", said)
-            self.aftermath.changed(is_down=is_down)
+            self.outage_results.changed(is_down=is_down)
 
 
-def _nodes(play: Play) -> list[Object]:
+def _nodes(play: ReplayInput) -> list[Object]:
     return [each for each in play.configuration if each["kind"] == "Node"]
 
 

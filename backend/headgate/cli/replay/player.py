@@ -10,21 +10,21 @@ import msgspec
 from headgate.adapters.system.stopwatch import elapsed_seconds
 from headgate.cli.executor.behaviour import Behaviour
 from headgate.cli.executor.loop import Inbox
-from headgate.cli.executor.runs import Roster
+from headgate.cli.executor.runs import SimulatedRuns
 from headgate.cli.failures import problem_in
-from headgate.cli.replay.arrivals import Arrival, FreeTime, Play, TraceTime
+from headgate.cli.replay.arrivals import Arrival, FreeTime, ReplayInput, TraceTime
 from headgate.cli.replay.figures import Resilience
-from headgate.cli.replay.outages import Failing, Outage
-from headgate.cli.replay.replay_log import JOURNAL_TYPES, Journal
+from headgate.cli.replay.outages import HostFailures, Outage
+from headgate.cli.replay.replay_log import JOURNAL_TYPES, ReplayLog
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
-from headgate.client.shapes import Batch, Report, ReportResult, StreamReset
+from headgate.client.schemas import Batch, Report, ReportResult, StreamReset
 
 Result = TypeVar("Result")
 
 
 class Sender:
-    """Sends beside whoever asks it to; each answer comes as a future."""
+    """Sends in a thread of its own; each answer comes as a future."""
 
     def __init__(self, connection: Connection, patience_seconds: float) -> None:
         self._client = HeadgateClient(connection, patience_seconds=patience_seconds)
@@ -53,7 +53,7 @@ LOOK_SECONDS = 0.05
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
-    """How many may be on their way undecided at once, and how many go in one request."""
+    """Limits of submission: undecided workloads at a time, and workloads in one request."""
 
     window: int = 512
     batch: int = 128
@@ -70,17 +70,17 @@ class Player:
     def __init__(
         self,
         connection: Connection,
-        play: Play,
+        play: ReplayInput,
         pace: Pace,
         time: TraceTime,
         outages: Sequence[Outage] = (),
     ) -> None:
         self._play = play
-        self._failing = Failing(play, outages)
+        self._failing = HostFailures(play, outages)
         self._pace = pace
         self._time = time
         self._runs = {arrival.key: arrival.run_length for arrival in play.arrivals}
-        self._roster = Roster(self._behaviour, reports_ready=play.reports_ready)
+        self._simulated_runs = SimulatedRuns(self._behaviour, reports_ready=play.reports_ready)
         self._reading = HeadgateClient(connection, patience_seconds=PATIENCE_SECONDS)
         self._listening = HeadgateClient(connection, patience_seconds=PATIENCE_SECONDS)
         self._submitting = Sender(connection, PATIENCE_SECONDS)
@@ -89,10 +89,10 @@ class Player:
         self._reports: list[tuple[Future[list[ReportResult]], list[Report]]] = []
         self._next = 0
         self._heard_at = elapsed_seconds()
-        self.journal = Journal(play.arrivals)
+        self.replay_log = ReplayLog(play.arrivals)
         self.first_position = 0
 
-    def play(self, tell: Callable[[Journal], None]) -> None:
+    def play(self, tell: Callable[[ReplayLog], None]) -> None:
         """Go on until every workload is finished, or nothing more can happen to the rest."""
         reading, listening = self._reading, self._listening
         self.first_position = reading.head()
@@ -104,12 +104,12 @@ class Player:
             self._collect()
             self._submit()
             self._report()
-            tell(self.journal)
+            tell(self.replay_log)
         self._failing.restore(reading)
 
     def resilience(self) -> Resilience | None:
         """How it came through its outages; None where there were none."""
-        found = self._failing.aftermath.resilience()
+        found = self._failing.outage_results.resilience()
         return found if found.hosts_failed else None
 
     def close(self) -> None:
@@ -124,18 +124,18 @@ class Player:
         for item in inbox.wait(self._idle_seconds()):
             self._heard_at = elapsed_seconds()
             if isinstance(item, StreamReset):
-                self._roster.needs_assignments = True
+                self._simulated_runs.needs_assignments = True
             else:
-                self._roster.observe(item, self._time.now())
-                self.journal.observe(item)
-                self._failing.aftermath.observe(item)
-        if self._roster.needs_assignments:
+                self._simulated_runs.observe(item, self._time.now())
+                self.replay_log.observe(item)
+                self._failing.outage_results.observe(item)
+        if self._simulated_runs.needs_assignments:
             position, assignments = reading.assignments()
             ours = [each for each in assignments if each.workload in self._runs]
-            self._roster.reconcile(position, ours, self._time.now())
+            self._simulated_runs.reconcile(position, ours, self._time.now())
 
     def _idle_seconds(self) -> float:
-        instants = [self._roster.next_due(), self._failing.next_at]
+        instants = [self._simulated_runs.next_due(), self._failing.next_at]
         if self._next < len(self._play.arrivals):
             instants.append(self._play.arrivals[self._next].at)
         waits = [self._time.seconds_until(at) for at in instants if at is not None]
@@ -148,7 +148,7 @@ class Player:
             for arrival, result in zip(arrivals, future.result().results, strict=True):
                 if result.outcome == "rejected":
                     problem = problem_in(result.problem)
-                    self.journal.refused(arrival.key, problem.detail or problem.title)
+                    self.replay_log.refused(arrival.key, problem.detail or problem.title)
         for sent, reports in _finished(self._reports):
             sent.result()
             del reports
@@ -156,12 +156,12 @@ class Player:
     def _submit(self) -> None:
         """Send what has arrived by now, in order, as far as the window has room."""
         while len(self._submissions) < SUBMISSIONS_IN_FLIGHT:
-            room = min(self._pace.window - self.journal.undecided, self._pace.batch)
+            room = min(self._pace.window - self.replay_log.undecided, self._pace.batch)
             arrivals = self._take_arrivals(room)
             if not arrivals:
                 break
             for arrival in arrivals:
-                self.journal.sent(arrival.key)
+                self.replay_log.sent(arrival.key)
             key = f"{self._play.namespace}-{self._next}"
             manifests = [arrival.manifest for arrival in arrivals]
             future = self._submitting.send(
@@ -169,8 +169,8 @@ class Player:
             )
             self._submissions.append((future, arrivals))
             self._heard_at = elapsed_seconds()
-        if self.journal.undecided and self._is_silent(SILENCE_SECONDS):
-            self.journal.give_up_waiting()
+        if self.replay_log.undecided and self._is_silent(SILENCE_SECONDS):
+            self.replay_log.give_up_waiting()
 
     def _take_arrivals(self, room: int) -> list[Arrival]:
         free = isinstance(self._time, FreeTime)
@@ -201,11 +201,11 @@ class Player:
         if self._reports:
             return
         if self._may_jump() and self._is_settled():
-            ahead = (self._roster.due_after(STEP_OF_ENDS), self._failing.next_at)
+            ahead = (self._simulated_runs.due_after(STEP_OF_ENDS), self._failing.next_at)
             instants = [at for at in ahead if at is not None]
             if instants:
                 self._time.reach(min(instants))
-        reports = self._roster.take_due(self._time.now(), REPORT_BATCH)
+        reports = self._simulated_runs.take_due(self._time.now(), REPORT_BATCH)
         if reports:
             future = self._reporting.send(partial(HeadgateClient.report, reports=reports))
             self._reports.append((future, reports))
@@ -216,33 +216,33 @@ class Player:
         return (
             self._next == len(self._play.arrivals)
             and not self._submissions
-            and self.journal.undecided == 0
+            and self.replay_log.undecided == 0
         )
 
     def _fail_hosts(self, client: HeadgateClient) -> None:
-        """Change the hosts whose time has come; free time waits for what follows from each."""
+        """Change the hosts that are due; free time waits for what follows from each."""
         self._failing.report_pods(client)
         while (at := self._failing.next_at) is not None and at <= self._time.now():
             free = isinstance(self._time, FreeTime)
-            if free and (self.journal.undecided or not self._is_settled()):
+            if free and (self.replay_log.undecided or not self._is_settled()):
                 break
             self._failing.take_step(client)
             self._heard_at = elapsed_seconds()
 
     def _is_settled(self) -> bool:
-        """Whether nobody is being moved; who waits for a host to return is not waited for."""
-        return not self._failing.aftermath.is_open or self._is_silent(SILENCE_SECONDS)
+        """Returns whether no workload is being moved; waits for a host to return do not count."""
+        return not self._failing.outage_results.is_open or self._is_silent(SILENCE_SECONDS)
 
     def _is_over(self) -> bool:
         if not self._may_jump() or self._reports:
             return False
-        if self.journal.finished + self._refused() == len(self.journal.lives):
+        if self.replay_log.finished + self._refused() == len(self.replay_log.records):
             return True
-        is_still = not self._roster.runs and self._failing.next_at is None
+        is_still = not self._simulated_runs.runs and self._failing.next_at is None
         return is_still and self._is_silent(END_SILENCE_SECONDS)
 
     def _refused(self) -> int:
-        return sum(1 for life in self.journal.lives.values() if life.problem)
+        return sum(1 for record in self.replay_log.records.values() if record.problem)
 
     def _is_silent(self, seconds: float) -> bool:
         busy = self._submissions or self._reports
@@ -250,7 +250,7 @@ class Player:
 
 
 def _finished(waiting: list[tuple[Future, list]]) -> list[tuple[Future, list]]:  # type: ignore[type-arg]
-    """The entries whose future is done, taken out of the list."""
+    """Removes and returns the entries with a finished future."""
     done = [entry for entry in waiting if entry[0].done()]
     waiting[:] = [entry for entry in waiting if not entry[0].done()]
     return done

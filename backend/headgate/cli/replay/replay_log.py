@@ -5,12 +5,12 @@ import msgspec
 from headgate.cli.executor.runs import EVENT_TYPES
 from headgate.cli.presentation.units import instant_of
 from headgate.cli.replay.arrivals import Arrival
-from headgate.client.shapes import Event
+from headgate.client.schemas import Event
 from headgate.domain.values.instants import Instant
 
 
-class Life(msgspec.Struct, kw_only=True):
-    """One workload so far; instants are the server's."""
+class WorkloadRecord(msgspec.Struct, kw_only=True):
+    """The history of one workload in the replay; instants are the server's."""
 
     arrival: Arrival
     submitted_at: Instant | None = None
@@ -29,11 +29,11 @@ class Use(msgspec.Struct, frozen=True):
     amounts: dict[str, int]
 
 
-class Journal:
+class ReplayLog:
     """Folds events; asks nothing and knows nothing but what the log told."""
 
     def __init__(self, arrivals: list[Arrival]) -> None:
-        self.lives = {arrival.key: Life(arrival=arrival) for arrival in arrivals}
+        self.records = {arrival.key: WorkloadRecord(arrival=arrival) for arrival in arrivals}
         self.evictions: dict[str, int] = {}
         self.uses: list[Use] = []
         self.finished = 0
@@ -54,7 +54,7 @@ class Journal:
 
     def refused(self, key: str, problem: str) -> None:
         """The server did not take it."""
-        self.lives[key].problem = problem
+        self.records[key].problem = problem
         self._decide(key)
 
     def give_up_waiting(self) -> None:
@@ -64,56 +64,56 @@ class Journal:
 
     def observe(self, event: Event) -> None:
         """Take in one event; those seen before and those of others change nothing."""
-        life = self.lives.get(event.name)
-        if event.position <= self._position or life is None:
+        record = self.records.get(event.name)
+        if event.position <= self._position or record is None:
             return
         self._position = event.position
         self.last_at = instant_of(event.at)
-        self._fold(life, event, self.last_at)
+        self._fold(record, event, self.last_at)
 
-    def _fold(self, life: Life, event: Event, at: Instant) -> None:
+    def _fold(self, record: WorkloadRecord, event: Event, at: Instant) -> None:
         match event.type:
             case "workload.submitted":
-                life.submitted_at = at
+                record.submitted_at = at
             case "workload.explained":
-                self._decide(life.arrival.key)
+                self._decide(record.arrival.key)
             case "workload.quota_reserved":
-                self._take(life, at)
+                self._take(record, at)
             case "workload.admitted":
-                life.admissions += 1
+                record.admissions += 1
                 self.admissions += 1
-                life.admitted_at = life.admitted_at or at
-                self._decide(life.arrival.key)
+                record.admitted_at = record.admitted_at or at
+                self._decide(record.arrival.key)
             case "workload.evicted":
                 reason = str(event.data.get("reason", ""))
                 self.evictions[reason] = self.evictions.get(reason, 0) + 1
             case "workload.stopped" | "workload.reservation_dropped":
-                self._give(life, at)
+                self._give(record, at)
             case "workload.finished":
-                self._give(life, at)
-                if life.finished_at is None:
+                self._give(record, at)
+                if record.finished_at is None:
                     self.finished += 1
-                life.finished_at = at
-                self._decide(life.arrival.key)
+                record.finished_at = at
+                self._decide(record.arrival.key)
             case _:
                 pass
 
     def _decide(self, key: str) -> None:
         self._undecided.discard(key)
-        self.lives[key].is_decided = True
+        self.records[key].is_decided = True
 
-    def _take(self, life: Life, at: Instant) -> None:
-        if not life.has_quota:
-            life.has_quota = True
-            self._change(life, at, 1)
+    def _take(self, record: WorkloadRecord, at: Instant) -> None:
+        if not record.has_quota:
+            record.has_quota = True
+            self._change(record, at, 1)
 
-    def _give(self, life: Life, at: Instant) -> None:
-        if life.has_quota:
-            life.has_quota = False
-            self._change(life, at, -1)
+    def _give(self, record: WorkloadRecord, at: Instant) -> None:
+        if record.has_quota:
+            record.has_quota = False
+            self._change(record, at, -1)
 
-    def _change(self, life: Life, at: Instant, sign: int) -> None:
-        for name, amount in life.arrival.requests.items():
+    def _change(self, record: WorkloadRecord, at: Instant, sign: int) -> None:
+        for name, amount in record.arrival.requests.items():
             self._used[name] = self._used.get(name, 0) + sign * amount
         self.uses.append(Use(at, dict(self._used)))
 

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from headgate.cli.failures import CommandFailed, ExitCode, problem_in, tell_problem
 from headgate.cli.presentation.output import columns, fields, show, talk
-from headgate.cli.replay.arrivals import Object, Play, TraceTime
+from headgate.cli.replay.arrivals import Object, ReplayInput, TraceTime
 from headgate.cli.replay.figures import (
     Figures,
     Outcome,
@@ -23,7 +23,7 @@ from headgate.cli.replay.figures import (
 )
 from headgate.cli.replay.outages import Outage
 from headgate.cli.replay.player import Pace, Player
-from headgate.cli.replay.replay_log import Journal
+from headgate.cli.replay.replay_log import ReplayLog
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 
@@ -31,8 +31,8 @@ CONFIGURATION_BATCH = 400
 PARTS = "the whole system over REST: API, log and read models in Postgres, workers, broker"
 
 
-class Staging(msgspec.Struct, frozen=True, kw_only=True):
-    """How a play is put on: `begin` starts its time once everything is applied.
+class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of one replay: `begin` starts its clock once all objects are applied.
 
     `directory` is where servers of this machine keep their files.
     """
@@ -43,7 +43,7 @@ class Staging(msgspec.Struct, frozen=True, kw_only=True):
     outages: Sequence[Outage] = ()
 
 
-def run_play(connection: Connection, play: Play, staging: Staging) -> Figures:
+def run_play(connection: Connection, play: ReplayInput, staging: ReplayOptions) -> Figures:
     """Apply the configuration, play all arrivals, and compute the figures."""
     directory = staging.directory
     with HeadgateClient(connection, patience_seconds=120.0) as client:
@@ -57,7 +57,7 @@ def run_play(connection: Connection, play: Play, staging: Staging) -> Figures:
         spent = spent_between(before, cpu_seconds(directory))
         outcome = audit(client, play)
         events = client.head() - player.first_position
-    figures = _figures(play, player.journal, outcome, spent, events)
+    figures = _figures(play, player.replay_log, outcome, spent, events)
     return replace(figures, outages=player.resilience())
 
 
@@ -142,18 +142,18 @@ def _watched(player: Player, total: int) -> None:
     with Progress(*parts, console=talk(), refresh_per_second=4) as progress:
         task = progress.add_task("finished", total=total, told="")
 
-        def tell(journal: Journal) -> None:
-            told = f"{journal.admissions} admitted, {journal.undecided} undecided"
-            progress.update(task, completed=journal.finished, told=told)
+        def tell(replay_log: ReplayLog) -> None:
+            told = f"{replay_log.admissions} admitted, {replay_log.undecided} undecided"
+            progress.update(task, completed=replay_log.finished, told=told)
 
         player.play(tell)
 
 
 def _figures(
-    play: Play, journal: Journal, outcome: Outcome, spent: dict[str, float], events: int
+    play: ReplayInput, replay_log: ReplayLog, outcome: Outcome, spent: dict[str, float], events: int
 ) -> Figures:
-    wall = wall_seconds(journal)
-    problems = Counter(life.problem for life in journal.lives.values() if life.problem)
+    wall = wall_seconds(replay_log)
+    problems = Counter(record.problem for record in replay_log.records.values() if record.problem)
     refused = sum(problems.values())
     return Figures(
         name=play.name,
@@ -165,12 +165,12 @@ def _figures(
         refused=refused,
         lost=outcome.lost - refused,
         wall_seconds=round(wall, 3),
-        mean_use_percent=mean_use(journal, play.nominal),
-        time_to_admission=waiting_by_class(journal),
-        admissions=journal.admissions,
-        admissions_per_second=round(journal.admissions / wall, 2) if wall else 0.0,
-        preemptions=journal.evictions.get("Preempted", 0),
-        evictions=journal.evictions,
+        mean_use_percent=mean_use(replay_log, play.nominal),
+        time_to_admission=waiting_by_class(replay_log),
+        admissions=replay_log.admissions,
+        admissions_per_second=round(replay_log.admissions / wall, 2) if wall else 0.0,
+        preemptions=replay_log.evictions.get("Preempted", 0),
+        evictions=replay_log.evictions,
         log_events=events,
         cpu_seconds=spent,
         cores=os.cpu_count() or 1,
@@ -200,8 +200,8 @@ USER_TICKS, SYSTEM_TICKS = 11, 12
 PARENT = 1
 
 
-class Named(msgspec.Struct, frozen=True, kw_only=True):
-    """A process as `headgate up` notes it."""
+class ServerProcess(msgspec.Struct, frozen=True, kw_only=True):
+    """A process of `headgate up`, by the name in its run file."""
 
     name: str
     pid: int
@@ -238,12 +238,12 @@ def _named_processes(directory: Path) -> dict[int, str]:
     path = directory / "started.json"
     if not path.is_file():
         return {}
-    started = msgspec.json.decode(path.read_bytes(), type=list[Named])
+    started = msgspec.json.decode(path.read_bytes(), type=list[ServerProcess])
     return {each.pid: each.name for each in started} | _postgres(directory)
 
 
 def _postgres(directory: Path) -> dict[int, str]:
-    """The embedded database, which outlives whoever started it and is noted by itself."""
+    """The embedded database, a process that outlives its parent and has its own record."""
     path = directory / "postgres" / "data" / "postmaster.pid"
     return {int(path.read_text().splitlines()[0]): "postgres"} if path.is_file() else {}
 

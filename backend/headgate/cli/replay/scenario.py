@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.replay.arrivals import Arrival, Object, Play, named, pod_set, workload
+from headgate.cli.replay.arrivals import Arrival, Object, ReplayInput, named, pod_set, workload
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 FLAVOR_LABEL = "headgate.dev/scenario"
@@ -14,7 +14,7 @@ PODS_ON_A_HOST = 1_000
 MICROSECONDS_PER_MILLISECOND = 1_000
 
 
-class TopologyWish(msgspec.Struct, frozen=True, kw_only=True):
+class TopologyRequest(msgspec.Struct, frozen=True, kw_only=True):
     """How the pods of a set want to lie."""
 
     mode: str
@@ -32,10 +32,10 @@ class WorkloadSet(msgspec.Struct, frozen=True, kw_only=True):
     priority: int
     pods: int
     cpu_milli_per_pod: int
-    topology: TopologyWish | None = None
+    topology: TopologyRequest | None = None
 
 
-class QueueShape(msgspec.Struct, frozen=True, kw_only=True):
+class ScenarioQueue(msgspec.Struct, frozen=True, kw_only=True):
     """What every queue is like."""
 
     nominal_cpu_milli: int
@@ -52,7 +52,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     allocatable: dict[str, str] = {}
 
 
-class TopologyShape(msgspec.Struct, frozen=True, kw_only=True):
+class ScenarioTopology(msgspec.Struct, frozen=True, kw_only=True):
     """All levels, widest first."""
 
     levels: list[Level]
@@ -64,8 +64,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     cohorts: int
     queues_per_cohort: int
-    queue: QueueShape
-    topology: TopologyShape | None = None
+    queue: ScenarioQueue
+    topology: ScenarioTopology | None = None
     published: dict[str, object] = {}
 
     def scaled(self, cohorts: int, queues: int) -> "Scenario":
@@ -85,7 +85,7 @@ def read_scenario(path: Path) -> Scenario:
         raise CommandFailed(f"{path} is no scenario: {failure}", code=ExitCode.USAGE) from failure
 
 
-def scenario_play(scenario: Scenario, run: str) -> Play:
+def scenario_play(scenario: Scenario, run: str) -> ReplayInput:
     """All of it, in the namespace of this run."""
     namespace = f"{scenario.name}-{run}"
     pairs = list(product(range(scenario.cohorts), range(scenario.queues_per_cohort)))
@@ -96,7 +96,7 @@ def scenario_play(scenario: Scenario, run: str) -> Play:
         for wanted in scenario.queue.workload_sets
         for number in range(wanted.count)
     ]
-    return Play(
+    return ReplayInput(
         name=scenario.name,
         namespace=namespace,
         configuration=_configuration(scenario, namespace),
@@ -201,7 +201,7 @@ def _arrival(scenario: Scenario, wanted: WorkloadSet, queue: str, number: int, r
     )
 
 
-def topology_request(wish: TopologyWish | None) -> Object | None:
+def topology_request(wish: TopologyRequest | None) -> Object | None:
     """Kueue's request for this wish; a balanced one is a preferred one, spread in slices."""
     if wish is None:
         return None

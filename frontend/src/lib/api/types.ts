@@ -5,7 +5,7 @@ type Schemas = components["schemas"];
 
 export type Fact = Schemas["EventView"];
 export type Histogram = Schemas["Histogram"];
-export type Identity = Schemas["WhoAmI"];
+export type Identity = Schemas["CurrentIdentity"];
 export type Overview = Schemas["Overview"];
 export type Attention = Schemas["Attention"];
 
@@ -20,8 +20,8 @@ export type Blocker = Schemas["BlockerView"];
 export type TimelinePage = Schemas["Timeline"];
 export type TimelineEntry = Schemas["TimelineEntry"];
 
-export type Case = Schemas["CaseView"];
-export type Clinic = Schemas["Clinic"];
+export type StuckWorkload = Schemas["StuckWorkloadView"];
+export type StuckWorkloads = Schemas["StuckWorkloads"];
 export type BulkResult = Schemas["BulkResult"];
 export type Batch = Schemas["Batch"];
 

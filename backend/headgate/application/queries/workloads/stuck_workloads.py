@@ -1,4 +1,4 @@
-"""The clinic: whom somebody may have to help, and what would come of it."""
+"""Lists stuck workloads, and predicts the result of the recommended action on one."""
 
 from collections import Counter
 
@@ -37,7 +37,7 @@ class LimitView(Whole, kw_only=True, frozen=True):
     decided: bool
 
 
-class CaseView(Schema, kw_only=True, frozen=True):
+class StuckWorkloadView(Schema, kw_only=True, frozen=True):
     """One workload: how it came to this, and what the action that helps does.
 
     `next` is what it would do right after that action, tried on the installation as it stands; it
@@ -65,7 +65,7 @@ class CaseView(Schema, kw_only=True, frozen=True):
     next: str = ""
 
 
-class Clinic(Whole, kw_only=True, frozen=True):
+class StuckWorkloads(Whole, kw_only=True, frozen=True):
     """Everyone who is inactive, backs off or is held; `causes` counts all that match by cause.
 
     `more` is how many beyond the limit are not listed.
@@ -75,7 +75,7 @@ class Clinic(Whole, kw_only=True, frozen=True):
     at: Timestamp
     causes: dict[str, int]
     more: int
-    items: list[CaseView]
+    items: list[StuckWorkloadView]
 
 
 HELP: dict[str, WorkloadEvent] = {
@@ -87,7 +87,7 @@ HELP: dict[str, WorkloadEvent] = {
 
 def stuck_workloads(
     services: ApplicationServices, query: BulkSelection, scope: NamespaceScope, *, limit: int
-) -> Cooperative[Clinic]:
+) -> Cooperative[StuckWorkloads]:
     """Those that match, who have been so the longest first."""
     cell, at = services.reader.cell, services.clock.now()
     phases = query.phases or PATIENT_PHASES
@@ -96,7 +96,7 @@ def stuck_workloads(
     looked_at = yield from each(case_of(cell, workload, at) for workload in found)
     cases = [case for case in looked_at if case is not None]
     cases.sort(key=lambda case: (case.since or 0, case.workload.key))
-    return Clinic(
+    return StuckWorkloads(
         position=cell.position,
         at=timestamp(at),
         causes=dict(sorted(Counter(case.cause for case in cases).items())),
@@ -107,7 +107,7 @@ def stuck_workloads(
 
 def stuck_workload_with_forecast(
     services: ApplicationServices, key: str, scope: NamespaceScope
-) -> CaseView:
+) -> StuckWorkloadView:
     """One case, with what its workload would do right after the action that helps."""
     cell, at = services.reader.cell, services.clock.now()
     workload = cell.workloads.get(key)
@@ -127,9 +127,9 @@ def _next(services: ApplicationServices, case: Case, at: Instant) -> str:
     return forecast(services.reader.cell, case.workload.key, (HELP[case.helps],), at)
 
 
-def _view(services: ApplicationServices, case: Case, scope: NamespaceScope) -> CaseView:
+def _view(services: ApplicationServices, case: Case, scope: NamespaceScope) -> StuckWorkloadView:
     workload = case.workload
-    return CaseView(
+    return StuckWorkloadView(
         workload=workload.key,
         uid=workload.uid,
         phase=case.phase,

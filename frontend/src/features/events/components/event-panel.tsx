@@ -43,7 +43,7 @@ export function EventPanel({ fact, onClose }: { fact: Fact; onClose: () => void 
               {fact.causation?.startsWith("batch:") && (
                 <>
                   {" "}
-                  (<RouterLink to={`/inbox?batch=${encodeURIComponent(fact.correlation)}`}>what became of it, and taking it back</RouterLink>)
+                  (<RouterLink to={`/needs-attention?batch=${encodeURIComponent(fact.correlation)}`}>what became of it, and taking it back</RouterLink>)
                 </>
               )}
             </dd>

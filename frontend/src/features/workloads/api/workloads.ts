@@ -42,8 +42,8 @@ function queryOf({ phase, queue, clusterQueue, name }: WorkloadFilters, page: st
 /** Why one is inactive, backs off or is held, with what it would do after the action that helps. */
 export function caseQuery(key: string) {
   return queryOptions({
-    queryKey: ["workload", key, "clinic"],
-    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/clinic`, { params: { path: partsOf(key) }, signal })),
+    queryKey: ["workload", key, "stuck"],
+    queryFn: ({ signal }) => contentOf(api.GET(`${ONE}/stuck`, { params: { path: partsOf(key) }, signal })),
   });
 }
 

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { Card } from "@/components/ui/layout";
 import { View } from "@/components/ui/view";
-import type { Case, WorkloadObject } from "@/lib/api/types";
+import type { StuckWorkload, WorkloadObject } from "@/lib/api/types";
 
 import { caseQuery } from "../api/workloads";
 import { keyOf } from "../model/list-anchor";
@@ -28,7 +28,7 @@ function Patient({ workloadKey }: { workloadKey: string }) {
   return <View query={found} rows={2}>{(one) => <Foretold found={one} />}</View>;
 }
 
-function Foretold({ found }: { found: Case }) {
+function Foretold({ found }: { found: StuckWorkload }) {
   return (
     <Card title={IF[found.helps] ?? found.helps} aside="Tried out on how things stand" padded>
       <p>{found.next}.</p>

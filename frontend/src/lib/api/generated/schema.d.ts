@@ -269,7 +269,7 @@ export interface paths {
         put?: never;
         /**
          * Open or close a gate that keeps a workload from preempting
-         * @description While one is closed nobody is evicted for it; an eviction of its own closes all.
+         * @description While a gate is closed the workload preempts nothing; its eviction closes all gates.
          */
         post: operations["setPreemptionGate"];
         delete?: never;
@@ -286,7 +286,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who waits in a ClusterQueue, in order
+         * List the pending workloads of a ClusterQueue in scheduling order
          * @description Kueue's visibility API, with why each one waits.
          */
         get: operations["listPendingWorkloadsOfClusterQueue"];
@@ -306,7 +306,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who waits in a LocalQueue, in order
+         * List the pending workloads of a LocalQueue in scheduling order
          * @description Kueue's visibility API, with why each one waits.
          */
         get: operations["listPendingWorkloadsOfLocalQueue"];
@@ -491,7 +491,7 @@ export interface paths {
         put?: never;
         /**
          * Let a node take no new pods, and find another place for those it has
-         * @description Whoever finds no other place is evicted; `drain-preview` tells who that would be.
+         * @description Workloads without another placement are evicted; `drain-preview` lists them.
          */
         post: operations["drainNode"];
         delete?: never;
@@ -508,7 +508,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who stands on a node, and what would become of each if it were drained
+         * Preview a drain: the workloads on a node, and the effect on each
          * @description Nothing is changed; other teams' workloads are not named for submitters.
          */
         get: operations["previewDrain"];
@@ -1220,7 +1220,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Evictions under way: whom to stop, and by when
+         * List evictions in progress with their deadlines
          * @description For handlers that save work first: theirs alone, if they name themselves.
          */
         get: operations["listEvictions"];
@@ -1403,7 +1403,7 @@ export interface paths {
         put?: never;
         /**
          * Report whether a check is served by its controller
-         * @description ClusterQueues that ask for a check that nobody serves admit nothing.
+         * @description ClusterQueues with a check that has no active controller admit nothing.
          */
         post: operations["reportCheck"];
         delete?: never;
@@ -1580,7 +1580,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The domains nearest to taking a workload, and who stands in the way
+         * Show the domains that nearly fit a workload, and the workloads in them
          * @description For a workload that waits; other teams' workloads are not named for submitters.
          */
         get: operations["readNearFits"];
@@ -1600,7 +1600,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Every domain with what it holds and who is there
+         * Show every topology domain with its capacity and workloads
          * @description Other teams' workloads are counted, not named, for submitters.
          */
         get: operations["readTopologyMap"];
@@ -1641,7 +1641,7 @@ export interface paths {
         };
         /**
          * Preemption rounds, newest first
-         * @description Both ways: whom a workload preempted, and who preempted it.
+         * @description `workload` selects the rounds with it as preemptor or as victim.
          */
         get: operations["listPreemptions"];
         put?: never;
@@ -1661,7 +1661,7 @@ export interface paths {
         };
         /**
          * One preemption round
-         * @description With the rule for each victim, and whom the rules protected.
+         * @description With the rule for each victim, and the protected candidates.
          */
         get: operations["getPreemption"];
         put?: never;
@@ -1682,8 +1682,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Do the same to many workloads, or with dryRun see what would come of it
-         * @description The set is frozen when it is asked for; each is decided by itself.
+         * Run an action on many workloads, or preview it with dryRun
+         * @description The set of workloads is fixed at the request; each is decided separately.
          */
         post: operations["actOnWorkloads"];
         delete?: never;
@@ -1700,8 +1700,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a bulk action did to each, and how each stands now
-         * @description As far as one may see it.
+         * Show the results of a bulk action and the present phase of each workload
+         * @description Only workloads in the namespaces of the caller.
          */
         get: operations["readBatch"];
         put?: never;
@@ -1712,7 +1712,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/namespaces/{namespace}/workloads/{name}/clinic": {
+    "/v1/stuck-workloads": {
         parameters: {
             query?: never;
             header?: never;
@@ -1720,10 +1720,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Why it is inactive, backs off or is held, and what would come of helping
-         * @description With a forecast, tried on the installation as it stands and taken back.
+         * List inactive, retrying and held workloads with the recommended action
+         * @description Who has been so the longest comes first.
          */
-        get: operations["readCase"];
+        get: operations["listStuckWorkloads"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1732,7 +1732,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/clinic": {
+    "/v1/namespaces/{namespace}/workloads/{name}/stuck": {
         parameters: {
             query?: never;
             header?: never;
@@ -1740,10 +1740,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Workloads that are inactive, back off or are held, and what would help
-         * @description Who has been so the longest comes first.
+         * Explain why a workload is stuck, and predict the recommended action
+         * @description `next` is simulated on the present state; nothing is written.
          */
-        get: operations["readClinic"];
+        get: operations["readStuckWorkload"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1762,8 +1762,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take back what a bulk action did, where that still stands
-         * @description Who has moved on since is left alone.
+         * Undo a bulk action
+         * @description Workloads that have changed since the action are skipped.
          */
         post: operations["undoBatch"];
         delete?: never;
@@ -2032,7 +2032,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who this token is
+         * Show the identity of the token
          * @description No namespaces means all of them.
          */
         get: operations["whoAmI"];
@@ -2514,47 +2514,6 @@ export interface components {
             allowed: boolean;
             reason: string;
         };
-        /** CaseView */
-        CaseView: {
-            workload: string;
-            uid: string;
-            phase: string;
-            /** @default  */
-            clusterQueue?: string;
-            /** @default  */
-            queueName?: string;
-            /** @default 0 */
-            priority?: number;
-            cause: string;
-            sentence: string;
-            /** @default  */
-            by?: string;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            since?: string | null;
-            /** @default 0 */
-            attempts?: number;
-            /** @default 0 */
-            evictions?: number;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            nextTryAt?: string | null;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            givesUpAt?: string | null;
-            limits?: components["schemas"]["LimitView"][];
-            helps: string;
-            resets?: string[];
-            keeps?: string[];
-            /** @default  */
-            next?: string;
-        };
         /** ChainLink */
         ChainLink: {
             from: string;
@@ -2595,31 +2554,13 @@ export interface components {
             /** @default  */
             message?: string;
             requeueAfterSeconds?: number | null;
-            podSetUpdates?: components["schemas"]["UpdateOfPodSet"][];
+            podSetUpdates?: components["schemas"]["PodSetChange"][];
         };
         /** ChosenWorkload */
         ChosenWorkload: {
             workload: string;
             /** @default  */
             uid?: string;
-        };
-        /** Clinic */
-        Clinic: {
-            /**
-             * @description A place in the log
-             * @example 182233
-             */
-            position: number;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            at: string;
-            causes: {
-                [key: string]: number;
-            };
-            more: number;
-            items: components["schemas"]["CaseView"][];
         };
         /** ClusterQueueList */
         ClusterQueueList: {
@@ -2768,6 +2709,13 @@ export interface components {
              */
             at: string;
             count: number;
+        };
+        /** CurrentIdentity */
+        CurrentIdentity: {
+            name: string;
+            /** @enum {string} */
+            role: "viewer" | "submitter" | "executor" | "admin";
+            namespaces: string[];
         };
         /** CycleDetail */
         CycleDetail: {
@@ -3830,6 +3778,20 @@ export interface components {
             /** @enum {null|string} */
             delayedTopologyRequest?: "Pending" | "Ready" | null;
         };
+        /** PodSetChange */
+        PodSetChange: {
+            name: string;
+            labels?: {
+                [key: string]: string;
+            };
+            annotations?: {
+                [key: string]: string;
+            };
+            nodeSelector?: {
+                [key: string]: string;
+            };
+            tolerations?: components["schemas"]["ToleratedTaint"][];
+        };
         /** PodSetUpdate */
         PodSetUpdate: {
             name: string;
@@ -4004,9 +3966,9 @@ export interface components {
             /** @default 0 */
             parked?: number;
             /** @default 0 */
-            backingOff?: number;
+            retrying?: number;
             /** @default 0 */
-            held?: number;
+            onHold?: number;
             /** @default 0 */
             nominated?: number;
             /** @default 0 */
@@ -4424,6 +4386,65 @@ export interface components {
              */
             expiresAt?: string | null;
         };
+        /** StuckWorkloadView */
+        StuckWorkloadView: {
+            workload: string;
+            uid: string;
+            phase: string;
+            /** @default  */
+            clusterQueue?: string;
+            /** @default  */
+            queueName?: string;
+            /** @default 0 */
+            priority?: number;
+            cause: string;
+            sentence: string;
+            /** @default  */
+            by?: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            since?: string | null;
+            /** @default 0 */
+            attempts?: number;
+            /** @default 0 */
+            evictions?: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            nextTryAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            givesUpAt?: string | null;
+            limits?: components["schemas"]["LimitView"][];
+            helps: string;
+            resets?: string[];
+            keeps?: string[];
+            /** @default  */
+            next?: string;
+        };
+        /** StuckWorkloads */
+        StuckWorkloads: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            at: string;
+            causes: {
+                [key: string]: number;
+            };
+            more: number;
+            items: components["schemas"]["StuckWorkloadView"][];
+        };
         /** SubmitOutcome */
         SubmitOutcome: {
             namespace: string;
@@ -4684,22 +4705,8 @@ export interface components {
             /** @default  */
             reason?: string;
         };
-        /** UpdateOfPodSet */
-        UpdateOfPodSet: {
-            name: string;
-            labels?: {
-                [key: string]: string;
-            };
-            annotations?: {
-                [key: string]: string;
-            };
-            nodeSelector?: {
-                [key: string]: string;
-            };
-            tolerations?: components["schemas"]["ToleratedTaint"][];
-        };
-        /** UsageHistory */
-        UsageHistory: {
+        /** UsageOverTime */
+        UsageOverTime: {
             /**
              * @description A place in the log
              * @example 182233
@@ -4797,13 +4804,6 @@ export interface components {
             meanMilliseconds: number;
             p50Milliseconds: number;
             p95Milliseconds: number;
-        };
-        /** WhoAmI */
-        WhoAmI: {
-            name: string;
-            /** @enum {string} */
-            role: "viewer" | "submitter" | "executor" | "admin";
-            namespaces: string[];
         };
         /** WorkloadList */
         WorkloadList: {
@@ -5321,7 +5321,7 @@ export interface operations {
     replaceWorkload: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -5371,7 +5371,7 @@ export interface operations {
     deleteWorkload: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -5502,7 +5502,7 @@ export interface operations {
     submitWorkload: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
             };
             header?: {
@@ -6135,7 +6135,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageHistory"];
+                    "application/json": components["schemas"]["UsageOverTime"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -6641,7 +6641,7 @@ export interface operations {
     createClusterQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -6725,7 +6725,7 @@ export interface operations {
     replaceClusterQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -6774,7 +6774,7 @@ export interface operations {
     deleteClusterQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -6855,7 +6855,7 @@ export interface operations {
     createConfiguration: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -6939,7 +6939,7 @@ export interface operations {
     replaceConfiguration: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -6988,7 +6988,7 @@ export interface operations {
     deleteConfiguration: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7069,7 +7069,7 @@ export interface operations {
     createCohort: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7153,7 +7153,7 @@ export interface operations {
     replaceCohort: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7202,7 +7202,7 @@ export interface operations {
     deleteCohort: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7283,7 +7283,7 @@ export interface operations {
     createResourceFlavor: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7367,7 +7367,7 @@ export interface operations {
     replaceResourceFlavor: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7416,7 +7416,7 @@ export interface operations {
     deleteResourceFlavor: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7497,7 +7497,7 @@ export interface operations {
     createTopology: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7581,7 +7581,7 @@ export interface operations {
     replaceTopology: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7630,7 +7630,7 @@ export interface operations {
     deleteTopology: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7711,7 +7711,7 @@ export interface operations {
     createWorkloadPriorityClass: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7795,7 +7795,7 @@ export interface operations {
     replaceWorkloadPriorityClass: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7844,7 +7844,7 @@ export interface operations {
     deleteWorkloadPriorityClass: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -7925,7 +7925,7 @@ export interface operations {
     createAdmissionCheck: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8009,7 +8009,7 @@ export interface operations {
     replaceAdmissionCheck: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8058,7 +8058,7 @@ export interface operations {
     deleteAdmissionCheck: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8139,7 +8139,7 @@ export interface operations {
     createNode: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8223,7 +8223,7 @@ export interface operations {
     replaceNode: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8272,7 +8272,7 @@ export interface operations {
     deleteNode: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8353,7 +8353,7 @@ export interface operations {
     createNamespace: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8437,7 +8437,7 @@ export interface operations {
     replaceNamespace: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8486,7 +8486,7 @@ export interface operations {
     deleteNamespace: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8569,7 +8569,7 @@ export interface operations {
     createLocalQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8656,7 +8656,7 @@ export interface operations {
     replaceLocalQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8706,7 +8706,7 @@ export interface operations {
     deleteLocalQueue: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8790,7 +8790,7 @@ export interface operations {
     createDisruptionBudget: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8877,7 +8877,7 @@ export interface operations {
     replaceDisruptionBudget: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -8927,7 +8927,7 @@ export interface operations {
     deleteDisruptionBudget: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -9011,7 +9011,7 @@ export interface operations {
     createLimitRange: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -9098,7 +9098,7 @@ export interface operations {
     replaceLimitRange: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -9148,7 +9148,7 @@ export interface operations {
     deleteLimitRange: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -9230,7 +9230,7 @@ export interface operations {
     createRuntimeClass: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -9314,7 +9314,7 @@ export interface operations {
     replaceRuntimeClass: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -9363,7 +9363,7 @@ export interface operations {
     deleteRuntimeClass: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -9444,7 +9444,7 @@ export interface operations {
     createExecutor: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -9528,7 +9528,7 @@ export interface operations {
     replaceExecutor: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -9577,7 +9577,7 @@ export interface operations {
     deleteExecutor: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -9738,7 +9738,7 @@ export interface operations {
     apply: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
                 /** @description Why; kept with every change */
                 reason?: string;
@@ -10937,7 +10937,55 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
-    readCase: {
+    listStuckWorkloads: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                namespace?: string;
+                /** @description Inactive, Retrying or OnHold */
+                phase?: string | null;
+                clusterQueue?: string;
+                /** @description A part of the name */
+                name?: string;
+                /** @description Causes to show, separated by commas */
+                cause?: string | null;
+                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
+                labelSelector?: string | null;
+                /** @description Only those stuck since then (RFC 3339) */
+                since?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Everyone who is inactive, backs off or is held; `causes` counts all that match by cause. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StuckWorkloads"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    readStuckWorkload: {
         parameters: {
             query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
@@ -10962,55 +11010,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CaseView"];
-                };
-            };
-            400: components["responses"]["Problem400"];
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            422: components["responses"]["Problem422"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-            504: components["responses"]["Problem504"];
-        };
-    };
-    readClinic: {
-        parameters: {
-            query?: {
-                /** @description At most so many items */
-                limit?: number;
-                namespace?: string;
-                /** @description Inactive, Retrying or OnHold */
-                phase?: string | null;
-                clusterQueue?: string;
-                /** @description A part of the name */
-                name?: string;
-                /** @description Causes to show, separated by commas */
-                cause?: string | null;
-                /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
-                labelSelector?: string | null;
-                /** @description Who has been so from then on (RFC 3339) */
-                since?: string | null;
-                /** @description Wait until this position has been seen, at most five seconds */
-                minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Everyone who is inactive, backs off or is held; `causes` counts all that match by cause. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Clinic"];
+                    "application/json": components["schemas"]["StuckWorkloadView"];
                 };
             };
             400: components["responses"]["Problem400"];
@@ -11194,7 +11194,7 @@ export interface operations {
     revertObject: {
         parameters: {
             query?: {
-                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and who would have to go, as `/v1/simulations` does */
+                /** @description `All`: validate and decide, and change nothing; `Admission`: say as well whether it would be admitted, where, and the victims, as `/v1/simulations` does */
                 dryRun?: "All" | "Admission" | null;
             };
             header?: {
@@ -11644,14 +11644,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Who this token is. */
+            /** @description The identity of a token. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["WhoAmI"];
+                    "application/json": components["schemas"]["CurrentIdentity"];
                 };
             };
             400: components["responses"]["Problem400"];

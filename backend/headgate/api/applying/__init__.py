@@ -1,1 +1,0 @@
-"""Many objects of any kind in one request."""

@@ -1,0 +1,166 @@
+"""`/v1/backtests`: asks for backtests, lists them, reads their results and cancels them."""
+
+import asyncio
+from typing import Annotated, NamedTuple
+
+from litestar import Controller, get, post
+from litestar.params import PathParameter, QueryParameter, RawBody
+
+from headgate.api.answers import Answer, answer, answer_view, response
+from headgate.api.callers import Caller, origin_of, services_of
+from headgate.api.manifest_entries import Entry
+from headgate.api.manifests import with_written_pointers
+from headgate.api.paging import start_of
+from headgate.api.positions import PRESENT_ONLY, point_in_time
+from headgate.api.problems import INVALID_REQUEST, ApiFailure
+from headgate.api.request_bodies import request_documents
+from headgate.api.simulations import entries_of
+from headgate.application.backtests import requests
+from headgate.application.backtests.jobs import Backtest, BacktestPage, BacktestView, view_of
+from headgate.application.backtests.requests import cancel, find
+from headgate.application.commands.object_commands import change_to
+from headgate.application.commands.requests import StreamCommand
+from headgate.application.time_travel.services_at import PointInTime
+from headgate.domain.rejection import Rejection
+from headgate.domain.values.instants import Instant
+
+NO_WORKLOADS = "What is configured otherwise is tried; workloads come from the log."
+
+
+class BacktestRequest(NamedTuple):
+    """From where to where, and the manifests as they were sent."""
+
+    body: bytes
+    begin: str
+    end: str | None
+
+
+async def ask(request: Caller, question: BacktestRequest) -> Backtest:
+    """A new job; raises what is wrong with it."""
+    services = services_of(request)
+    entries = await entries_of(request, question.body)
+    end = (
+        point_in_time(question.end)
+        if question.end
+        else PointInTime(position=services.reader.position)
+    )
+    asked = requests.BacktestRequest(
+        begin=point_in_time(question.begin),
+        end=end,
+        changes=[_change_of(request, entry) for entry in entries],
+        documents=question.body.decode(errors="replace"),
+        actor=origin_of(request).actor,
+    )
+    try:
+        return await requests.request_backtest(services, asked)
+    except Rejection as rejection:
+        only = entries[0].desired if len(entries) == 1 else None
+        raise with_written_pointers(rejection, only) if only else rejection from rejection
+
+
+async def page(request: Caller, before: tuple[Instant, str] | None, limit: int) -> BacktestPage:
+    """A page of jobs, newest first."""
+    services = services_of(request)
+    found = await asyncio.to_thread(services.backtests.page, before=before, limit=limit)
+    last = found[-1] if len(found) == limit else None
+    return BacktestPage(
+        position=services.reader.position,
+        items=[view_of(job, whole=False) for job in found],
+        next=f"{last.created_at}:{last.id}" if last else None,
+    )
+
+
+def _change_of(request: Caller, entry: Entry) -> StreamCommand:
+    assert entry.wanted is not None, "an entry without a failure says what is wanted"
+    if entry.wanted.kind == "workload":
+        raise ApiFailure(INVALID_REQUEST, NO_WORKLOADS, remedy="Leave the workloads out.")
+    return change_to(services_of(request), origin_of(request).actor, entry.wanted)
+
+
+EXAMPLE = {
+    "apiVersion": "kueue.x-k8s.io/v1beta2",
+    "kind": "Cohort",
+    "metadata": {"name": "research"},
+    "spec": {},
+}
+BacktestId = Annotated[str, PathParameter(description="The backtest", max_length=100)]
+RIGHT = {"right": "configure"}
+READ = {**RIGHT, "live": PRESENT_ONLY}
+
+
+class Backtests(Controller):
+    """A stretch of the log once more, through another configuration or through today's rules."""
+
+    path = "/backtests"
+    tags = ["Backtests"]
+
+    @post(
+        operation_id="askForBacktest",
+        summary="Replay a stretch of the log through another configuration",
+        status_code=202,
+        operation_class=request_documents(EXAMPLE),
+        responses=response(BacktestView, status=202),
+        opt=RIGHT,
+    )
+    async def ask(
+        self,
+        request: Caller,
+        body: RawBody,
+        begin: Annotated[str, QueryParameter(name="from", description="A position or a time")],
+        end: Annotated[
+            str | None, QueryParameter(name="to", description="A position or a time; now without")
+        ] = None,
+    ) -> Answer:
+        """Manifests are laid over the state at the beginning; none: as it was, by today's rules.
+
+        A worker works it off bit by bit; nothing is written to the log.
+        """
+        job = await ask(request, BacktestRequest(body, begin, end))
+        position = services_of(request).reader.position
+        location = {"Location": f"/v1/backtests/{job.id}"}
+        view = view_of(job, whole=True)
+        return answer(view, position=position, status=202, headers=location)
+
+    @get(
+        operation_id="listBacktests",
+        summary="Backtests, newest first",
+        responses=response(BacktestPage),
+        opt=READ,
+    )
+    async def list_backtests(
+        self,
+        request: Caller,
+        before: Annotated[
+            str | None, QueryParameter(description="The `next` of the page before")
+        ] = None,
+        limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
+    ) -> Answer:
+        """Each with its progress, without its result."""
+        return answer_view(await page(request, start_of(before), limit))
+
+    @get(
+        "/{backtest:str}",
+        operation_id="readBacktest",
+        summary="One backtest with its result",
+        responses=response(BacktestView),
+        opt=READ,
+    )
+    async def read(self, request: Caller, backtest: BacktestId) -> Answer:
+        """The result is there when its state is Done."""
+        services = services_of(request)
+        job = await find(services, backtest)
+        return answer(view_of(job, whole=True), position=services.reader.position)
+
+    @post(
+        "/{backtest:str}/cancel",
+        operation_id="cancelBacktest",
+        summary="Do not go on with it",
+        status_code=200,
+        responses=response(BacktestView),
+        opt=RIGHT,
+    )
+    async def cancel(self, request: Caller, backtest: BacktestId) -> Answer:
+        """One that has ended stays as it is."""
+        services = services_of(request)
+        job = await cancel(services, backtest)
+        return answer(view_of(job, whole=True), position=services.reader.position)

@@ -1,1 +1,0 @@
-"""Backtests: a stretch of the log once more through another configuration."""

@@ -1,1 +1,0 @@
-"""What the controllers of admission checks report, of workloads and of themselves."""

@@ -1,1 +1,0 @@
-"""What workers planned, and running it again."""

@@ -1,1 +1,0 @@
-"""The log, read page by page and as a histogram."""

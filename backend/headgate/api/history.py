@@ -1,0 +1,206 @@
+"""`/v1/history`: revisions of configured objects, their differences, and the revert of one."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Controller, get, post
+from litestar.params import FromQuery, JSONBody, QueryParameter
+
+from headgate.adapters.manifests.registry import KIND_OF_STREAM
+from headgate.adapters.manifests.render import render
+from headgate.api.answers import Answer, answer_view, response
+from headgate.api.callers import Caller, origin_of, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.manifests import object_writer
+from headgate.api.parameters import IdempotencyHeader, SubmitDryRun
+from headgate.api.schemas import Position, RequestBody, Schema, Timestamp
+from headgate.api.simulations import simulated
+from headgate.application.commands.execute import execute
+from headgate.application.config_history import Revision as RecordedRevision
+from headgate.application.config_history import RevisionQuery, revert_command, revisions
+from headgate.application.queries.views import timestamp
+from headgate.domain.kinds.configured_object import Absent, Configured
+from headgate.domain.streams import kind_and_key
+from headgate.event_log.catalogue import name_of
+
+
+class Difference(Schema, kw_only=True, frozen=True):
+    """One place of an object's manifest; what was not there, or is gone, is left out."""
+
+    path: str
+    before: Any = None
+    after: Any = None
+
+
+class Revision(Schema, kw_only=True, frozen=True):
+    """One change of one object: its actor, its reason and its differences."""
+
+    position: Position
+    at: Timestamp
+    stream: str
+    kind: str
+    name: str
+    namespace: str = ""
+    type: str
+    actor: str
+    reason: str = ""
+    differences: list[Difference]
+
+
+class RevisionList(Schema, kw_only=True, frozen=True):
+    """Changes, newest first; `next` is the `before` of the page after it."""
+
+    position: Position
+    items: list[Revision]
+    next: int | None = None
+
+
+class RevertRequest(RequestBody, kw_only=True, frozen=True):
+    """Which object is to be as it was right after which event, and why."""
+
+    stream: Annotated[str, msgspec.Meta(max_length=600)]
+    position: Annotated[int, msgspec.Meta(ge=0)]
+    reason: Annotated[str, msgspec.Meta(max_length=1024)] = ""
+
+
+class Reverted(Schema, kw_only=True, frozen=True):
+    """The object as it is now."""
+
+
+class History(Controller):
+    """Revisions of configured objects."""
+
+    path = "/history"
+    tags = ["History"]
+
+    @get(
+        operation_id="listRevisions",
+        summary="Changes of configuration, newest first",
+        responses=response(RevisionList),
+    )
+    async def list_revisions(
+        self,
+        request: Caller,
+        kind: FromQuery[str] = "",
+        stream: Annotated[
+            str, QueryParameter(description="One object: `clusterqueue/gpu`", max_length=600)
+        ] = "",
+        before: Annotated[int | None, QueryParameter(ge=1)] = None,
+        limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
+    ) -> Answer:
+        """Each with its actor, its reason and every place of the manifest that differs."""
+        question = RevisionQuery(kind.lower(), stream, before, limit)
+        return await list_revisions(request, question)
+
+    @post(
+        "/revert",
+        operation_id="revertObject",
+        summary="Make an object what it was",
+        status_code=200,
+        responses=response(Reverted),
+        opt={"right": "configure"},
+    )
+    async def revert(
+        self,
+        request: Caller,
+        data: JSONBody[RevertRequest],
+        idempotency_key: IdempotencyHeader = None,
+        dry_run: SubmitDryRun = None,
+    ) -> Answer:
+        """A new change with the old content; `dryRun=Admission` tells what it would lead to."""
+        return await revert(request, data, idempotency_key, dry_run)
+
+
+async def revert(
+    request: Caller, asked: RevertRequest, key: str | None, dry_run: str | None
+) -> Answer:
+    """A new change with the old content, or what it would lead to."""
+    services = services_of(request)
+    actor = origin_of(request).actor
+    change = await revert_command(services, actor, asked.stream, asked.position)
+    if dry_run == "Admission":
+        return await simulated(request, [change], None)
+    kind, _ = kind_and_key(asked.stream)
+    options = CommandOptions(reason=asked.reason, key=key, is_dry_run=dry_run == "All")
+    call = await command_request(request, object_writer(request, KIND_OF_STREAM[kind]), options)
+    return answer_command(await execute(services, call.command(change)))
+
+
+__all__ = ["RevisionQuery", "list_revisions"]
+
+
+MISSING = object()
+
+
+async def list_revisions(request: Caller, question: RevisionQuery) -> Answer:
+    """A page of changes."""
+    services = services_of(request)
+    found = await revisions(services, question, request.user.namespaces)
+    view = RevisionList(
+        position=services.reader.position,
+        items=[_shown(revision) for revision in found],
+        next=found[-1].recorded.position if len(found) == question.limit else None,
+    )
+    return answer_view(view)
+
+
+def differences(before: Any, after: Any, path: str = "") -> Iterator[Difference]:  # noqa: ANN401 - any JSON value
+    """Every place where two values differ, by path; lists are compared item by item."""
+    if before == after:
+        return
+    keys = _keys(before, after)
+    if keys is None:
+        told = {
+            name: value
+            for name, value in (("before", before), ("after", after))
+            if value is not MISSING
+        }
+        yield Difference(path=path or "/", **told)
+        return
+    for key in keys:
+        yield from differences(_at(before, key), _at(after, key), f"{path}/{key}")
+
+
+def _keys(before: Any, after: Any) -> list[Any] | None:  # noqa: ANN401 - same
+    """What both are made of; None for what is told as a whole."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        return sorted({*before, *after})
+    if isinstance(before, list) and isinstance(after, list):
+        return list(range(max(len(before), len(after))))
+    return None
+
+
+def _at(value: Any, key: Any) -> Any:  # noqa: ANN401 - same
+    if isinstance(value, dict):
+        return value.get(key, MISSING)
+    return value[key] if key < len(value) else MISSING
+
+
+def _shown(revision: RecordedRevision) -> Revision:
+    recorded = revision.recorded
+    kind, key = kind_and_key(recorded.stream)
+    namespace, _, name = key.rpartition("/")
+    before, after = (_content(kind, state) for state in (revision.before, revision.after))
+    return Revision(
+        position=recorded.position,
+        at=timestamp(recorded.at),
+        stream=recorded.stream,
+        kind=KIND_OF_STREAM[kind],
+        name=name,
+        namespace=namespace,
+        type=name_of(type(recorded.event)),
+        actor=recorded.origin.actor,
+        reason=recorded.origin.reason,
+        differences=list(differences(before, after)),
+    )
+
+
+def _content(kind: str, state: Absent | Configured[Any]) -> Any:  # noqa: ANN401 - same
+    """Returns the written part of an object: labels, annotations and spec."""
+    if isinstance(state, Absent):
+        return MISSING
+    manifest = render(KIND_OF_STREAM[kind], state, 0)
+    metadata = manifest["metadata"]
+    kept = {name: metadata[name] for name in ("labels", "annotations") if metadata.get(name)}
+    return {**kept, "spec": manifest.get("spec", {})}

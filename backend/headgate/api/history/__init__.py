@@ -1,1 +1,0 @@
-"""Who changed which configuration when, what differs, and going back."""

@@ -1,0 +1,172 @@
+"""Actions on nodes: cordon, drain, uncordon, the preview of a drain, and heartbeats."""
+
+from typing import Annotated, Any
+
+from litestar import Controller, get, post
+from litestar.params import JSONBody, PathParameter
+
+from headgate.adapters.manifests.fields import Fields, Problems
+from headgate.adapters.manifests.node import NodeObject
+from headgate.api.answers import Answer, answer_view, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.manifests import object_writer
+from headgate.api.parameters import IdempotencyHeader
+from headgate.api.schemas import Free, RequestBody
+from headgate.api.workloads.schemas import Action
+from headgate.application.commands.object_commands import NodeOrder, tell_node
+from headgate.application.queries.topology.drains import DrainPreview, drain_preview
+from headgate.domain.nodes.commands import CordonNode, DrainNode, ReportNode, UncordonNode
+from headgate.domain.rejection import InvalidObject
+from headgate.domain.streams import stream_of
+
+
+def read_amounts(
+    allocatable: dict[str, Any], others: dict[str, Any]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Both as amounts; raises `InvalidObject` with every quantity that is none."""
+    problems: Problems = []
+    fields = Fields({"allocatable": allocatable, "usedByOthers": others}, "", problems)
+    found = (fields.amounts("allocatable"), fields.amounts("usedByOthers"))
+    if problems:
+        raise InvalidObject(
+            "The report holds quantities that are none.",
+            remedy="Correct what each entry of errors points to.",
+            violations=tuple(problems),
+        )
+    return found
+
+
+class Heartbeat(RequestBody, kw_only=True, frozen=True):
+    """What a node says of itself; quantities are Kubernetes quantities.
+
+    After `leaseSeconds` without another heartbeat it counts as not ready; 0 is never.
+    """
+
+    ready: bool
+    allocatable: Free
+    used_by_others: Free = {}
+    lease_seconds: int = 0
+
+
+Name = Annotated[str, PathParameter(description="The node's name", max_length=253)]
+
+
+class NodeActions(Controller):
+    """What is done to nodes, and what they report."""
+
+    path = "/nodes/{name:str}"
+    tags = ["Node"]
+
+    @post(
+        "/cordon",
+        operation_id="cordonNode",
+        summary="Let a node take no new pods",
+        status_code=200,
+        responses=response(NodeObject),
+        opt={"right": "configure"},
+    )
+    async def cordon(
+        self,
+        request: Caller,
+        name: Name,
+        data: JSONBody[Action],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """What runs there runs on."""
+        return await cordon(request, name, data, idempotency_key)
+
+    @post(
+        "/drain",
+        operation_id="drainNode",
+        summary="Let a node take no new pods, and find another place for those it has",
+        status_code=200,
+        responses=response(NodeObject),
+        opt={"right": "configure"},
+    )
+    async def drain(
+        self,
+        request: Caller,
+        name: Name,
+        data: JSONBody[Action],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """Workloads without another placement are evicted; `drain-preview` lists them."""
+        return await drain(request, name, data, idempotency_key)
+
+    @get(
+        "/drain-preview",
+        operation_id="previewDrain",
+        summary="Preview a drain: the workloads on a node, and the effect on each",
+        responses=response(DrainPreview),
+    )
+    async def drain_preview(self, request: Caller, name: Name) -> Answer:
+        """Nothing is changed; other teams' workloads are not named for submitters."""
+        scope = request.user.namespaces
+        return answer_view(drain_preview(services_of(request), name, scope))
+
+    @post(
+        "/uncordon",
+        operation_id="uncordonNode",
+        summary="Let a node take pods again",
+        status_code=200,
+        responses=response(NodeObject),
+        opt={"right": "configure"},
+    )
+    async def uncordon(
+        self,
+        request: Caller,
+        name: Name,
+        data: JSONBody[Action],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        """The end of a cordon or a drain."""
+        return await uncordon(request, name, data, idempotency_key)
+
+    @post(
+        "/heartbeat",
+        operation_id="reportNode",
+        summary="What a node says of itself",
+        status_code=200,
+        responses=response(NodeObject),
+        opt={"right": "report"},
+    )
+    async def heartbeat(self, request: Caller, name: Name, data: JSONBody[Heartbeat]) -> Answer:
+        """Recorded only if it differs from the last one."""
+        return await heartbeat(request, name, data)
+
+
+KIND = "Node"
+
+
+async def cordon(request: Caller, name: str, data: Action, key: str | None) -> Answer:
+    """Let the node take no new pods."""
+    return await _tell(request, name, CordonNode(), CommandOptions(reason=data.reason, key=key))
+
+
+async def drain(request: Caller, name: str, data: Action, key: str | None) -> Answer:
+    """Let the node take no new pods, and find another place for those it has."""
+    return await _tell(request, name, DrainNode(), CommandOptions(reason=data.reason, key=key))
+
+
+async def uncordon(request: Caller, name: str, data: Action, key: str | None) -> Answer:
+    """Let the node take pods again."""
+    return await _tell(request, name, UncordonNode(), CommandOptions(reason=data.reason, key=key))
+
+
+async def heartbeat(request: Caller, name: str, data: Heartbeat) -> Answer:
+    """Take what the node says of itself."""
+    allocatable, others = read_amounts(data.allocatable, data.used_by_others)
+    report = ReportNode(
+        ready=data.ready,
+        allocatable=allocatable,
+        used_by_others=others,
+        lease_seconds=data.lease_seconds,
+    )
+    return await _tell(request, name, report, CommandOptions())
+
+
+async def _tell(request: Caller, name: str, command: NodeOrder, options: CommandOptions) -> Answer:
+    call = await command_request(request, object_writer(request, KIND), options)
+    stream = stream_of("node", name)
+    return answer_command(await tell_node(services_of(request), call, stream, command))

@@ -1,1 +1,0 @@
-"""Cordoning nodes, and what they say of themselves."""

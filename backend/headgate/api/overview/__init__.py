@@ -1,1 +1,0 @@
-"""What needs attention now."""

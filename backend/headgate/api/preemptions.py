@@ -1,0 +1,214 @@
+"""`/v1/preemptions`: preemption rounds newest first, one round, and the chain it belongs to."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+from litestar import Controller, get
+from litestar.params import PathParameter, QueryParameter
+
+from headgate.api.answers import Answer, answer, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.paging import Continue, Limit, after_token, collect_page, continue_token
+from headgate.api.parameters import instant_or_none
+from headgate.api.preemption_rounds import PreemptionRound, RoundChain, RoundPage, rendered_round
+from headgate.api.problems import NOT_FOUND, ApiFailure
+from headgate.application.access.redaction import NamespaceScope
+from headgate.application.application_services import ApplicationServices
+from headgate.application.ports import Loaded
+from headgate.application.queries.preemption_chains import chain_of
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.rounds.state import Round
+from headgate.domain.streams import round_stream
+from headgate.domain.values.instants import Instant
+
+LAST_NAME = "\uffff"
+
+
+RoundKey: TypeAlias = tuple[Instant, str] | None
+"""When a round was committed, and its id."""
+
+
+class RoundFilter(msgspec.Struct, frozen=True):
+    """Filters; empty ones do not filter. `since` and `until` bound when rounds were committed."""
+
+    workload: str = ""
+    cluster_queue: str = ""
+    cohort: str = ""
+    since: Instant | None = None
+    until: Instant | None = None
+
+    def belongs(self, found: Round) -> bool:
+        """Whether a round belongs into the list, as far as stored rows cannot tell."""
+        cohorts = (found.cohort, *(victim.cohort for victim in found.victims))
+        return not self.cohort or self.cohort in cohorts
+
+    @property
+    def start(self) -> tuple[Instant, str] | None:
+        """Where the newest round that may belong stands, in the order of the list."""
+        return None if self.until is None else (self.until, LAST_NAME)
+
+
+async def read(request: Caller, round_id: str) -> Answer:
+    """One round."""
+    services = services_of(request)
+    found, stands_at = await _visible(request, round_id)
+    position = max(stands_at, services.reader.position)
+    scope = request.user.namespaces
+    return answer(rendered_round(services, found, scope), position=position)
+
+
+async def chain(request: Caller, round_id: str) -> Answer:
+    """The rounds that led to this one and those that followed from it, oldest first."""
+    services = services_of(request)
+    found, stands_at = await _visible(request, round_id)
+    scope = request.user.namespaces
+    linked = await asyncio.to_thread(chain_of, services.models, found)
+    position = max(stands_at, services.reader.position)
+    body = {
+        "position": position,
+        "rounds": [
+            rendered_round(services, one, scope) for one in linked.rounds if _concerns(one, scope)
+        ],
+        "links": [
+            {
+                "from": link.earlier,
+                "to": link.later,
+                "workload": services.redaction.redacted(link.workload, scope),
+            }
+            for link in linked.links
+        ],
+    }
+    return answer(body, position=position)
+
+
+async def list_rounds(
+    request: Caller, wanted: RoundFilter, *, limit: int, after: str | None
+) -> Answer:
+    """A page of rounds, newest first."""
+    services = services_of(request)
+    question = "rounds|" + "|".join(str(part) for part in msgspec.structs.astuple(wanted))
+    start = after_token(after, question, tuple[int, str]) or wanted.start
+    scope = request.user.namespaces
+    position = services.reader.position
+    found, more = await collect_page(
+        _rows(services, wanted),
+        lambda row: _concerns(row.state, scope) and wanted.belongs(row.state),
+        _key_of,
+        start,
+        limit,
+    )
+    body: dict[str, Any] = {
+        "position": position,
+        "items": [rendered_round(services, one.state, scope) for one in found],
+    }
+    if more:
+        body["continue"] = continue_token(_key_of(found[-1]), question)
+    return answer(body, position=position)
+
+
+async def _visible(request: Caller, round_id: str) -> tuple[Round, int]:
+    services = services_of(request)
+    (loaded,) = await asyncio.to_thread(services.models.load, [round_stream(round_id)])
+    if isinstance(loaded.state, Absent) or not _concerns(loaded.state, request.user.namespaces):
+        remedy = "Find it in the ledger of preemptions."
+        raise ApiFailure(NOT_FOUND, f"There is no preemption round {round_id}.", remedy=remedy)
+    return loaded.state, loaded.position
+
+
+def _rows(
+    services: ApplicationServices, wanted: RoundFilter
+) -> Callable[[RoundKey, int], list[Loaded]]:
+    """Rounds from the newest on; fewer than asked for where those before `since` begin."""
+
+    def read(after: RoundKey, limit: int) -> list[Loaded]:
+        page = services.models.rounds(
+            after=after,
+            limit=limit,
+            workload=wanted.workload,
+            cluster_queue=wanted.cluster_queue,
+        )
+        return [row for row in page if not _is_before(wanted.since, row.state)]
+
+    return read
+
+
+def _key_of(row: Loaded) -> RoundKey:
+    return row.state.committed_at, row.state.id
+
+
+def _is_before(since: Instant | None, last: Round) -> bool:
+    return since is not None and last.committed_at < since
+
+
+def _concerns(found: Round, scope: NamespaceScope) -> bool:
+    """Returns whether a round has a workload in the namespaces of `scope`."""
+    if scope is None:
+        return True
+    names = (found.preemptor, *(victim.workload for victim in found.victims))
+    return any(name.partition("/")[0] in scope for name in names)
+
+
+Since = Annotated[
+    str | None, QueryParameter(description="Only rounds decided at or after this time (RFC 3339)")
+]
+Until = Annotated[
+    str | None, QueryParameter(description="Only rounds decided before or at this time (RFC 3339)")
+]
+RoundId = Annotated[str, PathParameter(description="The round's id", max_length=200)]
+
+
+class Preemptions(Controller):
+    """Preemption rounds."""
+
+    path = "/preemptions"
+    tags = ["Preemptions"]
+
+    @get(
+        operation_id="listPreemptions",
+        summary="Preemption rounds, newest first",
+        responses=response(RoundPage),
+    )
+    async def list_rounds(
+        self,
+        request: Caller,
+        workload: Annotated[
+            str, QueryParameter(description="`namespace/name` of a preemptor or victim")
+        ] = "",
+        cluster_queue: Annotated[str, QueryParameter(name="clusterQueue")] = "",
+        cohort: Annotated[str, QueryParameter(description="Of either side, then")] = "",
+        since: Since = None,
+        until: Until = None,
+        limit: Limit = 100,
+        after: Continue = None,
+    ) -> Answer:
+        """`workload` selects the rounds with it as preemptor or as victim."""
+        wanted = RoundFilter(
+            workload,
+            cluster_queue,
+            cohort,
+            instant_or_none(since, "/since"),
+            instant_or_none(until, "/until"),
+        )
+        return await list_rounds(request, wanted, limit=limit, after=after)
+
+    @get(
+        "/{round_id:str}",
+        operation_id="getPreemption",
+        summary="One preemption round",
+        responses=response(PreemptionRound),
+    )
+    async def read(self, request: Caller, round_id: RoundId) -> Answer:
+        """With the rule for each victim, and the protected candidates."""
+        return await read(request, round_id)
+
+    @get(
+        "/{round_id:str}/chain",
+        operation_id="readPreemptionChain",
+        summary="The rounds that led to one, and those that followed from it",
+        responses=response(RoundChain),
+    )
+    async def chain(self, request: Caller, round_id: RoundId) -> Answer:
+        """A link is a workload that had to go in one round and made others go in the next."""
+        return await chain(request, round_id)

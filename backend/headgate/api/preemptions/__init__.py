@@ -1,1 +1,0 @@
-"""The preemption ledger: who had to go for whom, under which rule."""

@@ -1,0 +1,236 @@
+"""The queue tree, usage and pending workloads of queues, and stop, drain and resume."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from litestar import Controller, Router, get, post
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import JSONBody, PathParameter, QueryParameter
+
+from headgate.adapters.manifests.cluster_queue import ClusterQueueObject
+from headgate.adapters.manifests.local_queue import LocalQueueObject
+from headgate.api.answers import Answer, answer, answer_view, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.manifests import object_writer
+from headgate.api.parameters import IdempotencyHeader, Points, RangeEnd, RangeStart, instant_or_none
+from headgate.api.schemas import RequestBody, Timestamp
+from headgate.application.commands.object_commands import stop_queue
+from headgate.application.queries.queues.tree import queue_tree
+from headgate.application.queries.queues.usage import usage_over_time
+from headgate.application.queries.queues.views import (
+    PendingWorkloadsSummary,
+    QueueTree,
+    UsageOverTime,
+)
+from headgate.application.queries.workloads.pending_workloads import (
+    PendingPageRequest,
+    pending_in_cluster_queue,
+    pending_in_local_queue,
+)
+from headgate.application.time_travel import services_at
+from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
+from headgate.domain.streams import stream_of
+
+
+class StopRequest(RequestBody, kw_only=True, frozen=True):
+    """Why the queue stops, whether what runs is evicted, and until when."""
+
+    reason: Annotated[str, msgspec.Meta(max_length=1024)] = ""
+    policy: Literal["Hold", "HoldAndDrain"] = "Hold"
+    expires_at: Timestamp | None = None
+
+
+Name = Annotated[str, PathParameter(description="The queue's name", max_length=253)]
+Verb = Literal["stop", "drain", "resume"]
+VERBS: tuple[Verb, ...] = ("stop", "drain", "resume")
+SUMMARIES: dict[Verb, str] = {
+    "stop": "Let nothing more through; what runs runs on unless the policy is HoldAndDrain",
+    "drain": "Let nothing more through and evict what runs",
+    "resume": "Let workloads through again",
+}
+
+
+class Queues(Controller):
+    """What waits where."""
+
+    path = "/"
+    tags = ["Queues"]
+
+    @get(
+        "/queues",
+        operation_id="readQueueTree",
+        summary="Cohorts and ClusterQueues with what is used, borrowed and lent",
+        responses=response(QueueTree),
+    )
+    async def tree(self, request: Caller) -> Answer:
+        """Standalone ClusterQueues are roots as well."""
+        return await tree(request)
+
+    @get(
+        "/clusterqueues/{name:str}/usage",
+        operation_id="readUsage",
+        summary="What a ClusterQueue used, borrowed and lent at instants of the past",
+        responses=response(UsageOverTime),
+    )
+    async def usage(
+        self,
+        request: Caller,
+        name: Name,
+        since: RangeStart = None,
+        until: RangeEnd = None,
+        points: Points = 25,
+    ) -> Answer:
+        """At equal distances, both ends too, with what came and went between one and the next."""
+        return await usage(request, name, since, until, points)
+
+    @get(
+        "/clusterqueues/{name:str}/pendingworkloads",
+        operation_id="listPendingWorkloadsOfClusterQueue",
+        summary="List the pending workloads of a ClusterQueue in scheduling order",
+        responses=response(PendingWorkloadsSummary),
+    )
+    async def pending_in_cluster_queue(
+        self,
+        request: Caller,
+        name: Name,
+        limit: Annotated[int, QueryParameter(ge=1, le=5000)] = 1000,
+        offset: Annotated[int, QueryParameter(ge=0)] = 0,
+    ) -> Answer:
+        """Kueue's visibility API, with why each one waits."""
+        return await pending(request, name, "", PendingPageRequest(offset, limit))
+
+    @get(
+        "/namespaces/{namespace:str}/localqueues/{name:str}/pendingworkloads",
+        operation_id="listPendingWorkloadsOfLocalQueue",
+        summary="List the pending workloads of a LocalQueue in scheduling order",
+        responses=response(PendingWorkloadsSummary),
+    )
+    async def pending_in_local_queue(
+        self,
+        request: Caller,
+        namespace: Name,
+        name: Name,
+        limit: Annotated[int, QueryParameter(ge=1, le=5000)] = 1000,
+        offset: Annotated[int, QueryParameter(ge=0)] = 0,
+    ) -> Answer:
+        """Kueue's visibility API, with why each one waits."""
+        return await pending(request, name, namespace, PendingPageRequest(offset, limit))
+
+
+def _cluster_queue_handler(verb: Verb) -> HTTPRouteHandler:
+    @post(
+        f"/clusterqueues/{{name:str}}/{verb}",
+        operation_id=f"{verb}ClusterQueue",
+        summary=SUMMARIES[verb],
+        status_code=200,
+        responses=response(ClusterQueueObject),
+        opt={"right": "configure"},
+    )
+    async def act(
+        request: Caller,
+        name: Name,
+        data: JSONBody[StopRequest],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        return await act_on_queue(request, QueueTarget(verb, name), data, idempotency_key)
+
+    return act
+
+
+def _local_queue_handler(verb: Verb) -> HTTPRouteHandler:
+    @post(
+        f"/namespaces/{{namespace:str}}/localqueues/{{name:str}}/{verb}",
+        operation_id=f"{verb}LocalQueue",
+        summary=SUMMARIES[verb],
+        status_code=200,
+        responses=response(LocalQueueObject),
+        opt={"right": "configure"},
+    )
+    async def act(
+        request: Caller,
+        namespace: Name,
+        name: Name,
+        data: JSONBody[StopRequest],
+        idempotency_key: IdempotencyHeader = None,
+    ) -> Answer:
+        target = QueueTarget(verb, name, namespace)
+        return await act_on_queue(request, target, data, idempotency_key)
+
+    return act
+
+
+def actions() -> Router:
+    """One handler for each verb and kind of queue."""
+    makers = (_cluster_queue_handler, _local_queue_handler)
+    handlers = [maker(verb) for maker in makers for verb in VERBS]
+    return Router(path="/", tags=["Queues"], route_handlers=handlers)
+
+
+class QueueTarget(msgspec.Struct, frozen=True):
+    """What is done to which queue; a namespace says that it is a LocalQueue."""
+
+    verb: Verb
+    name: str
+    namespace: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of queue, as in manifests."""
+        return "LocalQueue" if self.namespace else "ClusterQueue"
+
+
+async def act_on_queue(
+    request: Caller, target: QueueTarget, data: StopRequest, key: str | None
+) -> Answer:
+    """Stop, drain or resume a queue."""
+    call = await command_request(
+        request, object_writer(request, target.kind), CommandOptions(reason=data.reason, key=key)
+    )
+    stream = stream_of(target.kind.lower(), target.name, target.namespace)
+    command = _command(request, target.verb, data)
+    return answer_command(await stop_queue(services_of(request), call, stream, command))
+
+
+def _command(request: Caller, verb: Verb, data: StopRequest) -> StopQueue | ResumeQueue:
+    if verb == "resume":
+        return ResumeQueue()
+    return StopQueue(
+        policy="HoldAndDrain" if verb == "drain" else data.policy,
+        owner=request.user.actor,
+        reason=data.reason,
+        expires_at=instant_or_none(data.expires_at, "/expiresAt"),
+    )
+
+
+__all__ = ["PendingPageRequest", "pending", "tree", "usage"]
+
+
+async def tree(request: Caller) -> Answer:
+    """The whole tree."""
+    return answer_view(queue_tree(services_of(request), request.user.namespaces))
+
+
+async def usage(
+    request: Caller, name: str, since: str | None, until: str | None, points: int
+) -> Answer:
+    """What a ClusterQueue used over time."""
+    stretch = services_at.SampledPeriod(
+        instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
+    )
+    return answer_view(await usage_over_time(services_of(request), name, stretch))
+
+
+async def pending(
+    request: Caller, name: str, namespace: str, stretch: PendingPageRequest
+) -> Answer:
+    """A waiting line, of a LocalQueue where there is a namespace."""
+    services = services_of(request)
+    scope = request.user.namespaces
+    if namespace:
+        key = f"{namespace}/{name}"
+        steps = pending_in_local_queue(services, key, scope, stretch)
+    else:
+        steps = pending_in_cluster_queue(services, name, scope, stretch)
+    view = await services.reader.while_still(steps)
+    return answer(view, position=int(view.metadata.resource_version))

@@ -1,1 +1,0 @@
-"""The queue tree, the waiting lines, and stopping and resuming queues."""

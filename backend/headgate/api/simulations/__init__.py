@@ -1,1 +1,0 @@
-"""What-if: what would happen if something were submitted or changed."""

@@ -1,1 +1,0 @@
-"""The log as it grows, as server-sent events."""

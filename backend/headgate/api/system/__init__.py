@@ -1,1 +1,0 @@
-"""How the installation itself is doing."""

@@ -1,1 +1,0 @@
-"""Bearer tokens and what they allow."""

@@ -1,1 +1,0 @@
-"""The map of a topology: which domain holds what, and who is where."""

@@ -1,0 +1,143 @@
+// One action on many workloads: previewed by the server, done to those that have not changed since, taken back if wanted.
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+
+import { Button } from "@/components/ui/button";
+import { CodeBlock } from "@/components/ui/code-block";
+import { SelectField, TextField } from "@/components/ui/fields";
+import { Modal } from "@/components/ui/modal";
+import { announce } from "@/components/ui/notices";
+import { Failed, Skeleton } from "@/components/ui/states";
+import { EXPIRIES, expiryAt } from "@/lib/actions";
+import { problemOf } from "@/lib/api/problem";
+import type { BulkResult, StuckWorkload } from "@/lib/api/types";
+
+import { actOnAll, preview } from "../api/stuck-workloads";
+import { ACTION_WORDS, type BulkActionVerb, commandFor, previewWords } from "../model/stuck-workloads";
+import { BatchItems } from "./batch-items";
+import styles from "./needs-attention.module.css";
+
+export interface BatchDialogProps {
+  action: BulkActionVerb;
+  cases: StuckWorkload[];
+  onClose: () => void;
+  onDone: () => void;
+  /** Asked to see the record of the batch, where it can be taken back. */
+  onRecord: (batch: string) => void;
+}
+
+export function BatchDialog({ action, cases, onClose, onDone, onRecord }: BatchDialogProps) {
+  const words = ACTION_WORDS[action];
+  const [done, setDone] = useState<BulkResult | null>(null);
+  const subject = cases.length === 1 ? (cases[0]?.workload ?? "") : `${cases.length} workloads`;
+  const close = () => {
+    if (done !== null) onDone();
+    onClose();
+  };
+  return (
+    <Modal open title={`${words.verb} ${subject}`} words={words.words} onClose={close}>
+      {done === null ? (
+        <Asking action={action} cases={cases} onClose={close} onDone={setDone} />
+      ) : (
+        <Done result={done} undoes={["hold", "activate", "deactivate"].includes(action)} onRecord={onRecord} onClose={close} />
+      )}
+    </Modal>
+  );
+}
+
+interface AskingProps {
+  action: BulkActionVerb;
+  cases: StuckWorkload[];
+  onClose: () => void;
+  onDone: (result: BulkResult) => void;
+}
+
+function Asking({ action, cases, onClose, onDone }: AskingProps) {
+  const words = ACTION_WORDS[action];
+  const [reason, setReason] = useState("");
+  const [expiry, setExpiry] = useState("0");
+  const [running, setRunning] = useState(false);
+  // The set is frozen when the dialog opens: who changes later is left alone.
+  const shown = useQuery({
+    queryKey: ["preview", action, cases.map((found) => found.workload)],
+    queryFn: () => preview({ verb: action, reason: "", cases }),
+    staleTime: Infinity,
+    gcTime: 0,
+  });
+  const able = new Set((shown.data?.items ?? []).filter((item) => item.outcome === "eligible").map((item) => item.workload));
+  const expirySeconds = Number(expiry);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setRunning(true);
+    const chosen = cases.filter((found) => able.has(found.workload));
+    const asked = { verb: action, reason: reason.trim(), cases: chosen, position: shown.data?.position, expiresAt: expiryAt(expirySeconds, Date.now()) };
+    try {
+      const result = await actOnAll(asked);
+      announce(`${words.verb}: ${result.eligible} of ${result.items.length} done`, result.ineligible > 0 ? "bad" : "good");
+      onDone(result);
+    } catch (error) {
+      announce(problemOf(error).detail, "bad");
+      setRunning(false);
+    }
+  };
+  return (
+    <form className={styles.form} onSubmit={(event) => void submit(event)}>
+      <Preview shown={shown} />
+      <TextField
+        label="Reason (kept in the log)"
+        placeholder="Spot capacity is back, ticket 4711"
+        value={reason}
+        required
+        maxLength={1024}
+        autoFocus
+        onChange={(event) => setReason(event.target.value)}
+      />
+      {words.expires && (
+        <SelectField label="Ends by itself" options={EXPIRIES} value={expiry} onChange={(event) => setExpiry(event.target.value)} />
+      )}
+      <div>
+        <p className={styles.caption}>The same on the command line</p>
+        <CodeBlock wrap label="command" text={commandFor(action, [...able], { reason: reason.trim(), expirySeconds })} />
+      </div>
+      <div className={styles.foot}>
+        <Button onClick={onClose}>Leave as it is</Button>
+        <Button type="submit" look={words.danger ? "danger" : "primary"} refusal={refusalOf(able.size, reason, running)}>
+          {running ? "Working…" : `${words.verb} ${able.size}`}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Preview({ shown }: { shown: UseQueryResult<BulkResult> }) {
+  if (shown.isError) return <Failed error={shown.error} onRetry={() => void shown.refetch()} />;
+  if (shown.data === undefined) return <Skeleton rows={3} />;
+  return <BatchItems heading={previewWords(shown.data)} items={shown.data.items} />;
+}
+
+function Done({ result, undoes, onRecord, onClose }: { result: BulkResult; undoes: boolean; onRecord: (batch: string) => void; onClose: () => void }) {
+  const record = () => {
+    onClose();
+    onRecord(result.batch);
+  };
+  return (
+    <div className={styles.form}>
+      <BatchItems heading={`${result.eligible} done, ${result.ineligible} left as they are`} items={result.items} />
+      <p className={styles.caption}>
+        One batch in the log: <code>{result.batch}</code>
+      </p>
+      <div className={styles.foot}>
+        <Button onClick={record}>{undoes ? "Take it back" : "How each stands now"}</Button>
+        <Button look="primary" autoFocus onClick={onClose}>
+          Close
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+function refusalOf(able: number, reason: string, running: boolean): string | undefined {
+  if (able === 0) return "None of the chosen can be changed this way.";
+  if (running) return "Working on it.";
+  return reason.trim() === "" ? "Give a reason first: it is kept in the log." : undefined;
+}

@@ -1,0 +1,85 @@
+"""`headgate stuck`, and bulk actions on workloads."""
+
+from tests.cli.invoking import Invoker
+
+
+def submit(headgate: Invoker, *names: str) -> None:
+    for name in names:
+        headgate("submit", "--name", name, "--queue", "main", "--cpu", "1")
+
+
+def test_stuck_lists_workloads_and_shows_one_in_full(headgate: Invoker) -> None:
+    submit(headgate, "patient")
+    headgate("deactivate", "patient", "--reason", "wrong data")
+    listed = headgate("stuck", "--cause", "Requested").stdout
+    assert "default/patient" in listed
+    assert "It is inactive: wrong data" in listed
+    shown = headgate("stuck", "patient").stdout
+    assert "headgate activate default/patient" in shown
+    assert "Then:" in shown
+    assert "is neither inactive nor held" in _after(headgate, "activate", "patient")
+
+
+def _after(headgate: Invoker, verb: str, name: str) -> str:
+    headgate(verb, name, "--reason", "x")
+    return headgate("stuck", name, code=5).output
+
+
+def test_a_dry_run_tells_the_phase_an_action_leads_to(headgate: Invoker) -> None:
+    submit(headgate, "tried")
+    told = headgate("deactivate", "tried", "--dry-run").stdout
+    assert told == "workload/tried would be deactivated, and then Inactive (dry run)\n"
+    assert headgate.json("get", "workload", "tried")["status"]["phase"] != "Inactive"
+
+
+def test_a_bulk_action_is_shown_before_it_is_done_and_can_be_taken_back(
+    headgate: Invoker,
+) -> None:
+    submit(headgate, "many-1", "many-2")
+    asked = ("bulk", "hold", "--name", "many-", "--reason", "audit")
+    assert "2 of 2 would be changed" in headgate(*asked, "--dry-run").output
+    assert "nobody can be asked" in headgate(*asked, code=2).output
+    done = headgate(*asked, "--yes").output
+    batch = done.split("headgate batch ")[1].split()[0]
+    shown = headgate("batch", batch).stdout
+    assert shown.startswith("hold by user:")
+    assert "audit" in shown
+    assert "2 of 2 done" in headgate("batch", batch, "--undo").output
+    assert headgate.json("get", "workload", "many-1")["status"]["phase"] != "OnHold"
+    again = headgate("batch", batch, "--undo", code=5)
+    assert "It has moved on since." in again.stdout
+    assert "0 of 2 done" in again.stderr
+
+
+def test_taking_back_names_those_who_have_moved_on_and_leaves_them(headgate: Invoker) -> None:
+    submit(headgate, "both-1", "both-2")
+    done = headgate("bulk", "hold", "--name", "both-", "--reason", "audit", "--yes").output
+    batch = done.split("headgate batch ")[1].split()[0]
+    headgate("release", "both-1", "--reason", "seen")
+    undone = headgate("batch", batch, "--undo")
+    rows = {line.split()[0]: line.split()[1] for line in undone.stdout.splitlines()[1:]}
+    assert rows == {"default/both-1": "left", "default/both-2": "done"}
+    assert "1 of 2 done" in undone.stderr
+
+
+def test_a_bulk_action_on_everything_is_refused(headgate: Invoker) -> None:
+    refused = headgate("bulk", "cancel", "-A", "--reason", "x", code=2).output
+    assert "this would be every workload there is" in refused
+
+
+def test_a_bulk_action_may_be_looked_at_without_a_reason_but_not_done(headgate: Invoker) -> None:
+    headgate("submit", "--queue", "main", "--cpu", "1", "--name", "quiet")
+    assert "default/quiet" in headgate("bulk", "hold", "--name", "quiet", "--dry-run").stdout
+    refused = headgate("bulk", "hold", "--name", "quiet", "--yes", code=2)
+    assert "--reason" in refused.stderr
+
+
+def test_stuck_and_bulk_are_filtered_by_the_time_workloads_became_stuck(headgate: Invoker) -> None:
+    headgate("submit", "--queue", "main", "--cpu", "1", "--name", "recent")
+    headgate("deactivate", "recent", "--reason", "spot is dry")
+    listed = headgate("stuck", "--since", "1h", "--name", "recent", "--phase", "Inactive")
+    assert "default/recent" in listed.stdout
+    later = headgate("stuck", "--since", "2999-01-01T00:00:00Z")
+    assert later.stderr.strip() == "nothing found"
+    asked = ("bulk", "activate", "--cause", "Requested", "--since", "1h", "--name", "recent")
+    assert "default/recent" in headgate(*asked, "--dry-run").stdout
