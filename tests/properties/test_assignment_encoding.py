@@ -1,4 +1,4 @@
-"""Places are named alike, whatever was said of them before."""
+"""Assignment entries do not depend on which entries are cached."""
 
 import numpy as np
 from hypothesis import given
@@ -20,7 +20,7 @@ gangs = st.tuples(
 
 
 @given(st.lists(gangs, min_size=1, max_size=6))
-def test_each_place_is_named_with_its_own_pods(asked: list[tuple[int, int, list[int]]]) -> None:
+def test_each_leaf_is_encoded_with_its_pods(asked: list[tuple[int, int, list[int]]]) -> None:
     naming = AssignmentEncoder(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
     for first, number, repeated in asked:
         leaves = np.arange(PLACES)[first : first + number]
@@ -32,7 +32,7 @@ def test_each_place_is_named_with_its_own_pods(asked: list[tuple[int, int, list[
         )
 
 
-def test_what_is_said_again_is_the_same_object() -> None:
+def test_repeated_entries_are_the_same_objects() -> None:
     naming = AssignmentEncoder(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
     leaves = np.arange(PLACES)
     first = naming.encode(leaves, np.full(PLACES, 8))
@@ -40,7 +40,7 @@ def test_what_is_said_again_is_the_same_object() -> None:
     assert all(one is other for one, other in zip(first, again, strict=True))
 
 
-def test_a_part_has_the_names_of_its_places() -> None:
+def test_a_subset_encodes_its_own_leaves() -> None:
     naming = AssignmentEncoder(np.fromiter(NAMES, dtype=np.object_, count=PLACES))
     part = naming.subset(slice(3, 5))
     assert part.encode(np.array([1]), np.array([2])) == (TopologyDomain(("host-4",), 2),)

@@ -32,7 +32,7 @@ RACKS, HOSTS = 5, 3
 
 
 def a_world(random: Random) -> World:
-    """Racks full of workloads of all priorities, and one that wants a rack or a block."""
+    """Racks full of workloads of all priorities, and one that requests a rack or a block."""
     world = World()
     paths = [
         f"b{rack // 3}/r{rack}/h{rack}x{host}" for rack in range(RACKS) for host in range(HOSTS)
@@ -57,7 +57,7 @@ def a_world(random: Random) -> World:
 
 
 def a_gang(world: World, random: Random) -> str:
-    """One that wants one rack or one block, its pods perhaps in pairs on hosts."""
+    """A workload that requests one rack or one block, its pods perhaps in pairs on hosts."""
     pairs = (SliceLayer(level="kubernetes.io/hostname", size=2),) if random.random() < 0.3 else ()
     return world.submit(
         "gang",

@@ -1,4 +1,4 @@
-"""What is free in several views at once, kept beside the views."""
+"""The cached minimum of several views equals their minimum."""
 
 import numpy as np
 from hypothesis import given
@@ -16,10 +16,10 @@ MOVES = st.lists(
 
 
 @given(MOVES, st.integers(1, 4))
-def test_the_lesser_of_two_views_follows_every_change(
+def test_the_minimum_of_two_views_follows_every_change(
     moves: list[tuple[int, int, int, int]], looks: int
 ) -> None:
-    """However much changed between two looks, and whichever view it changed in."""
+    """However many rows changed between two refreshes, in either view."""
     views = [np.full((2, ROWS), 9, dtype=np.int64), np.full((2, ROWS), 7, dtype=np.int64)]
     changes = [ChangedRows(ROWS), ChangedRows(ROWS)]
     lowest = MinimumFree(list(zip(views, changes, strict=True)))

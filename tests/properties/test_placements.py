@@ -1,4 +1,4 @@
-"""What holds for every placement on random hosts, whatever happened to them before."""
+"""Invariants of every placement on random hosts with random usage (topology.md §9.5)."""
 
 from collections import Counter
 from typing import Any
@@ -127,14 +127,16 @@ def _pod_set(
 profiles = st.sampled_from([TopologyRules(), TopologyRules(profile="BestFit")])
 
 
-def ground_on(hosts: list[Configured[NodeSpec]], rules: TopologyRules) -> PlacementContext:
+def context_on(hosts: list[Configured[NodeSpec]], rules: TopologyRules) -> PlacementContext:
     table, topologies = build_host_table([(FLAVOR, TREE)], hosts)
     return PlacementContext(
         table, topologies["tas"], FLAVOR.spec, (ACTUAL, PROJECTED), {}, rules=rules
     )
 
 
-def on(context: PlacementContext, sets: list[PodSet]) -> dict[str, PlacedPods] | PlacementFailure:
+def place_on(
+    context: PlacementContext, sets: list[PodSet]
+) -> dict[str, PlacedPods] | PlacementFailure:
     fresh = PlacementContext(
         context.table, context.topology, context.flavor, context.views, {}, rules=context.rules
     )
@@ -154,12 +156,12 @@ def charge(
 
 @given(hosts=nodes(), histories=st.lists(pod_sets(), min_size=1, max_size=6), rules=profiles)
 @settings(max_examples=examples(2_000), deadline=None)
-def test_no_host_ever_holds_more_than_it_has_and_every_pod_lies_somewhere(
+def test_no_host_exceeds_its_capacity_and_every_pod_is_placed(
     hosts: list[Configured[NodeSpec]], histories: list[list[PodSet]], rules: TopologyRules
 ) -> None:
-    context = ground_on(hosts, rules)
+    context = context_on(hosts, rules)
     for sets in histories:
-        found = on(context, sets)
+        found = place_on(context, sets)
         if isinstance(found, PlacementFailure):
             continue
         for pod_set in sets:
@@ -175,8 +177,8 @@ def test_no_host_ever_holds_more_than_it_has_and_every_pod_lies_somewhere(
 def test_required_means_one_domain_and_slices_stay_together(
     hosts: list[Configured[NodeSpec]], sets: list[PodSet], rules: TopologyRules
 ) -> None:
-    context = ground_on(hosts, rules)
-    found = on(context, sets)
+    context = context_on(hosts, rules)
+    found = place_on(context, sets)
     if isinstance(found, PlacementFailure):
         return
     path_of = {path[-1]: path for path in context.topology.paths}
@@ -205,19 +207,19 @@ def test_required_means_one_domain_and_slices_stay_together(
     rules=profiles,
 )
 @settings(max_examples=examples(2_000), deadline=None)
-def test_figures_brought_up_to_date_are_those_counted_anew(
+def test_updated_capacities_equal_recomputed_ones(
     hosts: list[Configured[NodeSpec]],
     histories: list[list[PodSet]],
     changes: list[tuple[int, bool, int]],
     rules: TopologyRules,
 ) -> None:
-    context = ground_on(hosts, rules)
+    context = context_on(hosts, rules)
     held: list[tuple[list[PodSet], dict[str, PlacedPods]]] = []
     kept: dict[object, CachedCapacities] = {}
     for step in range(2 * len(histories)):
         sets = histories[step % len(histories)]
-        found = on(context, sets)
-        _assert_figures_are_true(context, histories, kept)
+        found = place_on(context, sets)
+        _assert_capacities_are_current(context, histories, kept)
         if not isinstance(found, PlacementFailure):
             charge(context, sets, found)
             held.append((sets, found))
@@ -225,7 +227,7 @@ def test_figures_brought_up_to_date_are_those_counted_anew(
             charge(context, *held.pop(0), -1)
         if step < len(changes):
             _change(context, hosts, changes[step])
-        _assert_figures_are_true(context, histories, kept)
+        _assert_capacities_are_current(context, histories, kept)
     for sets, found in held:
         charge(context, sets, found, -1)
     assert (context.table.free[ACTUAL] == context.table.capacity).all()
@@ -242,7 +244,7 @@ def _change(
     )
 
 
-def _assert_figures_are_true(
+def _assert_capacities_are_current(
     context: PlacementContext, histories: list[list[PodSet]], kept: dict[object, CachedCapacities]
 ) -> None:
     for sets in histories:
@@ -253,7 +255,7 @@ def _assert_figures_are_true(
         anew = compute_capacities(context, shape)
         with capacities_for(context, shape) as looked_up:
             _assert_equal(looked_up, anew)
-        _assert_equal(_brought_up_to_date(context, shape, kept), anew)
+        _assert_equal(_updated(context, shape, kept), anew)
 
 
 def _assert_equal(one: Capacities, other: Capacities) -> None:
@@ -262,10 +264,10 @@ def _assert_equal(one: Capacities, other: Capacities) -> None:
             assert these.tolist() == those.tolist(), figures
 
 
-def _brought_up_to_date(
+def _updated(
     context: PlacementContext, shape: RequestShape, kept: dict[object, CachedCapacities]
 ) -> Capacities:
-    """Figures where only what changed since the last time is counted, as on many hosts."""
+    """Capacities updated for the changed leaves only, as on many hosts."""
     changes = [context.table.changes[view] for view in context.views]
     known = kept.setdefault(
         shape.key(context), CachedCapacities(compute_capacities(context, shape), ())
@@ -282,11 +284,14 @@ def _brought_up_to_date(
 
 @given(hosts=nodes(), sets=pod_sets(), rules=profiles, data=st.data())
 @settings(max_examples=examples(2_000), deadline=None)
-def test_the_order_in_which_hosts_became_known_does_not_matter(
+def test_the_order_of_nodes_does_not_change_a_placement(
     hosts: list[Configured[NodeSpec]], sets: list[PodSet], rules: TopologyRules, data: st.DataObject
 ) -> None:
     shuffled = data.draw(st.permutations(hosts))
-    one, other = on(ground_on(hosts, rules), sets), on(ground_on(shuffled, rules), sets)
+    one, other = (
+        place_on(context_on(hosts, rules), sets),
+        place_on(context_on(shuffled, rules), sets),
+    )
     if isinstance(one, PlacementFailure) or isinstance(other, PlacementFailure):
         assert one == other
         return
@@ -305,7 +310,7 @@ def test_the_order_in_which_hosts_became_known_does_not_matter(
     best_fit=st.booleans(),
 )
 @settings(max_examples=examples(2_000), deadline=None)
-def test_leaving_out_what_does_not_matter_does_not_change_what_is_taken(
+def test_selection_by_size_equals_selection_in_order(
     slices: list[int], spare: list[int], need: int, *, scale: tuple[int, int], best_fit: bool
 ) -> None:
     repeat, unit = scale

@@ -1,4 +1,4 @@
-"""What is kept about sizes of domains equals what a look at all of them says."""
+"""The size index equals what counting all domains gives."""
 
 import numpy as np
 from hypothesis import given
@@ -16,7 +16,7 @@ _figures = st.lists(st.integers(0, 5), min_size=1, max_size=12).map(lambda few: 
 
 
 @given(figures=_figures, data=st.data())
-def test_domains_of_a_size_are_found_whatever_changed_before(
+def test_domains_of_a_size_are_found_after_any_updates(
     figures: list[int], data: st.DataObject
 ) -> None:
     of = np.array(figures, dtype=np.int64)
@@ -37,7 +37,7 @@ def test_domains_of_a_size_are_found_whatever_changed_before(
 
 
 @given(figures=_figures, need=st.integers(1, 7))
-def test_the_tightest_are_all_of_the_smallest_size_that_suffices(
+def test_best_fit_domains_are_all_of_the_smallest_sufficient_size(
     figures: list[int], need: int
 ) -> None:
     of = np.array(figures, dtype=np.int64)
@@ -49,7 +49,7 @@ def test_the_tightest_are_all_of_the_smallest_size_that_suffices(
     assert list(best_fit_domains(of, need, None)) == plain
 
 
-def test_sizes_too_large_to_count_are_not_counted() -> None:
+def test_too_large_sizes_are_not_indexed() -> None:
     of = np.array([1, 2], dtype=np.int64)
     sizes = size_index(of)
     assert sizes is not None

@@ -1,11 +1,11 @@
-"""Which rows changed, for those who keep figures of them."""
+"""The log of changed rows returns what changed after a position, or forgets it."""
 
 import numpy as np
 
 from headgate.domain.scheduling.placement.host_table import MIN_KEPT_ROWS, ChangedRows
 
 
-def test_rows_are_told_from_where_one_stands() -> None:
+def test_rows_changed_after_a_position_are_returned() -> None:
     changes = ChangedRows(10)
     changes.note(np.array([3]))
     position = changes.position
@@ -16,7 +16,7 @@ def test_rows_are_told_from_where_one_stands() -> None:
     assert changes.since(changes.position) == []
 
 
-def test_who_lags_far_behind_begins_anew() -> None:
+def test_old_positions_are_forgotten() -> None:
     changes = ChangedRows(10)
     start = changes.position
     for _ in range(MIN_KEPT_ROWS + 1):

@@ -8,7 +8,7 @@ import numpy as np
 from headgate.domain.scheduling.placement.capacity_cache import RequestShape, capacities_for
 from headgate.domain.scheduling.placement.domain_capacities import SliceConstraints
 from headgate.domain.scheduling.placement.flavor_topology import leaf_range
-from headgate.domain.scheduling.placement.host_table import PODS, Ints
+from headgate.domain.scheduling.placement.host_table import PODS, DomainId, Ints
 from headgate.domain.scheduling.placement.placement_context import PlacementContext, free_at
 from headgate.domain.scheduling.placement.search import search_request, slice_constraints
 from headgate.domain.values.quantities import Requests
@@ -85,34 +85,29 @@ def nearest_domains(context: PlacementContext, pod_set: PodSet) -> Iterator[Near
     if isinstance(request, str) or not topology.paths:
         return
     constraints = slice_constraints(pod_set, topology.levels)
+
+    def nearest(level: str, domain: DomainId, fits: Ints, leaves: slice) -> NearestDomain:
+        return NearestDomain(
+            level=level,
+            domain=domain,
+            unit="slices" if constraints.size > 1 else "pods",
+            fits=int(fits.sum()),
+            needs=pod_set.count // constraints.size,
+            resource=_scarcest_resource(context, pod_set, leaves),
+            rows=frozenset(topology.rows[leaves].tolist()),
+        )
+
     with capacities_for(context, RequestShape(pod_set, None, constraints)) as capacities:
-        unit = "slices" if constraints.size > 1 else "pods"
         if request.may_split:
-            yield NearestDomain(
-                level="",
-                domain=(),
-                unit=unit,
-                fits=int(capacities.slices[0].sum()),
-                needs=pod_set.count // constraints.size,
-                resource=_scarcest_resource(context, pod_set, slice(0, len(topology.paths))),
-                rows=frozenset(topology.rows.tolist()),
-            )
+            yield nearest("", (), capacities.slices[0], slice(0, len(topology.paths)))
             return
-        slices, pods = capacities.slices[request.level], capacities.pods[request.level]
+        level, name = request.level, topology.levels[request.level]
+        slices, pods = capacities.slices[level], capacities.pods[level]
         order = np.lexsort([np.arange(len(slices)), -pods, -slices])
         for domain in order[:MAX_DOMAINS].tolist():
-            leaves = leaf_range(topology, request.level, domain)
-            if context.within is not None and not context.within[leaves].any():
-                continue
-            yield NearestDomain(
-                level=topology.levels[request.level],
-                domain=topology.domain_path(request.level, domain),
-                unit=unit,
-                fits=int(slices[domain]),
-                needs=pod_set.count // constraints.size,
-                resource=_scarcest_resource(context, pod_set, leaves),
-                rows=frozenset(topology.rows[leaves].tolist()),
-            )
+            leaves = leaf_range(topology, level, domain)
+            if context.within is None or context.within[leaves].any():
+                yield nearest(name, topology.domain_path(level, domain), slices[domain], leaves)
 
 
 def pods_on_rows(rows: frozenset[int], leaves: Ints, counts: Ints) -> int:

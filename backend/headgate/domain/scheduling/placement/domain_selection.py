@@ -50,25 +50,13 @@ class DomainList(msgspec.Struct, frozen=True, gc=False):
     score: Ints | None
     best_fit: bool
 
-    def after(self, first: int) -> "DomainList":
-        """The list from position `first` on."""
-        score = None if self.score is None else self.score[first:]
+    def at(self, positions: "slice | Ints") -> "DomainList":
+        """The domains at these positions, in their order."""
         return DomainList(
-            self.units[first:],
-            self.units_with_leader[first:],
-            self.leader_capacity[first:],
-            score,
-            self.best_fit,
-        )
-
-    def ordered(self, order: Ints) -> "DomainList":
-        """The same domains in another order."""
-        score = None if self.score is None else self.score[order]
-        return DomainList(
-            self.units[order],
-            self.units_with_leader[order],
-            self.leader_capacity[order],
-            score,
+            self.units[positions],
+            self.units_with_leader[positions],
+            self.leader_capacity[positions],
+            None if self.score is None else self.score[positions],
             self.best_fit,
         )
 
@@ -216,7 +204,7 @@ def take_until(domains: DomainList, need: int) -> ListSelection | None:
 def take_until_with_leader(domains: DomainList, need: int) -> ListSelection | None:
     """Takes domains like `take_until`, with the leader in the first that can host it."""
     front = leader_first(domains, need)
-    domains = domains.ordered(front)
+    domains = domains.at(front)
     hosts = np.flatnonzero(domains.leader_capacity > 0)
     if not len(hosts):
         return None
@@ -227,12 +215,12 @@ def take_until_with_leader(domains: DomainList, need: int) -> ListSelection | No
     chosen = np.arange(host + 1)
     if domains.units_with_leader[host] >= left:
         if domains.best_fit:
-            tail = domains.after(host)
+            tail = domains.at(slice(host, None))
             able = np.where(tail.leader_capacity > 0, tail.units_with_leader, -1)
             chosen[-1] += best_fit_position(able, left, tail.score)
         return ListSelection(front[chosen], np.append(given, left), host)
     beside = int(domains.units_with_leader[host])
-    rest = take_until(domains.after(host + 1), left - beside)
+    rest = take_until(domains.at(slice(host + 1, None)), left - beside)
     if rest is None:
         return None
     return ListSelection(

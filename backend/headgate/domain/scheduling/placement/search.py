@@ -265,7 +265,7 @@ def _split_with_leader(
     domains = everything[leader_order(capacities, level, everything, best_fit=best_fit)]
     offered = domain_list(capacities, level, domains, best_fit=best_fit)
     front = leader_first(offered, need)
-    domains, offered = domains[front], offered.ordered(front)
+    domains, offered = domains[front], offered.at(front)
     if not offered.leader_capacity[0]:
         return SearchShortfall(0, need, level, lacks_leader=True)
     rest = np.sort(domains[1:])
