@@ -9,14 +9,15 @@ from headgate.adapters.manifests.parse import parse_value
 from headgate.api.manifests import wanted_of
 from headgate.api.services import application_services
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.decide import Basis, decided, unit_of_changes, unused
+from headgate.application.commands.decide import decide_commands, unit_of_results
 from headgate.application.commands.workload_commands import submission
 from headgate.application.cooperative import at_once
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_state import LiveReader
-from headgate.application.ports import Appended, AppendUnit
+from headgate.application.ports import Appended, AppendUnit, Loaded
 from headgate.bootstrap import open_platform
 from headgate.domain.facts import Origin
+from headgate.domain.kinds.configured_object import Absent
 from headgate.settings import Settings
 from tests.bench.submits import IN_FLIGHT
 from tests.bench.wire import manifest
@@ -49,9 +50,11 @@ def decided_submit(services: ApplicationServices, name: str) -> AppendUnit:
     assert isinstance(desired, Desired)
     change = submission(services, wanted_of(services, desired))
     cell = services.reader.cell
-    basis = Basis(services.clock.now(), Origin(actor="user:bench"), cell.config_position)
-    changes = list(decided(cell, [change], unused([change]), basis.at))
-    return at_once(unit_of_changes(cell, changes, basis))
+    at, config_position = services.clock.now(), cell.config_position
+    unused = Loaded(stream=change.stream, version=0, position=0, state=Absent())
+    results = list(decide_commands(cell, [change], {change.stream: unused}, at))
+    origin = Origin(actor="user:bench")
+    return at_once(unit_of_results(cell, results, at, origin, config_position))
 
 
 async def append_all(services: ApplicationServices, left: Iterator[AppendUnit]) -> None:

@@ -1,6 +1,6 @@
 """Very many changes are decided in slices, and the configuration may move in between."""
 
-from headgate.application.commands.decide import Basis, decided, unit_of_changes
+from headgate.application.commands.decide import decide_commands, unit_of_results
 from headgate.application.commands.workload_commands import command_on_workload
 from headgate.application.cooperative import at_once
 from headgate.application.ports import Loaded
@@ -26,10 +26,12 @@ def test_what_was_decided_is_bound_to_the_configuration_of_the_first_decision() 
         )
         for key in KEYS
     }
-    basis = Basis(world.at, ORIGIN, cell.config_position)
-    deciding = decided(cell, [command_on_workload(key, HOLD) for key in KEYS], loaded, world.at)
+    config_position = cell.config_position
+    commands = [command_on_workload(key, HOLD) for key in KEYS]
+    deciding = decide_commands(cell, commands, loaded, world.at)
     first = next(deciding)
     world.change_cluster_queue("main", namespace_selector=None)
-    unit = at_once(unit_of_changes(cell, [first, *deciding], basis))
+    results = [first, *deciding]
+    unit = at_once(unit_of_results(cell, results, world.at, ORIGIN, config_position))
     assert [new.stream for new in unit.events] == list(loaded)
-    assert unit.config_position == basis.config_position < cell.config_position
+    assert unit.config_position == config_position < cell.config_position

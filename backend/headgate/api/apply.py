@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-import msgspec
 from litestar import Controller, post
 from litestar.params import RawBody
 
@@ -18,10 +17,9 @@ from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
 from headgate.api.schemas import Position, Problem, Schema
 from headgate.api.simulations import SimulationRequest, simulate
 from headgate.application.commands.object_commands import apply as apply_objects
-from headgate.application.commands.requests import CommandResult, Written
+from headgate.application.commands.requests import CommandResponse, CommandResult
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.config_warnings import AdviceView, advice_about
-from headgate.application.scheduling_loop.position_marks import OPEN_POSITION, OPEN_RESOURCE_VERSION
 from headgate.domain.kinds.configured_object import Absent
 
 
@@ -92,16 +90,16 @@ async def apply(request: Caller, body: bytes, options: CommandOptions) -> Answer
 
     services = services_of(request)
 
-    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         outcomes = yield from each(_outcomes(entries, results, dry_run=options.is_dry_run))
         advised = advice_about(services.reader.cell.config, results)
         kept_out = yield from warnings_of(request, entries, results)
         content = {
-            "position": OPEN_POSITION,
+            "position": None,
             "results": outcomes,
             "warnings": [*advised, *kept_out],
         }
-        return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
+        return CommandResponse(status=status_of(outcomes), content=content)
 
     call = await command_request(request, write, options)
     wanted = [entry.wanted for entry in entries if entry.wanted is not None]
@@ -140,5 +138,5 @@ def _outcome(entry: Entry, changed: CommandResult | None, *, dry_run: bool) -> d
         version = str(changed.position)
         return {**outcome, "outcome": "unchanged", "resourceVersion": version}
     word = "created" if isinstance(changed.before, Absent) else "changed"
-    version_after = {} if dry_run else {"resourceVersion": OPEN_RESOURCE_VERSION}
+    version_after = {} if dry_run else {"resourceVersion": None}
     return {**outcome, "outcome": word, **version_after}

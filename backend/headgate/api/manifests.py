@@ -18,7 +18,12 @@ from headgate.api.problems import INVALID, ApiFailure
 from headgate.api.schemas import ProblemError
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.requests import CommandResult, DesiredObject, Writer, Written
+from headgate.application.commands.requests import (
+    CommandResponse,
+    CommandResult,
+    DesiredObject,
+    Responder,
+)
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.queues.status import (
     ConsumedResources,
@@ -27,7 +32,6 @@ from headgate.application.queries.queues.status import (
     status_of,
     weighted_share_of,
 )
-from headgate.application.scheduling_loop.position_marks import OPEN_RESOURCE_VERSION
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
@@ -102,14 +106,14 @@ def wanted_of(services: ApplicationServices, desired: Desired) -> DesiredObject:
     )
 
 
-def object_writer(request: Caller, kind: str, status: int = 200) -> Writer:
+def object_writer(request: Caller, kind: str, status: int = 200) -> Responder:
     """Answers with the only object changed; with what it was last if it is gone."""
 
-    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         yield
         after = _manifest_after(kind, results[0])
         shown = _for_reader(after, services_of(request), request.user.namespaces)
-        return Written(status=status, body=msgspec.json.encode(shown))
+        return CommandResponse(status=status, content=shown)
 
     return write
 
@@ -119,7 +123,7 @@ def _manifest_after(kind: str, changed: CommandResult) -> dict[str, Any]:
     state = changed.before if isinstance(changed.after, Absent) else changed.after
     rendered = render(kind, state, changed.position)
     if changed.events:
-        rendered["metadata"]["resourceVersion"] = OPEN_RESOURCE_VERSION
+        rendered["metadata"]["resourceVersion"] = None
     return rendered
 
 

@@ -31,8 +31,8 @@ from headgate.application.bulk.bulk_actions import (
     act_on_all_once,
     preview,
 )
-from headgate.application.commands.decide import catch_up
-from headgate.application.commands.requests import CommandRequest, CommandResult, Written
+from headgate.application.commands.execute import catch_up
+from headgate.application.commands.requests import CommandRequest, CommandResponse, CommandResult
 from headgate.application.commands.workload_commands import WorkloadVerb
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.workloads.stuck_workloads import (
@@ -221,9 +221,9 @@ async def _call(request: Caller, reason: str, key: str | None) -> CommandRequest
     return await command_request(request, _nothing_written, options)
 
 
-def _nothing_written(_: Sequence[CommandResult]) -> Cooperative[Written]:
+def _nothing_written(_: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
     yield
-    return Written(status=200, body=b"")
+    return CommandResponse(content=None)
 
 
 def _bulk(data: BulkAction) -> BulkRequest:

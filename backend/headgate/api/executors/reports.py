@@ -22,10 +22,9 @@ from headgate.api.manifests import object_writer
 from headgate.api.parameters import instant_or_none
 from headgate.api.problems import problem_of
 from headgate.application.commands import workload_commands
-from headgate.application.commands.requests import CommandResult, Written
+from headgate.application.commands.requests import CommandResponse, CommandResult
 from headgate.application.commands.workload_commands import ReportCommand
 from headgate.application.cooperative import Cooperative, each, run_yielding
-from headgate.application.scheduling_loop.position_marks import OPEN_POSITION
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ReportEvictionProgress,
@@ -89,10 +88,10 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
         (report.workload, _command(report, releases_quota=free_early)) for report in data.reports
     ]
 
-    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         outcomes = yield from each(_outcomes(data.reports, results))
-        content = {"position": OPEN_POSITION, "results": outcomes}
-        return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
+        content = {"position": None, "results": outcomes}
+        return CommandResponse(status=status_of(outcomes), content=content)
 
     services = services_of(request)
     call = await command_request(request, write, CommandOptions(key=key, tells_failures=True))

@@ -19,14 +19,18 @@ from headgate.api.schemas import ProblemError
 from headgate.api.simulations import simulated
 from headgate.api.workloads.schemas import Action
 from headgate.application.commands import workload_commands
-from headgate.application.commands.decide import catch_up
+from headgate.application.commands.execute import catch_up
 from headgate.application.commands.object_commands import change_to
-from headgate.application.commands.requests import CommandResult, DesiredObject, Writer, Written
+from headgate.application.commands.requests import (
+    CommandResponse,
+    CommandResult,
+    DesiredObject,
+    Responder,
+)
 from headgate.application.commands.workload_commands import WorkloadVerb
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.application.queries.workloads.submission_warnings import warnings_about
-from headgate.application.scheduling_loop.position_marks import OPEN_POSITION
 from headgate.application.simulations.simulation_run import deletion
 from headgate.domain.rejection import InvalidObject, Rejection
 from headgate.domain.streams import workload_stream
@@ -47,19 +51,19 @@ class Target(msgspec.Struct, frozen=True):
         return CommandOptions(reason=self.reason, is_dry_run=self.dry_run == "All")
 
 
-def workload_writer(request: Caller, desired: Desired, status: int = 200) -> Writer:
+def workload_writer(request: Caller, desired: Desired, status: int = 200) -> Responder:
     """Answers with the workload, and with warnings where its queues keep it out."""
     write_workload = object_writer(request, KIND, status)
 
-    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         written = yield from write_workload(results)
         places = [(changed, desired.places) for changed in results]
         cell = services_of(request).reader.cell
         warnings = yield from warnings_about(cell, places, request.user.namespaces)
         if not warnings:
             return written
-        told = b',"warnings":' + msgspec.json.encode(warnings) + b"}"
-        return Written(status=status, body=written.body.removesuffix(b"}") + told)
+        content = {**written.content, "warnings": warnings}
+        return msgspec.structs.replace(written, content=content)
 
     return write
 
@@ -137,14 +141,14 @@ async def submit_batch(request: Caller, body: bytes, key: str | None) -> Answer:
 async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> Answer:
     entries = await run_yielding(each(_entry(request, value) for value in items))
 
-    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         outcomes = yield from each(outcomes_of(entries, results))
         content = {
-            "position": OPEN_POSITION,
+            "position": None,
             "results": outcomes,
             "warnings": (yield from warnings_of(request, entries, results)),
         }
-        return Written(status=status_of(outcomes), body=msgspec.json.encode(content))
+        return CommandResponse(status=status_of(outcomes), content=content)
 
     call = await command_request(request, write, CommandOptions(key=key, tells_failures=True))
     services = services_of(request)

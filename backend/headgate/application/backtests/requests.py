@@ -8,10 +8,9 @@ import msgspec
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.backtests.jobs import UNFINISHED, Backtest, OverlayFact
-from headgate.application.commands.decide import decided
+from headgate.application.commands.decide import decide_on_state
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import LimitExceeded
-from headgate.application.ports import Loaded
 from headgate.application.time_travel.historical_ports import ResolvedPoint
 from headgate.application.time_travel.services_at import PointInTime, services_at
 from headgate.domain.cell import Cell
@@ -111,14 +110,7 @@ def _overlay(
     found: list[tuple[str, DomainEvent]] = []
     with fork.trial():
         for change in changes:
-            state = fork.state_of(change.stream)
-            version = fork.version_of(change.stream)
-            loaded = Loaded(stream=change.stream, version=version, position=0, state=state)
-            unbound = msgspec.structs.replace(change, version=None, position=None)
-            (changed,) = decided(fork, [unbound], {change.stream: loaded}, at)
-            if changed.failure is not None:
-                raise changed.failure
-            for stream, event in changed.events:
+            for stream, event in decide_on_state(fork, change, at).events:
                 fork.assume(stream, event, at)
                 found.append((stream, event))
     return found

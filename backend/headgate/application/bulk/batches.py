@@ -15,7 +15,7 @@ from headgate.application.bulk.bulk_actions import (
     BulkTarget,
     act_on_all,
 )
-from headgate.application.commands.decide import catch_up
+from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import CommandRequest
 from headgate.application.ports import EventFilter
 from headgate.application.queries.views import timestamp

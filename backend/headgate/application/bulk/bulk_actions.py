@@ -11,15 +11,13 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.decide import SECONDS_TO_CATCH_UP, catch_up
-from headgate.application.commands.execute import execute, execute_each
+from headgate.application.commands.execute import CATCH_UP_SECONDS, catch_up, execute, execute_each
 from headgate.application.commands.requests import (
     CommandRequest,
     CommandResponse,
     CommandResult,
     DecisionContext,
     StreamCommand,
-    Written,
 )
 from headgate.application.commands.workload_commands import WorkloadAction, WorkloadVerb, command_of
 from headgate.application.cooperative import Cooperative, each, run_yielding
@@ -211,7 +209,7 @@ async def act_on_all(
     results: Sequence[CommandResult] = ()
     if planned.changes:
         results, recorded = await execute_each(services, planned.origin, planned.changes)
-        await services.reader.reached(recorded, within_seconds=SECONDS_TO_CATCH_UP)
+        await services.reader.reached(recorded, within_seconds=CATCH_UP_SECONDS)
     return await run_yielding(planned.told(results))
 
 
@@ -221,13 +219,13 @@ async def act_on_all_once(
     """The same under the caller's key, recorded all together; asked again, answered as before."""
     planned = await _planned(services, call, bulk)
 
-    def write(results: Sequence[CommandResult]) -> Cooperative[Written]:
+    def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         told = yield from planned.told(results)
-        return Written(status=200, body=msgspec.json.encode(told))
+        return CommandResponse(content=told)
 
-    keyed = msgspec.structs.replace(call, origin=planned.origin, answer=write, tells_failures=True)
-    handled = await execute(services, keyed.command(*planned.changes))
-    await services.reader.reached(handled.position, within_seconds=SECONDS_TO_CATCH_UP)
+    keyed = msgspec.structs.replace(call, origin=planned.origin, respond=write, tells_failures=True)
+    handled = await execute(services, keyed, planned.changes)
+    await services.reader.reached(handled.position, within_seconds=CATCH_UP_SECONDS)
     return handled
 
 

@@ -1,13 +1,11 @@
-"""Deciding changes on loaded objects, each after those before it, and making them a unit."""
+"""Decides commands on loaded objects, each after those before it, and makes the append unit."""
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.append_unit import unit_in_steps
 from headgate.application.commands.requests import CommandResult, DecisionContext, StreamCommand
 from headgate.application.cooperative import Cooperative
@@ -26,167 +24,83 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
 
-SECONDS_TO_CATCH_UP = 2.0
 
-
-async def load(services: ApplicationServices, streams: Iterable[str]) -> dict[str, Loaded]:
-    """The objects of these streams, once the warm state has seen them as well.
-
-    What an event wakes is found in the warm state: it must know the object the event is about.
-    """
-    wanted = list(dict.fromkeys(streams))
-    found = await asyncio.to_thread(services.models.load, wanted)
-    newest = max((loaded.position for loaded in found), default=0)
-    await services.reader.reached(newest, within_seconds=SECONDS_TO_CATCH_UP)
-    return {loaded.stream: loaded for loaded in found}
-
-
-async def catch_up(services: ApplicationServices) -> None:
-    """Let the warm state see everything that is in the log by now."""
-    head = await asyncio.to_thread(services.log.head)
-    await services.reader.reached(head, within_seconds=SECONDS_TO_CATCH_UP)
-
-
-def unused(changes: Iterable[StreamCommand]) -> dict[str, Loaded]:
-    """What streams are like that were never used."""
-    return {
-        change.stream: Loaded(stream=change.stream, version=0, position=0, state=Absent())
-        for change in changes
-    }
-
-
-def decided(
-    cell: Cell, changes: Iterable[StreamCommand], loaded: dict[str, Loaded], at: Instant
+def decide_commands(
+    cell: Cell, commands: Iterable[StreamCommand], loaded: dict[str, Loaded], at: Instant
 ) -> Iterator[CommandResult]:
-    """What becomes of each change; what was decided on earlier is there for later ones.
+    """Decides each command on its object as the commands before it left it; one result for each.
 
-    Where the cell moves on between two of them, what was decided holds for the configuration that
-    stood at the first: bind the unit to that one.
+    If the cell folds events between two of them, all are decided under the configuration that stood
+    at the first; `unit_of_results` binds the append to it.
     """
     known = dict(loaded)
     config = cell.config
-    for change in changes:
-        state = known[change.stream].state
-        situation = DecisionContext(state=state, at=at, cell=cell, config=config)
-        changed = _decided_one(change, known[change.stream], situation)
-        if changed.events:
-            known[change.stream] = _loaded_after(changed)
-            config = _learned(cell, config, changed)
-        yield changed
+    for command in commands:
+        before = known[command.stream]
+        context = DecisionContext(state=before.state, at=at, cell=cell, config=config)
+        result = _decide(command, before, context)
+        if result.events:
+            known[command.stream] = Loaded(
+                stream=command.stream,
+                version=result.version_after,
+                position=result.position,
+                state=result.after,
+            )
+            config = _with_object(cell.config, config, result)
+        yield result
 
 
-class Basis(msgspec.Struct, frozen=True):
-    """What changes are decided on: when, for whom, and under the configuration of which position.
+def decide_on_state(cell: Cell, command: StreamCommand, at: Instant) -> CommandResult:
+    """Decides a command on the object in the cell, whatever version the caller has seen.
 
-    The position is taken before the first of them is decided: if the configuration moves while
-    they are, nothing of it is recorded.
+    Raises the `Rejection` of a command that is rejected.
     """
+    stream = command.stream
+    state, version = cell.state_of(stream), cell.version_of(stream)
+    loaded = Loaded(stream=stream, version=version, position=0, state=state)
+    unbound = msgspec.structs.replace(command, version=None, position=None)
+    context = DecisionContext(state=state, at=at, cell=cell, config=cell.config)
+    result = _decide(unbound, loaded, context)
+    if result.failure is not None:
+        raise result.failure
+    return result
 
-    at: Instant
-    origin: Origin
-    config_position: int
 
-
-def unit_of_changes(
-    cell: Cell, changes: Sequence[CommandResult], basis: Basis
+def unit_of_results(
+    cell: Cell, results: Sequence[CommandResult], at: Instant, origin: Origin, config_position: int
 ) -> Cooperative[AppendUnit]:
-    """The unit that records these changes if the configuration is still the one we know.
+    """The unit that records the events of all results, refused if the configuration has changed.
 
-    Which partitions an event wakes follows from the configuration, so that every unit is bound to
-    it, save those that wake all partitions anyway and were decided without looking at it.
+    `config_position` was read before the first command was decided. The partitions that an event
+    wakes follow from the configuration, so every unit is bound to it but those that wake all
+    partitions and were decided without reading it.
     """
-    states = {changed.stream: changed.after for changed in changes}
+    states = {result.stream: result.after for result in results}
     unit = yield from unit_in_steps(
-        changes, states.__getitem__, partial(wakes_of, cell), at=basis.at, origin=basis.origin
+        results, states.__getitem__, partial(wakes_of, cell), at=at, origin=origin
     )
-    wakes_everyone = all("*" in new.wakes for new in unit.events)
-    if wakes_everyone and not any(changed.reads_config for changed in changes):
+    wakes_all = all("*" in new.wakes for new in unit.events)
+    if wakes_all and not any(result.reads_config for result in results):
         return unit
-    return msgspec.structs.replace(unit, config_position=basis.config_position)
+    return msgspec.structs.replace(unit, config_position=config_position)
 
 
-def _decided_one(
-    change: StreamCommand, loaded: Loaded, situation: DecisionContext
-) -> CommandResult:
-    found = CommandResult(
-        stream=change.stream,
-        before=loaded.state,
-        after=loaded.state,
-        version=loaded.version,
-        position=loaded.position,
-        reads_config=change.reads_config,
-    )
-    try:
-        _refuse_stale(change, loaded)
-        events = change.decide(situation)
-    except (Rejection, StaleVersion) as failure:
-        return msgspec.structs.replace(found, failure=failure)
-    if not events:
-        return found
-    evolve = _evolve_of(change.stream)
-    after = loaded.state
-    for event in events:
-        after = evolve(after, event, situation.at)
-    facts = tuple((change.stream, event) for event in events)
-    return msgspec.structs.replace(found, after=after, events=facts)
-
-
-def _refuse_stale(change: StreamCommand, loaded: Loaded) -> None:
-    if change.version is not None and change.version != loaded.version:
-        raise StaleVersion(f"It is at version {loaded.version}, not at {change.version}.")
-    if change.position is not None and change.position != loaded.position:
-        raise StaleVersion(f"It is at resourceVersion {loaded.position}, not {change.position}.")
-    if change.until is not None and change.until < loaded.position:
-        raise StaleVersion(f"It has changed since position {change.until}; look at it again.")
-
-
-def _evolve_of(stream: str) -> Callable[[Any, Any, Instant], Any]:
-    kind, _ = kind_and_key(stream)
-    return evolve_workload if kind == "workload" else KINDS_BY_STREAM[kind].evolve
-
-
-def _loaded_after(changed: CommandResult) -> Loaded:
-    return Loaded(
-        stream=changed.stream,
-        version=changed.version_after,
-        position=changed.position,
-        state=changed.after,
-    )
-
-
-def _learned(cell: Cell, config: ObjectSet, changed: CommandResult) -> ObjectSet:
-    """The configuration with an object as it was just decided; the cell's own stays as it is."""
-    kind, key = kind_and_key(changed.stream)
-    if kind == "workload":
-        return config
-    learned = config.copied() if config is cell.config else config
-    if isinstance(changed.after, Absent):
-        learned.of_kind(kind).pop(key, None)
-    else:
-        learned.of_kind(kind)[key] = changed.after
-    return learned
-
-
-def config_after(config: ObjectSet, changes: Sequence[CommandResult]) -> ObjectSet:
-    """The configuration once these changes are made."""
-    made = {changed.stream: changed.after for changed in changes if changed.failure is None}
+def config_after(config: ObjectSet, results: Sequence[CommandResult]) -> ObjectSet:
+    """The configuration with the objects of the results as they were decided; a copy if any."""
+    made = {result.stream: result.after for result in results if result.failure is None}
     configured = [stream for stream in sorted(made) if kind_and_key(stream)[0] in KINDS_BY_STREAM]
     if not configured:
         return config
     after = config.copied()
     for stream in configured:
-        kind, key = kind_and_key(stream)
-        if isinstance(made[stream], Absent):
-            after.of_kind(kind).pop(key, None)
-        else:
-            after.of_kind(kind)[key] = made[stream]
+        _set_object(after, stream, made[stream])
     return after
 
 
-def kept_out(config: ObjectSet, changed: CommandResult) -> Obstacle | None:
-    """Why its queues let a workload not compete; None for all else, and for what may."""
-    after = changed.after
-    if changed.failure is not None or not isinstance(after, Workload):
+def queue_failure(config: ObjectSet, result: CommandResult) -> Obstacle | None:
+    """Why the queues of a workload do not admit it; None where they do, and for other objects."""
+    after = result.after
+    if result.failure is not None or not isinstance(after, Workload):
         return None
     settled = (after.admission, after.finished_at, after.terminating_at, after.cancelling_at)
     if any(each is not None for each in settled):
@@ -194,13 +108,68 @@ def kept_out(config: ObjectSet, changed: CommandResult) -> Obstacle | None:
     return queue_obstacle(config, after)
 
 
-def keeps_any_out(config: ObjectSet, changes: Sequence[CommandResult]) -> Cooperative[bool]:
-    """Whether any of the workloads is kept out once all of the changes are made."""
-    if not any(isinstance(changed.after, Workload) for changed in changes):
+def has_inadmissible_workload(
+    config: ObjectSet, results: Sequence[CommandResult]
+) -> Cooperative[bool]:
+    """Whether the queues of any workload do not admit it under the configuration after all."""
+    if not any(isinstance(result.after, Workload) for result in results):
         return False
-    after = config_after(config, changes)
-    for changed in changes:
-        if kept_out(after, changed) is not None:
+    after = config_after(config, results)
+    for result in results:
+        if queue_failure(after, result) is not None:
             return True
         yield
     return False
+
+
+def _decide(command: StreamCommand, loaded: Loaded, context: DecisionContext) -> CommandResult:
+    result = CommandResult(
+        stream=command.stream,
+        before=loaded.state,
+        after=loaded.state,
+        version=loaded.version,
+        position=loaded.position,
+        reads_config=command.reads_config,
+    )
+    try:
+        _require_fresh(command, loaded)
+        events = command.decide(context)
+    except (Rejection, StaleVersion) as failure:
+        return msgspec.structs.replace(result, failure=failure)
+    if not events:
+        return result
+    kind, _ = kind_and_key(command.stream)
+    after: Any = loaded.state
+    evolve: Callable[[Any, Any, Instant], Any] = (
+        evolve_workload if kind == "workload" else KINDS_BY_STREAM[kind].evolve
+    )
+    for event in events:
+        after = evolve(after, event, context.at)
+    recorded = tuple((command.stream, event) for event in events)
+    return msgspec.structs.replace(result, after=after, events=recorded)
+
+
+def _with_object(recorded: ObjectSet, config: ObjectSet, result: CommandResult) -> ObjectSet:
+    """The configuration with the object of a result; `recorded`, of the cell, is copied first."""
+    if kind_and_key(result.stream)[0] not in KINDS_BY_STREAM:
+        return config
+    after = config.copied() if config is recorded else config
+    _set_object(after, result.stream, result.after)
+    return after
+
+
+def _set_object(config: ObjectSet, stream: str, state: Any) -> None:  # noqa: ANN401 - of any kind
+    kind, key = kind_and_key(stream)
+    if isinstance(state, Absent):
+        config.of_kind(kind).pop(key, None)
+    else:
+        config.of_kind(kind)[key] = state
+
+
+def _require_fresh(command: StreamCommand, loaded: Loaded) -> None:
+    if command.version is not None and command.version != loaded.version:
+        raise StaleVersion(f"It is at version {loaded.version}, not at {command.version}.")
+    if command.position is not None and command.position != loaded.position:
+        raise StaleVersion(f"It is at resourceVersion {loaded.position}, not {command.position}.")
+    if command.until is not None and command.until < loaded.position:
+        raise StaleVersion(f"It has changed since position {command.until}; look at it again.")

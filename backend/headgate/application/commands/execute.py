@@ -1,27 +1,24 @@
-"""The one path every command takes: load, decide, append, and again if something has moved."""
+"""The one path of every command: load, decide, append; again if what it was decided on has changed.
+
+`execute` appends all commands of a request together, `execute_each` each of them by itself.
+"""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.decide import (
-    Basis,
-    catch_up,
-    decided,
-    keeps_any_out,
-    load,
-    unit_of_changes,
-    unused,
+    decide_commands,
+    has_inadmissible_workload,
+    unit_of_results,
 )
 from headgate.application.commands.requests import (
-    Command,
+    CommandRequest,
     CommandResponse,
     CommandResult,
-    Key,
     StreamCommand,
-    Written,
 )
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.failures import Contended, KeyUsedDifferently
@@ -31,118 +28,126 @@ from headgate.application.ports import (
     AppendUnit,
     IdempotencyKey,
     KeyReused,
+    Loaded,
     Replayed,
 )
-from headgate.application.scheduling_loop.position_marks import filled
+from headgate.domain.cell import Cell
 from headgate.domain.facts import Origin
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.values.instants import Instant
 
 MAX_ATTEMPTS = 8
+CATCH_UP_SECONDS = 2.0
 CONTENDED = "What this is about was changed by others again and again."
 
 
-async def execute(services: ApplicationServices, command: Command) -> CommandResponse:
-    """Carry a command out.
+async def execute(
+    services: ApplicationServices, request: CommandRequest, commands: Sequence[StreamCommand]
+) -> CommandResponse:
+    """Decides the commands in order, each after those before it, and appends them as one unit.
 
-    Raises the `Rejection` of an only change, `StaleVersion`, `KeyUsedDifferently`, `Contended`,
+    Raises the `Rejection` of an only command, `StaleVersion`, `KeyUsedDifferently`, `Contended`,
     `Unavailable` and `Overloaded`.
     """
+    is_new = bool(commands) and all(command.is_new for command in commands)
+    is_blind = is_new and not request.is_dry_run
     for attempt in range(MAX_ATTEMPTS):
-        is_blind = attempt == 0 and command.is_all_new
-        if not is_blind and command.key is not None:
-            earlier = await _earlier(services, command.origin, command.key)
+        if request.key is not None and not (is_blind and attempt == 0):
+            earlier = await _earlier_response(services, request.origin, request)
             if earlier is not None:
                 return earlier
-        handled = await _attempt(services, command, is_first=attempt == 0)
-        if handled is not None:
-            return handled
+        response = await _attempt(
+            services, request, commands, is_first=attempt == 0, is_blind=is_blind and attempt == 0
+        )
+        if response is not None:
+            return response
         await catch_up(services)
     raise Contended(CONTENDED)
 
 
 async def execute_each(
-    services: ApplicationServices, origin: Origin, changes: Sequence[StreamCommand]
+    services: ApplicationServices, origin: Origin, commands: Sequence[StreamCommand]
 ) -> tuple[list[CommandResult], int]:
-    """Carry out changes that stand or fall each by itself; what became of them, and where."""
+    """Decides and appends each command by itself; the results in order, and the last position."""
     results: dict[int, CommandResult] = {}
-    left = list(range(len(changes)))
+    left = list(range(len(commands)))
     position = services.reader.position
     for attempt in range(MAX_ATTEMPTS):
-        tried = [changes[index] for index in left]
-        is_blind = attempt == 0 and all(change.is_new for change in tried)
-        known = unused(tried) if is_blind else await load(services, (c.stream for c in tried))
-        basis = _basis(services, origin)
-        found = await run_yielding(each(decided(services.reader.cell, tried, known, basis.at)))
-        conflicts = []
-        verdicts = await _append_each(services, found, basis)
-        for index, changed, verdict in zip(left, found, verdicts, strict=True):
-            results[index] = changed
-            if isinstance(verdict, Appended):
-                position = max(position, verdict.last_position)
-            elif verdict is not None or (attempt == 0 and changed.failure is not None):
-                conflicts.append(index)
-        left = conflicts
+        tried = [commands[index] for index in left]
+        is_blind = attempt == 0 and all(command.is_new for command in tried)
+        loaded = await _load(services, tried, is_blind=is_blind)
+        cell = services.reader.cell
+        at, config_position = services.clock.now(), cell.config_position
+        found = await run_yielding(each(decide_commands(cell, tried, loaded, at)))
+        results.update(zip(left, found, strict=True))
+        recorded = {
+            index: result for index, result in zip(left, found, strict=True) if result.events
+        }
+        steps = _units(cell, recorded, at, origin, config_position)
+        units = await run_yielding(steps)
+        verdicts = await services.commits.append_each(list(units.values()))
+        appended = [verdict for verdict in verdicts if isinstance(verdict, Appended)]
+        position = max([position, *(verdict.last_position for verdict in appended)])
+        conflicts = {
+            index
+            for index, verdict in zip(units, verdicts, strict=True)
+            if not isinstance(verdict, Appended)
+        }
+        if attempt == 0:
+            conflicts |= {index for index in left if results[index].failure is not None}
+        left = [index for index in left if index in conflicts]
         if not left:
             break
         await catch_up(services)
     for index in left:
         results[index] = msgspec.structs.replace(results[index], failure=Contended(CONTENDED))
-    return [results[index] for index in range(len(changes))], position
+    return [results[index] for index in range(len(commands))], position
 
 
-async def _append_each(
-    services: ApplicationServices, found: Sequence[CommandResult], basis: Basis
-) -> list[Appended | AppendConflict | None]:
-    units = await run_yielding(_units_of_each(services, found, basis))
-    given = await services.commits.append_each(list(units.values()))
-    verdicts = dict(zip(units, given, strict=True))
-    return [verdicts.get(index) for index in range(len(found))]  # type: ignore[misc]
-
-
-def _units_of_each(
-    services: ApplicationServices, found: Sequence[CommandResult], basis: Basis
-) -> Cooperative[dict[int, AppendUnit]]:
-    units = {}
-    for index, changed in enumerate(found):
-        if changed.events:
-            units[index] = yield from unit_of_changes(services.reader.cell, [changed], basis)
-    return units
-
-
-def _basis(services: ApplicationServices, origin: Origin) -> Basis:
-    """What is decided on from now on."""
-    return Basis(services.clock.now(), origin, services.reader.cell.config_position)
+async def catch_up(services: ApplicationServices) -> None:
+    """Waits until the live state has folded everything that is in the log by now."""
+    head = await asyncio.to_thread(services.log.head)
+    await services.reader.reached(head, within_seconds=CATCH_UP_SECONDS)
 
 
 async def _attempt(
-    services: ApplicationServices, command: Command, *, is_first: bool
+    services: ApplicationServices,
+    request: CommandRequest,
+    commands: Sequence[StreamCommand],
+    *,
+    is_first: bool,
+    is_blind: bool,
 ) -> CommandResponse | None:
-    """The answer, or None if something has moved and it must be decided again.
+    """The response, or None if something has changed and it must be decided again.
 
-    What is refused the first time is decided again once everything in the log has been seen: the
-    caller may have written what is missed here only just before. So is what its queues keep out.
+    What is rejected at the first attempt is decided again once everything in the log has been
+    seen, as the caller may have written what is missing here only just before. So is a workload
+    that its queues would not admit.
     """
-    changes = command.changes
-    is_blind = is_first and command.is_all_new
-    known = unused(changes) if is_blind else await load(services, (c.stream for c in changes))
-    cell, basis = services.reader.cell, _basis(services, command.origin)
-    results = await run_yielding(each(decided(cell, changes, known, basis.at)))
-    if is_first and await run_yielding(keeps_any_out(cell.config, results)):
+    loaded = await _load(services, commands, is_blind=is_blind)
+    cell = services.reader.cell
+    at, config_position = services.clock.now(), cell.config_position
+    results = await run_yielding(each(decide_commands(cell, commands, loaded, at)))
+    if is_first and await run_yielding(has_inadmissible_workload(cell.config, results)):
         await catch_up(services)
-        cell, basis = services.reader.cell, _basis(services, command.origin)
-        results = await run_yielding(each(decided(cell, changes, known, basis.at)))
-    if is_first and any(changed.failure is not None for changed in results):
+        cell = services.reader.cell
+        at, config_position = services.clock.now(), cell.config_position
+        results = await run_yielding(each(decide_commands(cell, commands, loaded, at)))
+    if is_first and any(result.failure is not None for result in results):
         return None
-    if len(results) == 1 and results[0].failure is not None and not command.tells_failures:
+    if len(results) == 1 and results[0].failure is not None and not request.tells_failures:
         raise results[0].failure
-    written = await run_yielding(command.answer(results))
-    recorded = [changed for changed in results if changed.events]
-    if command.is_dry_run or not recorded:
-        return _unrecorded(services, results, written)
-    unit = await run_yielding(unit_of_changes(cell, recorded, basis))
-    unit = msgspec.structs.replace(unit, idempotency=_key(command, written))
+    response = await run_yielding(request.respond(results))
+    if len(results) == 1:
+        response = msgspec.structs.replace(response, version=results[0].version_after)
+    recorded = [result for result in results if result.events]
+    if request.is_dry_run or not recorded:
+        return msgspec.structs.replace(response, position=_position_read(services, results))
+    unit = await run_yielding(unit_of_results(cell, recorded, at, request.origin, config_position))
+    unit = msgspec.structs.replace(unit, idempotency=_idempotency_key(request, response))
     match await services.commits.append(unit):
         case Appended(last_position=position):
-            return _handled(written, position, results)
+            return msgspec.structs.replace(response, position=position)
         case Replayed() as replayed:
             return _replayed(replayed)
         case KeyReused(key=key):
@@ -151,51 +156,70 @@ async def _attempt(
             return None
 
 
-def _key(command: Command, written: Written) -> IdempotencyKey | None:
-    if command.key is None:
+def _units(
+    cell: Cell,
+    recorded: Mapping[int, CommandResult],
+    at: Instant,
+    origin: Origin,
+    config_position: int,
+) -> Cooperative[dict[int, AppendUnit]]:
+    """One unit for each result that has events, by the index of its command."""
+    units = {}
+    for index, result in recorded.items():
+        units[index] = yield from unit_of_results(cell, [result], at, origin, config_position)
+    return units
+
+
+async def _load(
+    services: ApplicationServices, commands: Iterable[StreamCommand], *, is_blind: bool
+) -> dict[str, Loaded]:
+    """The objects of the commands, once the live state has seen them as well; none if blind.
+
+    The partitions that an event wakes are found in the live state, so it must know the object.
+    """
+    streams = list(dict.fromkeys(command.stream for command in commands))
+    if is_blind:
+        return {s: Loaded(stream=s, version=0, position=0, state=Absent()) for s in streams}
+    found = await asyncio.to_thread(services.models.load, streams)
+    newest = max((loaded.position for loaded in found), default=0)
+    await services.reader.reached(newest, within_seconds=CATCH_UP_SECONDS)
+    return {loaded.stream: loaded for loaded in found}
+
+
+def _position_read(services: ApplicationServices, results: Sequence[CommandResult]) -> int:
+    """The position of what was read, where nothing is recorded."""
+    newest = max((result.position for result in results), default=0)
+    return newest if len(results) == 1 and newest else services.reader.position
+
+
+def _idempotency_key(request: CommandRequest, response: CommandResponse) -> IdempotencyKey | None:
+    if request.key is None:
         return None
     return IdempotencyKey(
-        key=command.key.text,
-        actor=command.origin.actor,
-        request_hash=command.key.request_hash,
-        status=written.status,
-        answer=written.body,
-    )
-
-
-def _unrecorded(
-    services: ApplicationServices, results: Sequence[CommandResult], written: Written
-) -> CommandResponse:
-    """Nothing was to be recorded: the answer holds at the position of what was looked at."""
-    newest = max((changed.position for changed in results), default=0)
-    position = newest if len(results) == 1 and newest else services.reader.position
-    return _handled(written, position, results)
-
-
-def _handled(written: Written, position: int, results: Sequence[CommandResult]) -> CommandResponse:
-    return CommandResponse(
-        status=written.status,
-        body=filled(written.body, position),
-        position=position,
-        version=results[0].version_after if len(results) == 1 else None,
+        key=request.key,
+        actor=request.origin.actor,
+        request_hash=request.request_hash,
+        status=response.status,
+        answer=msgspec.json.encode(response.content),
     )
 
 
 def _replayed(replayed: Replayed) -> CommandResponse:
     return CommandResponse(
+        content=msgspec.json.decode(replayed.key.answer),
         status=replayed.key.status,
-        body=filled(replayed.key.answer, replayed.position),
         position=replayed.position,
         is_replayed=True,
     )
 
 
-async def _earlier(
-    services: ApplicationServices, origin: Origin, key: Key
+async def _earlier_response(
+    services: ApplicationServices, origin: Origin, request: CommandRequest
 ) -> CommandResponse | None:
-    replayed = await asyncio.to_thread(services.models.replay_of, key.text, origin.actor)
+    assert request.key is not None, "only a request with a key has an earlier response"
+    replayed = await asyncio.to_thread(services.models.replay_of, request.key, origin.actor)
     if replayed is None:
         return None
-    if replayed.key.request_hash != key.request_hash:
-        raise KeyUsedDifferently(f"Idempotency-Key {key.text!r} was used for another request.")
+    if replayed.key.request_hash != request.request_hash:
+        raise KeyUsedDifferently(f"Idempotency-Key {request.key!r} was used for another request.")
     return _replayed(replayed)

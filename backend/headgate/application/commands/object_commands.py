@@ -6,8 +6,7 @@ from typing import Any
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.decide import catch_up
-from headgate.application.commands.execute import execute
+from headgate.application.commands.execute import catch_up, execute
 from headgate.application.commands.requests import (
     CommandRequest,
     CommandResponse,
@@ -32,128 +31,129 @@ NodeOrder = ReportNode | CordonNode | DrainNode | UncordonNode
 
 
 async def create(
-    services: ApplicationServices, call: CommandRequest, wanted: DesiredObject
+    services: ApplicationServices, request: CommandRequest, desired: DesiredObject
 ) -> CommandResponse:
     """Make an object that does not exist."""
-    return await execute(services, call.command(creation(services, call.origin.actor, wanted)))
+    return await execute(services, request, [creation(services, request.origin.actor, desired)])
 
 
 async def replace(
-    services: ApplicationServices, call: CommandRequest, wanted: DesiredObject, version: int | None
+    services: ApplicationServices,
+    request: CommandRequest,
+    desired: DesiredObject,
+    version: int | None,
 ) -> CommandResponse:
     """Give an object that exists another spec."""
-    return await execute(services, call.command(replacement(call.origin.actor, wanted, version)))
+    return await execute(services, request, [replacement(request.origin.actor, desired, version)])
 
 
 async def delete(
-    services: ApplicationServices, call: CommandRequest, stream: str, version: int | None
+    services: ApplicationServices, request: CommandRequest, stream: str, version: int | None
 ) -> CommandResponse:
     """Delete an object; one in use waits until nothing uses it any more."""
     await catch_up(services)
     change = msgspec.structs.replace(object_deletion(stream), version=version)
-    return await execute(services, call.command(change))
+    return await execute(services, request, [change])
 
 
 async def stop_queue(
     services: ApplicationServices,
-    call: CommandRequest,
+    request: CommandRequest,
     stream: str,
     command: StopQueue | ResumeQueue,
 ) -> CommandResponse:
     """Let a queue admit nothing more, or admit again."""
-    return await execute(services, call.command(command_on_object(stream, command)))
+    return await execute(services, request, [command_on_object(stream, command)])
 
 
 async def tell_node(
     services: ApplicationServices,
-    call: CommandRequest,
+    request: CommandRequest,
     stream: str,
     command: NodeOrder,
 ) -> CommandResponse:
     """Cordon, drain or uncordon a node, or take its heartbeat."""
-    return await execute(services, call.command(command_on_object(stream, command)))
+    return await execute(services, request, [command_on_object(stream, command)])
 
 
 async def tell_check(
-    services: ApplicationServices, call: CommandRequest, name: str, command: ReportCheck
+    services: ApplicationServices, request: CommandRequest, name: str, command: ReportCheck
 ) -> CommandResponse:
     """Take what the controller of an admission check says of itself."""
-    return await execute(
-        services, call.command(command_on_object(f"admissioncheck/{name}", command))
-    )
+    return await execute(services, request, [command_on_object(f"admissioncheck/{name}", command)])
 
 
 def object_deletion(stream: str) -> StreamCommand:
     """The change that asks for an object to go."""
 
-    def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
-        cell = situation.cell
+    def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
+        cell = context.cell
         users = referrers_of(cell.config, cell.workloads, *kind_and_key(stream))
-        return _decided(stream, situation, RequestDeletion(users=users))
+        return _decided(stream, context, RequestDeletion(users=users))
 
     return StreamCommand(stream=stream, decide=decide, reads_config=True)
 
 
-def creation(services: ApplicationServices, actor: str, wanted: DesiredObject) -> StreamCommand:
+def creation(services: ApplicationServices, actor: str, desired: DesiredObject) -> StreamCommand:
     """The change that makes an object."""
     command: Create[Any] = Create(
         uid=services.ids.new(),
-        name=wanted.name,
-        namespace=wanted.namespace,
-        labels=wanted.labels,
-        annotations=wanted.annotations,
-        spec=wanted.spec,
+        name=desired.name,
+        namespace=desired.namespace,
+        labels=desired.labels,
+        annotations=desired.annotations,
+        spec=desired.spec,
         by=actor,
     )
-    return command_on_object(wanted.stream, command)
+    return command_on_object(desired.stream, command)
 
 
-def replacement(actor: str, wanted: DesiredObject, version: int | None) -> StreamCommand:
+def replacement(actor: str, desired: DesiredObject, version: int | None) -> StreamCommand:
     """The change that gives an object another spec."""
     command: ChangeObject[Any] = ChangeObject(
-        labels=wanted.labels,
-        annotations=wanted.annotations,
-        spec=wanted.spec,
-        keeps=wanted.keeps,
+        labels=desired.labels,
+        annotations=desired.annotations,
+        spec=desired.spec,
+        keeps=desired.keeps,
         by=actor,
     )
-    change = command_on_object(wanted.stream, command)
-    return msgspec.structs.replace(change, version=version, position=wanted.position)
+    change = command_on_object(desired.stream, command)
+    return msgspec.structs.replace(change, version=version, position=desired.position)
 
 
 def command_on_object(stream: str, command: object) -> StreamCommand:
     """The change that a command makes to a configured object."""
 
-    def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
-        return _decided(stream, situation, command)
+    def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
+        return _decided(stream, context, command)
 
     return StreamCommand(stream=stream, decide=decide)
 
 
-def _decided(stream: str, situation: DecisionContext, command: object) -> tuple[DomainEvent, ...]:
+def _decided(stream: str, context: DecisionContext, command: object) -> tuple[DomainEvent, ...]:
     kind, _ = kind_and_key(stream)
-    return KINDS_BY_STREAM[kind].decide(situation.state, command, situation.at)
+    return KINDS_BY_STREAM[kind].decide(context.state, command, context.at)
 
 
 async def apply(
-    services: ApplicationServices, call: CommandRequest, wanted: Sequence[DesiredObject]
+    services: ApplicationServices, request: CommandRequest, desired: Sequence[DesiredObject]
 ) -> CommandResponse:
     """All accepted objects in one append, so that nobody sees half of a configuration."""
-    actor = call.origin.actor
-    changes = await run_yielding(each(change_to(services, actor, one) for one in wanted))
-    return await execute(services, call.command(*changes))
+    actor = request.origin.actor
+    changes = await run_yielding(each(change_to(services, actor, one) for one in desired))
+    return await execute(services, request, changes)
 
 
-def change_to(services: ApplicationServices, actor: str, wanted: DesiredObject) -> StreamCommand:
+def change_to(services: ApplicationServices, actor: str, desired: DesiredObject) -> StreamCommand:
     """The change that creates an object, or changes it if it is there."""
-    if wanted.kind == "workload":
-        new = submission(services, wanted)
-        other = change_of_spec(services, wanted, None)
+    if desired.kind == "workload":
+        new = submission(services, desired)
+        other = change_of_spec(services, desired, None)
     else:
-        new, other = creation(services, actor, wanted), replacement(actor, wanted, None)
+        new, other = creation(services, actor, desired), replacement(actor, desired, None)
 
-    def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
-        change = new if isinstance(situation.state, Absent) else other
-        return change.decide(situation)
+    def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
+        change = new if isinstance(context.state, Absent) else other
+        return change.decide(context)
 
-    return StreamCommand(stream=wanted.stream, decide=decide, position=wanted.position)
+    return StreamCommand(stream=desired.stream, decide=decide, position=desired.position)

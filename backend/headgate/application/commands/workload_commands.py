@@ -69,116 +69,119 @@ from headgate.domain.workloads.state import Workload
 
 
 async def submit(
-    services: ApplicationServices, call: CommandRequest, wanted: DesiredObject
+    services: ApplicationServices, request: CommandRequest, desired: DesiredObject
 ) -> CommandResponse:
     """Record that a workload asks for a place."""
-    return await execute(services, call.command(submission(services, wanted)))
+    return await execute(services, request, [submission(services, desired)])
 
 
 async def submit_each(
-    services: ApplicationServices, origin: Origin, wanted: Sequence[DesiredObject]
+    services: ApplicationServices, origin: Origin, desired: Sequence[DesiredObject]
 ) -> tuple[list[CommandResult], int]:
     """Record of each workload by itself that it asks for a place; and the position."""
-    changes = [submission(services, one) for one in wanted]
+    changes = [submission(services, one) for one in desired]
     return await execute_each(services, origin, changes)
 
 
 async def submit_together(
-    services: ApplicationServices, call: CommandRequest, wanted: Sequence[DesiredObject]
+    services: ApplicationServices, request: CommandRequest, desired: Sequence[DesiredObject]
 ) -> CommandResponse:
     """The same under an idempotency key: one append, so that the answer is kept with it."""
-    changes = await run_yielding(each(submission(services, one) for one in wanted))
-    return await execute(services, call.command(*changes))
+    changes = await run_yielding(each(submission(services, one) for one in desired))
+    return await execute(services, request, changes)
 
 
 async def replace(
-    services: ApplicationServices, call: CommandRequest, wanted: DesiredObject, version: int | None
+    services: ApplicationServices,
+    request: CommandRequest,
+    desired: DesiredObject,
+    version: int | None,
 ) -> CommandResponse:
     """Give a workload another spec, as far as its stage allows."""
-    return await execute(services, call.command(change_of_spec(services, wanted, version)))
+    return await execute(services, request, [change_of_spec(services, desired, version)])
 
 
-def submission(services: ApplicationServices, wanted: DesiredObject) -> StreamCommand:
+def submission(services: ApplicationServices, desired: DesiredObject) -> StreamCommand:
     """The change that submits a workload."""
     uid = services.ids.new()
 
-    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
-        config = situation.config
+    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        config = context.config
         classes, rules = config.workload_priority_classes, config.configuration.preemption
         spec = resolve_priority(
-            _placed(wanted, config),
+            _placed(desired, config),
             classes,
-            has_explicit_priority=wanted.has_explicit_priority,
+            has_explicit_priority=desired.has_explicit_priority,
             rules=rules,
         )
         spec = with_priority_boost(
-            spec, wanted.annotations, classes, is_allowed=rules.priority_boost
+            spec, desired.annotations, classes, is_allowed=rules.priority_boost
         )
         command = Submit(
             uid=uid,
-            namespace=wanted.namespace,
-            name=wanted.name,
-            labels=wanted.labels,
-            annotations=wanted.annotations,
+            namespace=desired.namespace,
+            name=desired.name,
+            labels=desired.labels,
+            annotations=desired.annotations,
             spec=spec,
             diverging=diverging_pod_sets(spec, classes),
         )
-        return WORKLOAD.decide(situation.state, command, situation.at)
+        return WORKLOAD.decide(context.state, command, context.at)
 
-    return StreamCommand(stream=wanted.stream, decide=decide, is_new=True)
+    return StreamCommand(stream=desired.stream, decide=decide, is_new=True)
 
 
 def change_of_spec(
-    services: ApplicationServices, wanted: DesiredObject, version: int | None
+    services: ApplicationServices, desired: DesiredObject, version: int | None
 ) -> StreamCommand:
     """The change that gives a workload another spec."""
     eviction = services.ids.new()
 
-    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
-        state = situation.state
-        config = situation.config
+    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        state = context.state
+        config = context.config
         classes = config.workload_priority_classes
         known = state if isinstance(state, Workload) else None
         before = without_priority_boost(known.spec) if known else None
         rules = config.configuration.preemption
         spec = resolve_priority(
-            _placed(wanted, config, before),
+            _placed(desired, config, before),
             classes,
-            has_explicit_priority=wanted.has_explicit_priority,
+            has_explicit_priority=desired.has_explicit_priority,
             before=before,
             rules=rules,
         )
         boosts = rules.priority_boost
-        spec = with_priority_boost(spec, wanted.annotations, classes, known, is_allowed=boosts)
+        spec = with_priority_boost(spec, desired.annotations, classes, known, is_allowed=boosts)
         command = ChangeSpec(
-            labels=wanted.labels,
-            annotations=wanted.annotations,
+            labels=desired.labels,
+            annotations=desired.annotations,
             spec=spec,
             diverging=diverging_pod_sets(spec, classes),
             eviction=eviction,
         )
-        return WORKLOAD.decide(state, command, situation.at)
+        return WORKLOAD.decide(state, command, context.at)
 
     return StreamCommand(
-        stream=wanted.stream, decide=decide, version=version, position=wanted.position
+        stream=desired.stream, decide=decide, version=version, position=desired.position
     )
 
 
 def _placed(
-    wanted: DesiredObject, config: ObjectSet, before: WorkloadSpec | None = None
+    desired: DesiredObject, config: ObjectSet, before: WorkloadSpec | None = None
 ) -> WorkloadSpec:
     """The spec with its queue and what its pods get; refused if that contradicts what they ask for.
 
     Pods that are as they were before stay as they are, also where the range has changed since.
     """
-    spec = with_default_queue(wanted.spec, wanted.namespace, config.local_queues, before)
-    bounds = limit_range_bounds(config.limit_ranges, wanted.namespace)
+    spec = with_default_queue(desired.spec, desired.namespace, config.local_queues, before)
+    bounds = limit_range_bounds(config.limit_ranges, desired.namespace)
     spec = with_pod_defaults(spec, bounds, config.runtime_classes, before)
     if before is not None and before.pod_sets == spec.pod_sets:
         return spec
     contradicted = (*pod_limit_violations(spec, bounds), *pod_runtime_violations(spec))
     if contradicted:
-        raise_if_invalid("Workload", wanted.name, (*contradicted, *workload_violations(spec)))
+        raise_if_invalid("Workload", desired.name, (*contradicted, *workload_violations(spec)))
     return spec
 
 
@@ -195,27 +198,27 @@ class WorkloadAction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def act(
-    services: ApplicationServices, call: CommandRequest, action: WorkloadAction
+    services: ApplicationServices, request: CommandRequest, action: WorkloadAction
 ) -> CommandResponse:
     """Do it."""
-    command = command_of(action, call.identity, services.ids.new())
-    return await execute(services, call.command(command_on_workload(action.workload, command)))
+    command = command_of(action, request.identity, services.ids.new())
+    return await execute(services, request, [command_on_workload(action.workload, command)])
 
 
 async def delete(
-    services: ApplicationServices, call: CommandRequest, workload: str, version: int | None
+    services: ApplicationServices, request: CommandRequest, workload: str, version: int | None
 ) -> CommandResponse:
     """Remove a workload; one that runs is stopped first."""
     command = DeleteWorkload(eviction=services.ids.new())
     change = msgspec.structs.replace(command_on_workload(workload, command), version=version)
-    return await execute(services, call.command(change))
+    return await execute(services, request, [change])
 
 
 def command_on_workload(workload: str, command: WorkloadCommand) -> StreamCommand:
     """The change that a command makes to a workload."""
 
-    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
-        return WORKLOAD.decide(situation.state, command, situation.at)
+    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        return WORKLOAD.decide(context.state, command, context.at)
 
     return StreamCommand(stream=workload_stream(workload), decide=decide)
 
@@ -257,56 +260,59 @@ class Protection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def protect(
-    services: ApplicationServices, call: CommandRequest, wanted: Protection
+    services: ApplicationServices, request: CommandRequest, desired: Protection
 ) -> CommandResponse:
     """Protect a workload so from now on; rounds that already name it stand."""
-    authority: Authority = "Admin" if call.identity.role == "admin" else "User"
+    authority: Authority = "Admin" if request.identity.role == "admin" else "User"
 
-    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
-        if isinstance(situation.state, Absent):
-            return WORKLOAD.decide(situation.state, ChangeProtection(), situation.at)
-        _refuse_unknown_class(wanted, situation)
-        classes = situation.config.workload_priority_classes
-        spec = situation.state.spec
-        named = classes[wanted.class_name].spec.value if wanted.class_name else wanted.priority
+    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        if isinstance(context.state, Absent):
+            return WORKLOAD.decide(context.state, ChangeProtection(), context.at)
+        _refuse_unknown_class(desired, context)
+        classes = context.config.workload_priority_classes
+        spec = context.state.spec
+        named = classes[desired.class_name].spec.value if desired.class_name else desired.priority
         command = ChangeProtection(
             priority=named,
-            class_name=wanted.class_name,
-            most=protection_bound(spec, wanted.class_name, classes),
+            class_name=desired.class_name,
+            most=protection_bound(spec, desired.class_name, classes),
             authority=authority,
-            reason=wanted.reason,
+            reason=desired.reason,
         )
-        return WORKLOAD.decide(situation.state, command, situation.at)
+        return WORKLOAD.decide(context.state, command, context.at)
 
     change = StreamCommand(
-        stream=workload_stream(wanted.workload), decide=decide, reads_config=True
+        stream=workload_stream(desired.workload), decide=decide, reads_config=True
     )
-    return await execute(services, call.command(change))
+    return await execute(services, request, [change])
 
 
 async def set_gate(
-    services: ApplicationServices, call: CommandRequest, workload: str, command: SetPreemptionGate
+    services: ApplicationServices,
+    request: CommandRequest,
+    workload: str,
+    command: SetPreemptionGate,
 ) -> CommandResponse:
     """Open or close one preemption gate of a workload."""
 
-    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
-        return WORKLOAD.decide(situation.state, command, situation.at)
+    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        return WORKLOAD.decide(context.state, command, context.at)
 
     change = StreamCommand(stream=workload_stream(workload), decide=decide)
-    return await execute(services, call.command(change))
+    return await execute(services, request, [change])
 
 
-def _refuse_unknown_class(wanted: Protection, situation: DecisionContext) -> None:
+def _refuse_unknown_class(desired: Protection, context: DecisionContext) -> None:
     found = []
-    if wanted.class_name and wanted.class_name not in situation.config.workload_priority_classes:
+    if desired.class_name and desired.class_name not in context.config.workload_priority_classes:
         found.append(
             Violation(
                 pointer=POINTER,
-                rule=f"There is no priority class {wanted.class_name}.",
+                rule=f"There is no priority class {desired.class_name}.",
                 remedy="Name one that exists, or create it first.",
             )
         )
-    if wanted.class_name and wanted.priority is not None:
+    if desired.class_name and desired.priority is not None:
         found.append(
             Violation(
                 pointer="/preemptionPriority",
@@ -314,7 +320,7 @@ def _refuse_unknown_class(wanted: Protection, situation: DecisionContext) -> Non
                 remedy="Keep preemptionPriorityClassName or preemptionPriority.",
             )
         )
-    raise_if_invalid("The protection of", wanted.workload, found)
+    raise_if_invalid("The protection of", desired.workload, found)
 
 
 ReportCommand = (
@@ -335,30 +341,30 @@ Report = tuple[str, ReportCommand]
 
 
 async def report(
-    services: ApplicationServices, call: CommandRequest, told: Report
+    services: ApplicationServices, request: CommandRequest, told: Report
 ) -> CommandResponse:
     """Record one report if it says anything new."""
-    return await execute(services, call.command(_report_command(told)))
+    return await execute(services, request, [_report_command(told)])
 
 
 async def report_each(
-    services: ApplicationServices, call: CommandRequest, told: Sequence[Report]
+    services: ApplicationServices, request: CommandRequest, told: Sequence[Report]
 ) -> tuple[list[CommandResult], int]:
     """Record reports each by itself; what became of them, and the position."""
-    return await execute_each(services, call.origin, [_report_command(one) for one in told])
+    return await execute_each(services, request.origin, [_report_command(one) for one in told])
 
 
 async def report_together(
-    services: ApplicationServices, call: CommandRequest, told: Sequence[Report]
+    services: ApplicationServices, request: CommandRequest, told: Sequence[Report]
 ) -> CommandResponse:
     """The same under an idempotency key: one append, so that the answer is kept with it."""
-    return await execute(services, call.command(*(_report_command(one) for one in told)))
+    return await execute(services, request, [_report_command(one) for one in told])
 
 
 def _report_command(told: Report) -> StreamCommand:
     workload, command = told
 
-    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
-        return WORKLOAD.decide(situation.state, command, situation.at)
+    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        return WORKLOAD.decide(context.state, command, context.at)
 
     return StreamCommand(stream=workload_stream(workload), decide=decide)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.decide import catch_up
+from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import LimitExceeded
 from headgate.application.queries.views import Free, Schema, Whole, timestamp

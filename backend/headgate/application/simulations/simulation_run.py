@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 import msgspec
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.decide import decided
+from headgate.application.commands.decide import decide_on_state
 from headgate.application.commands.object_commands import command_on_object, object_deletion
 from headgate.application.commands.requests import DecisionContext, StreamCommand
 from headgate.application.commands.workload_commands import command_on_workload
 from headgate.application.cooperative import at_once
-from headgate.application.ports import Loaded
 from headgate.application.queries.workloads.explanations import (
     QueuePosition,
     fresh_explanation,
@@ -105,17 +104,7 @@ def _make(cell: Cell, request: SimulationRequest, course: Course) -> tuple[str, 
     """Make every change after the ones before it; the workloads that were changed."""
     keys: dict[str, None] = {}
     for change in request.changes:
-        loaded = Loaded(
-            stream=change.stream,
-            version=cell.version_of(change.stream),
-            position=0,
-            state=cell.state_of(change.stream),
-        )
-        unbound = msgspec.structs.replace(change, version=None, position=None)
-        (changed,) = decided(cell, [unbound], {change.stream: loaded}, request.at)
-        if changed.failure is not None:
-            raise changed.failure
-        course.assume(*changed.events)
+        course.assume(*decide_on_state(cell, change, request.at).events)
         kind, key = kind_and_key(change.stream)
         if kind == "workload":
             keys[key] = None

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
-from headgate.application.commands.decide import config_after, kept_out
+from headgate.application.commands.decide import config_after, queue_failure
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.did_you_mean import did_you_mean
@@ -44,7 +44,7 @@ def warnings_about(
     config = config_after(cell.config, [changed for changed, _ in pairs])
     known: dict[tuple[str, str, str], _KeptOut] = {}
     for changed, places in pairs:
-        found = kept_out(config, changed)
+        found = queue_failure(config, changed)
         if found is not None:
             after = changed.after
             key = (after.namespace, after.spec.queue_name, found.reason)
