@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headgate.bootstrap import Platform
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
 
 CREDITS = "example.com/credits"
@@ -63,12 +63,14 @@ def test_what_asks_for_more_than_can_be_counted_waits_and_everyone_else_starts(
     assert phases == {"costly": "Pending", "huge": "Pending", "modest": "Starting"}
     for path in ("/v1/queues", "/v1/clusterqueues/all", "/v1/overview", "/metrics"):
         assert admin.caught_up(path, position).status_code == 200
-    assert Cell.load(folded(platform).dump()).position == position, "the state can be cached"
+    assert ClusterState.load(folded(platform).dump()).position == position, (
+        "the state can be cached"
+    )
 
 
-def folded(platform: Platform) -> Cell:
+def folded(platform: Platform) -> ClusterState:
     """Everything in the log, folded anew."""
-    cell = Cell()
+    cluster_state = ClusterState()
     for recorded in platform.event_log.read_all():
-        cell.apply(recorded)
-    return cell
+        cluster_state.apply(recorded)
+    return cluster_state

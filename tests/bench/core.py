@@ -55,25 +55,25 @@ def _submit(world: World, topology: TopologyRequest | None) -> None:
 
 def measure(name: str, world: World) -> None:
     """Plan until nothing is left to do, and print what it took in seconds of processor time."""
-    cell = world.cell
-    key = next(key for key in cell.partition_keys() if key != "installation")
+    cluster_state = world.cluster_state
+    key = next(key for key in cluster_state.partition_keys() if key != "installation")
     started = process_time()
-    cell.partition(key)
+    cluster_state.partition(key)
     built = process_time() - started
     decisions = evaluation_count = cycles = 0
     longest = 0.0
     started = process_time()
-    with cell.trial() as trial:
+    with cluster_state.trial() as trial:
         while True:
             began = process_time()
-            plan = plan_cycle(cell, key, world.at, f"bench-{cycles}")
+            plan = plan_cycle(cluster_state, key, world.at, f"bench-{cycles}")
             longest = max(longest, process_time() - began)
             if not plan.decisions:
                 break
             cycles += 1
             decisions += len(plan.decisions)
             evaluation_count += plan.evaluation_count
-        trial.keep(cell.position)
+        trial.keep(cluster_state.position)
     took = process_time() - started
     print(
         f"{name}: {decisions} decisions in {took:.2f} cpu s = {decisions / took:,.0f}/s, "

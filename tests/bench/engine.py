@@ -63,7 +63,7 @@ class Player:
 
     def __init__(self, scenario: Scenario) -> None:
         world = installed(scenario)
-        self.cell, self._start = world.cell, world.at
+        self.cluster_state, self._start = world.cluster_state, world.at
         self.run = Run(scenario.name, 0)
         self.now = 0
         self._kinds: dict[str, WorkloadSet] = {}
@@ -76,7 +76,7 @@ class Player:
 
     def play(self, scenario: Scenario) -> Run:
         """Until the last workload has ended."""
-        self.cell.partition_keys()
+        self.cluster_state.partition_keys()
         creations = list(scenario.creations())
         last_creation = creations[-1][0]
         started = process_time()
@@ -94,7 +94,7 @@ class Player:
         self.run.cpu_seconds = process_time() - started
         self.run.makespan_ms = self.now
         self.run.workloads = len(creations)
-        self.run.events = self.cell.position
+        self.run.events = self.cluster_state.position
         self.run.quota = len(scenario.queues) * scenario.queue.nominal_cpu_milli * last_creation
         return self.run
 
@@ -131,18 +131,18 @@ class Player:
             self._cycle(partition)
 
     def _cycle(self, partition: str) -> None:
-        cell = self.cell
+        cluster_state = self.cluster_state
         made: list[tuple[str, DomainEvent]] = []
-        with cell.trial() as trial:
+        with cluster_state.trial() as trial:
             while True:
                 self._cycles += 1
-                plan = plan_cycle(cell, partition, self._at, f"c{self._cycles}")
+                plan = plan_cycle(cluster_state, partition, self._at, f"c{self._cycles}")
                 self.run.looks += plan.evaluation_count
                 self.run.decisions += len(plan.decisions)
                 made.extend(fact for decision in plan.decisions for fact in decision.events)
                 if not plan.decisions:
                     break
-            trial.keep(cell.position)
+            trial.keep(cluster_state.position)
         for stream, event in made:
             self._happened(stream.removeprefix("workload/"), event)
 
@@ -163,15 +163,17 @@ class Player:
     def _record(self, key: str, event: DomainEvent) -> None:
         stream = f"workload/{key}"
         recorded = Recorded(
-            position=self.cell.position + 1,
+            position=self.cluster_state.position + 1,
             stream=stream,
-            version=self.cell.version_of(stream) + 1,
+            version=self.cluster_state.version_of(stream) + 1,
             event=event,
             at=self._at,
             origin=ORIGIN,
         )
-        self.cell.apply(recorded)
-        self._touched[self.cell.partitioning.key_of(self.cell.workloads[key])] = None
+        self.cluster_state.apply(recorded)
+        self._touched[self.cluster_state.partitioning.key_of(self.cluster_state.workloads[key])] = (
+            None
+        )
 
     def _size(self, key: str) -> int:
         kind = self._kinds[key]

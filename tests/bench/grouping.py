@@ -49,12 +49,12 @@ def decided_submit(services: ApplicationServices, name: str) -> AppendUnit:
     desired = parse_value(manifest(name))
     assert isinstance(desired, Desired)
     change = submission(services, wanted_of(services, desired))
-    cell = services.reader.cell
-    at, config_position = services.clock.now(), cell.config_position
+    cluster_state = services.reader.cluster_state
+    at, config_position = services.clock.now(), cluster_state.config_position
     unused = Loaded(stream=change.stream, version=0, position=0, state=Absent())
-    results = list(decide_commands(cell, [change], {change.stream: unused}, at))
+    results = list(decide_commands(cluster_state, [change], {change.stream: unused}, at))
     origin = Origin(actor="user:bench")
-    return at_once(unit_of_results(cell, results, at, origin, config_position))
+    return at_once(unit_of_results(cluster_state, results, at, origin, config_position))
 
 
 async def append_all(services: ApplicationServices, left: Iterator[AppendUnit]) -> None:

@@ -7,19 +7,19 @@ import psycopg
 
 from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 
 
 def measure_replay(database_url: str) -> float:
     """Events per second from the database into a fold."""
     pool = open_pool(database_url)
     started = time.perf_counter()
-    cell = Cell()
+    cluster_state = ClusterState()
     for recorded in PostgresEventLog(pool).read_all():
-        cell.apply(recorded)
+        cluster_state.apply(recorded)
     elapsed = time.perf_counter() - started
     pool.close()
-    return cell.position / elapsed
+    return cluster_state.position / elapsed
 
 
 def measure_bare_decoding(database_url: str) -> float:

@@ -76,18 +76,18 @@ def bare_pass(partition: Partition) -> None:
 def measure(candidates: int) -> str:
     """One line: a planning in milliseconds and in passes."""
     world, key = crowded(candidates)
-    partition = world.cell.partition(
-        next(name for name in world.cell.partition_keys() if name != "installation")
+    partition = world.cluster_state.partition(
+        next(name for name in world.cluster_state.partition_keys() if name != "installation")
     )
     workload = world[key]
-    found = evaluate(partition, world.cell.workloads, workload)
+    found = evaluate(partition, world.cluster_state.workloads, workload)
     assert found.mode == Mode.PREEMPT, f"{found.mode.name} with {candidates} candidates"
     passes, plannings = [], []
     for _ in range(RUNS):
         began = thread_time()
         bare_pass(partition)
         passed = thread_time()
-        evaluate(partition, world.cell.workloads, workload)
+        evaluate(partition, world.cluster_state.workloads, workload)
         passes.append(passed - began)
         plannings.append(thread_time() - passed)
     one_pass, planning = min(passes), min(plannings)

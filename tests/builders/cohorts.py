@@ -82,7 +82,7 @@ class Cohorts(World):
         """The victims of the open round of a workload."""
         return {
             victim.workload.removeprefix("team/"): victim.reason
-            for found in self.cell.rounds.values()
+            for found in self.cluster_state.rounds.values()
             if found.preemptor == f"team/{name}" and is_open(found)
             for victim in found.victims
         }

@@ -23,7 +23,7 @@ def acknowledge(world: World, key: str, ends_in: int | None = None) -> None:
 
 def only_round(world: World) -> Round:
     """The one round there has been."""
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     return found
 
 

@@ -73,5 +73,5 @@ def counts(world: World, key: str) -> dict[str, int]:
 
 def used(world: World, view: int) -> int:
     """The GPUs in use in the one partition, now or after all ongoing evictions."""
-    (key,) = (k for k in world.cell.partition_keys() if k != "installation")
-    return world.cell.partition(key).usage[view]["clusterqueue/q"].get(GPU, 0)
+    (key,) = (k for k in world.cluster_state.partition_keys() if k != "installation")
+    return world.cluster_state.partition(key).usage[view]["clusterqueue/q"].get(GPU, 0)

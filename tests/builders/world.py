@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckSpec
 from headgate.domain.kinds.cluster_queue import (
@@ -72,7 +72,7 @@ class World:
     """Facts in, decisions out; `seconds` is the clock, `history` everything that was recorded."""
 
     def __init__(self, seconds: int = 1_000) -> None:
-        self.cell = Cell()
+        self.cluster_state = ClusterState()
         self.seconds = seconds
         self.history: list[Recorded] = []
         self._cycles = 0
@@ -83,15 +83,15 @@ class World:
 
     def record(self, stream: str, event: DomainEvent) -> None:
         recorded = Recorded(
-            position=self.cell.position + 1,
+            position=self.cluster_state.position + 1,
             stream=stream,
-            version=self.cell.version_of(stream) + 1,
+            version=self.cluster_state.version_of(stream) + 1,
             event=event,
             at=self.at,
             origin=ORIGIN,
         )
         self.history.append(recorded)
-        self.cell.apply(recorded)
+        self.cluster_state.apply(recorded)
 
     def flavor(self, name: str = "default", **spec: Any) -> None:
         created = ResourceFlavorCreated(uid=name, name=name, spec=ResourceFlavorSpec(**spec))
@@ -125,7 +125,7 @@ class World:
         """Write the Configuration, or change it."""
         given = ConfigurationSpec(**spec)
         event: DomainEvent = ConfigurationCreated(uid="default", name="default", spec=given)
-        if self.cell.config.configurations:
+        if self.cluster_state.config.configurations:
             event = ConfigurationChanged(spec=given)
         self.record("configuration/default", event)
 
@@ -141,7 +141,7 @@ class World:
         self.local_queue(name, name)
 
     def change_cluster_queue(self, name: str, **spec: Any) -> None:
-        known = self.cell.config.cluster_queues[name].spec
+        known = self.cluster_state.config.cluster_queues[name].spec
         changed = ClusterQueueChanged(spec=replace(known, **spec))
         self.record(f"clusterqueue/{name}", changed)
 
@@ -249,12 +249,14 @@ class World:
 
     def cycle(self, partition: str = "") -> list[Fact]:
         """Run one partition (the only one with queues by default) until it settles."""
-        key = partition or next(k for k in self.cell.partition_keys() if k != "installation")
+        key = partition or next(
+            k for k in self.cluster_state.partition_keys() if k != "installation"
+        )
         made: list[Fact] = []
-        with self.cell.trial():
+        with self.cluster_state.trial():
             while True:
                 self._cycles += 1
-                plan = plan_cycle(self.cell, key, self.at, f"cycle-{self._cycles}")
+                plan = plan_cycle(self.cluster_state, key, self.at, f"cycle-{self._cycles}")
                 made.extend(fact for decision in plan.decisions for fact in decision.events)
                 if not plan.decisions:
                     break
@@ -266,7 +268,9 @@ class World:
     def settle(self) -> list[Fact]:
         """Run every partition until nothing is left to do anywhere."""
         made: list[Fact] = []
-        while more := [fact for key in self.cell.partition_keys() for fact in self.cycle(key)]:
+        while more := [
+            fact for key in self.cluster_state.partition_keys() for fact in self.cycle(key)
+        ]:
             made.extend(more)
             assert len(made) < MAX_CYCLES, "it never settles"
         return made
@@ -275,7 +279,7 @@ class World:
         self.seconds += seconds
 
     def __getitem__(self, key: str) -> Workload:
-        return self.cell.workloads[key]
+        return self.cluster_state.workloads[key]
 
     def placed(self, key: str) -> dict[str, int]:
         """Host to pods of an admitted workload."""
@@ -291,7 +295,7 @@ class World:
     def admitted(self) -> list[str]:
         return sorted(
             key
-            for key, found in self.cell.workloads.items()
+            for key, found in self.cluster_state.workloads.items()
             if found.admission is not None and found.finished_at is None
         )
 

@@ -7,7 +7,7 @@ import msgspec
 from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.parse import parse_value
 from headgate.adapters.manifests.registry import version_written
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckReported
 from headgate.domain.kinds.cluster_queue import ClusterQueueChanged, ClusterQueueCreated
@@ -82,17 +82,17 @@ class Installed:
     """The cell, and the clock of the case; `made` is what the last cycle decided."""
 
     def __init__(self, at: Instant = NOW) -> None:
-        self.cell = Cell()
+        self.cluster_state = ClusterState()
         self.at = at
         self.made: list[tuple[str, DomainEvent]] = []
 
     def record(self, stream: str, event: DomainEvent, at: Instant | None = None) -> None:
         """One fact, by default now."""
-        self.cell.apply(
+        self.cluster_state.apply(
             Recorded(
-                position=self.cell.position + 1,
+                position=self.cluster_state.position + 1,
                 stream=stream,
-                version=self.cell.version_of(stream) + 1,
+                version=self.cluster_state.version_of(stream) + 1,
                 event=event,
                 at=self.at if at is None else at,
                 origin=ORIGIN,
@@ -132,7 +132,9 @@ class Installed:
 
     def partition_of(self, cluster_queue: str) -> Partition:
         """The partition a ClusterQueue is scheduled in."""
-        return self.cell.partition(self.cell.partitioning.of_cluster_queue[cluster_queue])
+        return self.cluster_state.partition(
+            self.cluster_state.partitioning.of_cluster_queue[cluster_queue]
+        )
 
     def _add_configured(self, desired: Desired, value: dict[str, Any]) -> None:
         places = {"namespace": desired.namespace} if desired.namespace else {}

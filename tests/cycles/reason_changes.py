@@ -2,17 +2,19 @@
 
 from collections.abc import Iterable
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent
 from headgate.domain.workloads.events import WorkloadExplained
 
 Fact = tuple[str, DomainEvent]
 
 
-def explained_streams(cell: Cell) -> frozenset[str]:
+def explained_streams(cluster_state: ClusterState) -> frozenset[str]:
     """The streams of workloads with a recorded pending reason."""
     return frozenset(
-        f"workload/{key}" for key, found in cell.workloads.items() if found.explanation is not None
+        f"workload/{key}"
+        for key, found in cluster_state.workloads.items()
+        if found.explanation is not None
     )
 
 

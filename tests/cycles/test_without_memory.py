@@ -30,10 +30,13 @@ def live(seed: int, rests: int) -> Cluster:
 
 def left_to_decide(cluster: Cluster) -> list[Fact]:
     """The decisions left for a state that was folded from the log alone."""
-    cell = cluster.witness.cell.fork()
-    known = explained_streams(cell)
-    with cell.trial():
-        plans = [plan_cycle(cell, key, cluster.now, "anew") for key in cell.partition_keys()]
+    cluster_state = cluster.witness.cluster_state.fork()
+    known = explained_streams(cluster_state)
+    with cluster_state.trial():
+        plans = [
+            plan_cycle(cluster_state, key, cluster.now, "anew")
+            for key in cluster_state.partition_keys()
+        ]
     made = [fact for plan in plans for decision in plan.decisions for fact in decision.events]
     return without_reason_changes(made, known)
 
@@ -45,12 +48,12 @@ def decided_otherwise(cluster: Cluster) -> list[str]:
     for record in cluster.records:
         if record.outcome != "Committed":
             continue
-        cell = cells.at(record.input_position).fork()
-        known = explained_streams(cell)
+        cluster_state = cells.at(record.input_position).fork()
+        known = explained_streams(cluster_state)
         count = record.last_position - record.first_position + 1
         recorded = cluster.log.read(record.first_position - 1, limit=count)
         forgotten = replace(record, parking={}, decisions=MANY)
-        rerun = rerun_cycle(cell, forgotten, recorded)
+        rerun = rerun_cycle(cluster_state, forgotten, recorded)
         then, again = (
             without_reason_changes(rerun.then, known),
             without_reason_changes(rerun.again, known),

@@ -8,7 +8,7 @@ from headgate.application.queries.overview.attention import (
     attention,
     needing_attention,
 )
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.workloads.specs import PodSet, Scheduling
@@ -24,7 +24,7 @@ def test_a_queue_that_admits_nothing_is_told_in_whole_sentences(waiting: int, sa
     world.cluster_queue("lonely", quotas(absent=4))
     for number in range(waiting):
         world.submit(f"w{number}", "lonely")
-    (found,) = attention(world.cell, world.at, None)
+    (found,) = attention(world.cluster_state, world.at, None)
     assert found.detail.startswith("Can't admit new workloads")
     assert found.detail.endswith(f". {said}")
     assert ".." not in found.detail
@@ -46,8 +46,8 @@ def strict_line(*, others: int) -> World:
     ("others", "said"), [(0, "Nobody waits behind it."), (2, "2 workloads wait behind it.")]
 )
 def test_a_strict_line_behind_a_head_that_can_never_start_is_told(others: int, said: str) -> None:
-    cell = Cell.load(strict_line(others=others).cell.dump())
-    (found,) = attention(cell, 0, None)
+    cluster_state = ClusterState.load(strict_line(others=others).cluster_state.dump())
+    (found,) = attention(cluster_state, 0, None)
     assert found.title == "ClusterQueue q starts nothing behind team/big"
     assert "can never use more than 4" in found.detail
     assert found.detail.endswith(said)
@@ -55,13 +55,21 @@ def test_a_strict_line_behind_a_head_that_can_never_start_is_told(others: int, s
 
 def test_such_a_head_is_looked_at_once_and_not_time_after_time() -> None:
     world = strict_line(others=2)
-    with world.cell.trial():
-        assert plan_cycle(world.cell, "clusterqueue/q", world.at, "again").evaluation_count <= 1
-        assert plan_cycle(world.cell, "clusterqueue/q", world.at, "and again").evaluation_count == 0
+    with world.cluster_state.trial():
+        assert (
+            plan_cycle(world.cluster_state, "clusterqueue/q", world.at, "again").evaluation_count
+            <= 1
+        )
+        assert (
+            plan_cycle(
+                world.cluster_state, "clusterqueue/q", world.at, "and again"
+            ).evaluation_count
+            == 0
+        )
 
 
 def test_a_stranger_is_not_told_who_blocks_the_line() -> None:
-    (found,) = attention(strict_line(others=1).cell, 0, frozenset({"another"}))
+    (found,) = attention(strict_line(others=1).cluster_state, 0, frozenset({"another"}))
     assert "big" not in found.title + found.detail + found.link
 
 
@@ -72,7 +80,7 @@ def test_a_head_that_waits_for_room_is_nothing_to_worry_about() -> None:
     for name in ("first", "second"):
         world.submit(name, "q", {"gpu": 3})
     world.settle()
-    assert attention(world.cell, world.at, None) == []
+    assert attention(world.cluster_state, world.at, None) == []
 
 
 def test_a_strict_line_that_has_not_moved_for_an_hour_is_told() -> None:
@@ -84,7 +92,9 @@ def test_a_strict_line_that_has_not_moved_for_an_hour_is_told() -> None:
     world.settle()
     world.wait(LONG_HEAD_SECONDS)
     found = [
-        one for one in attention(world.cell, world.at, None) if one.kind == "HeadOfLineBlocking"
+        one
+        for one in attention(world.cluster_state, world.at, None)
+        if one.kind == "HeadOfLineBlocking"
     ]
     assert [one.title for one in found] == ["ClusterQueue q starts nothing behind team/second"]
     assert found[0].detail.endswith("1 workload waits behind it.")
@@ -97,7 +107,7 @@ def test_cohorts_in_a_circle_are_told_though_their_queues_count_as_active() -> N
     world.cohort("upper", "lower")
     world.cohort("lower", "upper")
     world.cluster_queue("q", quotas(default=4), cohort_name="lower")
-    found = attention(world.cell, world.at, None)
+    found = attention(world.cluster_state, world.at, None)
     assert [(one.kind, one.stream) for one in found] == [
         ("Configuration", "cohort/lower"),
         ("Configuration", "cohort/upper"),
@@ -109,8 +119,8 @@ def test_of_each_kind_only_the_first_few_are_shown_and_all_are_counted() -> None
     world = World()
     for number in range(MAX_PER_KIND + 5):
         world.cluster_queue(f"q{number:02}", quotas(absent=4))
-    assert len(attention(world.cell, world.at, None)) == MAX_PER_KIND
-    assert len(needing_attention(world.cell, world.at, None)) == MAX_PER_KIND + 5
+    assert len(attention(world.cluster_state, world.at, None)) == MAX_PER_KIND
+    assert len(needing_attention(world.cluster_state, world.at, None)) == MAX_PER_KIND + 5
 
 
 def test_pods_that_do_not_stop_are_told_though_the_rest_of_the_workload_runs() -> None:
@@ -125,6 +135,6 @@ def test_pods_that_do_not_stop_are_told_though_the_rest_of_the_workload_runs() -
     world.submit("high", "q", {"gpu": 2}, priority=5)
     world.settle()
     world.wait(2 * 3600)
-    (found,) = [one for one in attention(world.cell, world.at, None) if low in one.title]
+    (found,) = [one for one in attention(world.cluster_state, world.at, None) if low in one.title]
     assert found.title == "team/low does not stop"
     assert found.detail == "It is to give up pods (2 of main) and still holds their quota."

@@ -19,19 +19,19 @@ def test_what_was_decided_is_bound_to_the_configuration_of_the_first_decision() 
     world.local_queue("main", "main")
     for name in ("first", "second"):
         world.submit(name, "main")
-    cell = world.cell
+    cluster_state = world.cluster_state
     loaded = {
         workload_stream(key): Loaded(
-            stream=workload_stream(key), version=1, position=1, state=cell.workloads[key]
+            stream=workload_stream(key), version=1, position=1, state=cluster_state.workloads[key]
         )
         for key in KEYS
     }
-    config_position = cell.config_position
+    config_position = cluster_state.config_position
     commands = [command_on_workload(key, HOLD) for key in KEYS]
-    deciding = decide_commands(cell, commands, loaded, world.at)
+    deciding = decide_commands(cluster_state, commands, loaded, world.at)
     first = next(deciding)
     world.change_cluster_queue("main", namespace_selector=None)
     results = [first, *deciding]
-    unit = at_once(unit_of_results(cell, results, world.at, ORIGIN, config_position))
+    unit = at_once(unit_of_results(cluster_state, results, world.at, ORIGIN, config_position))
     assert [new.stream for new in unit.events] == list(loaded)
-    assert unit.config_position == config_position < cell.config_position
+    assert unit.config_position == config_position < cluster_state.config_position

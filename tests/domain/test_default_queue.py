@@ -35,7 +35,7 @@ def test_who_has_no_queue_is_told_that_there_was_no_default() -> None:
     world.flavor("one")
     world.cluster_queue("q", quotas(one=1))
     key = world.submit("w", "")
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.dominant == "NoQueue"
     assert "namespace team had no LocalQueue default" in found.sentence

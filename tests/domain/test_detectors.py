@@ -37,14 +37,14 @@ def _overtaking(younger: int, priority: int = 0) -> World:
 
 def test_who_is_overtaken_again_and_again_starves() -> None:
     world = _overtaking(6)
-    (found,) = detected_problems(world.cell, world.at)
+    (found,) = detected_problems(world.cluster_state, world.at)
     assert (found.kind, found.about) == ("Starvation", "team/large")
     assert found.evidence == "workload/team/small-5"
 
 
 def test_who_waits_for_the_more_important_or_for_few_does_not_starve() -> None:
     for world in (_overtaking(6, priority=9), _overtaking(2)):
-        assert detected_problems(world.cell, world.at) == []
+        assert detected_problems(world.cluster_state, world.at) == []
 
 
 def _overtaken(needs: int) -> World:
@@ -64,7 +64,7 @@ def _overtaken(needs: int) -> World:
 
 def test_who_asks_for_more_than_there_can_be_never_starts_and_does_not_starve() -> None:
     world = _overtaken(5)
-    (found,) = detected_problems(world.cell, world.at)
+    (found,) = detected_problems(world.cluster_state, world.at)
     assert (found.kind, found.about) == ("NeverStarts", "team/large")
     assert found.sentence == (
         "Needs 5 gpu of flavor plain; ClusterQueue gpu can never use more than 4. What would help: "
@@ -73,16 +73,18 @@ def test_who_asks_for_more_than_there_can_be_never_starts_and_does_not_starve() 
     assert found.evidence == "workload/team/large"
     world.change_cluster_queue("gpu", resource_groups=quotas(plain=5))
     # Nobody has looked at it again, but what was said of it is no longer so.
-    assert [found.kind for found in detected_problems(world.cell, world.at)] == ["Starvation"]
+    assert [found.kind for found in detected_problems(world.cluster_state, world.at)] == [
+        "Starvation"
+    ]
     world.settle()
-    assert detected_problems(world.cell, world.at) == []
+    assert detected_problems(world.cluster_state, world.at) == []
 
 
 def test_who_asks_for_the_same_and_was_not_looked_at_never_starts_either() -> None:
     world = _overtaken(5)
     world.submit("twin", "gpu", {"gpu": 5})
     world.settle()
-    assert [found.about for found in detected_problems(world.cell, world.at)] == [
+    assert [found.about for found in detected_problems(world.cluster_state, world.at)] == [
         "team/large",
         "team/twin",
     ]
@@ -91,7 +93,7 @@ def test_who_asks_for_the_same_and_was_not_looked_at_never_starts_either() -> No
 def test_who_is_held_while_others_start_does_not_starve() -> None:
     world = _overtaking(6)
     world.record("workload/team/large", WorkloadHeld(owner="admin", reason="later"))
-    assert detected_problems(world.cell, world.at) == []
+    assert detected_problems(world.cluster_state, world.at) == []
 
 
 def test_who_may_start_with_fewer_pods_is_judged_by_the_fewest() -> None:
@@ -103,7 +105,7 @@ def test_who_may_start_with_fewer_pods_is_judged_by_the_fewest() -> None:
         world.settle()
         world.submit("elastic", "gpu", {"gpu": 1}, count=(8, least))
         world.settle()
-        assert [found.kind for found in detected_problems(world.cell, world.at)] == kinds
+        assert [found.kind for found in detected_problems(world.cluster_state, world.at)] == kinds
 
 
 def _gang(*, ready: bool = True, pods: int = 12, taken: bool = False) -> World:
@@ -123,7 +125,7 @@ def _gang(*, ready: bool = True, pods: int = 12, taken: bool = False) -> World:
 
 def test_a_gang_for_which_no_rack_is_large_enough_even_empty_never_starts() -> None:
     world = _gang(pods=17)
-    (found,) = detected_problems(world.cell, world.at)
+    (found,) = detected_problems(world.cluster_state, world.at)
     assert found.kind == "NeverStarts"
     assert found.sentence == (
         "Needs room for 17 pods in one rack; the best rack r2 has room for 16. "
@@ -134,40 +136,40 @@ def test_a_gang_for_which_no_rack_is_large_enough_even_empty_never_starts() -> N
 def test_a_gang_whose_rack_is_taken_or_out_may_start_yet() -> None:
     for world in (_gang(taken=True), _gang(ready=False)):
         assert world.admitted() in (["team/before"], [])
-        assert detected_problems(world.cell, world.at) == []
+        assert detected_problems(world.cluster_state, world.at) == []
 
 
 def test_one_that_another_evicts_again_and_again_thrashes_too() -> None:
     world = _evicting(again=2)
-    (found,) = detected_problems(world.cell, world.at)
+    (found,) = detected_problems(world.cluster_state, world.at)
     assert found.sentence.startswith("team/urgent made team/small go 3 times in an hour")
     assert "InClusterQueue" in found.sentence
 
 
 def test_two_that_evict_each_other_thrash() -> None:
     world = _evicting(again=2)
-    first, turned, _ = world.cell.rounds.values()
+    first, turned, _ = world.cluster_state.rounds.values()
     (victim,) = turned.victims
-    world.cell.rounds[turned.id] = replace(
+    world.cluster_state.rounds[turned.id] = replace(
         turned,
         preemptor=victim.workload,
         victims=(replace(victim, workload=first.preemptor),),
     )
-    (found,) = detected_problems(world.cell, world.at)
+    (found,) = detected_problems(world.cluster_state, world.at)
     assert found.kind == "Thrash"
     assert found.sentence.startswith("team/small and team/urgent made each other go 3 times")
 
 
 def test_what_is_long_past_is_no_thrashing() -> None:
     world = _evicting(again=2)
-    assert detected_problems(world.cell, world.at) != []
+    assert detected_problems(world.cluster_state, world.at) != []
     world.wait(2 * HOUR)
-    assert detected_problems(world.cell, world.at) == []
+    assert detected_problems(world.cluster_state, world.at) == []
 
 
 def test_one_round_is_no_thrashing() -> None:
     world = _evicting(again=0)
-    assert detected_problems(world.cell, world.at) == []
+    assert detected_problems(world.cluster_state, world.at) == []
 
 
 def _evicting(again: int) -> World:
@@ -180,11 +182,11 @@ def _evicting(again: int) -> World:
     world.settle()
     world.submit("urgent", "gpu", {"gpu": 4}, priority=5)
     world.settle()
-    (first,) = world.cell.rounds.values()
+    (first,) = world.cluster_state.rounds.values()
     for number in range(again):
         world.wait(60)
         repeated = f"{first.id}-{number}"
-        world.cell.rounds[repeated] = replace(first, id=repeated, committed_at=world.at)
+        world.cluster_state.rounds[repeated] = replace(first, id=repeated, committed_at=world.at)
     return world
 
 
@@ -212,8 +214,8 @@ def _queue_with_history(starts: int) -> World:
 
 def test_a_start_is_expected_from_those_before_with_the_proof() -> None:
     world = _queue_with_history(20)
-    why = explanation_of(world.cell, world["team/asked"], world.at)
-    found = expected_start(world.cell, world["team/asked"], why, world.at)
+    why = explanation_of(world.cluster_state, world["team/asked"], world.at)
+    found = expected_start(world.cluster_state, world["team/asked"], why, world.at)
     assert found is not None
     assert not found.cannot_say
     assert found.earliest is not None
@@ -228,13 +230,13 @@ def test_nobody_can_say_from_too_few_or_for_who_can_never_start() -> None:
     world.submit("huge", "gpu", {"gpu": 9})
     world.settle()
     for key, words in (("team/asked", "only"), ("team/huge", "more than its queue can ever have")):
-        why = explanation_of(world.cell, world[key], world.at)
-        found = expected_start(world.cell, world[key], why, world.at)
+        why = explanation_of(world.cluster_state, world[key], world.at)
+        found = expected_start(world.cluster_state, world[key], why, world.at)
         assert found is not None
         assert words in found.cannot_say
     running = next(iter(world.admitted()))
-    why = explanation_of(world.cell, world[running], world.at)
-    assert expected_start(world.cell, world[running], why, world.at) is None
+    why = explanation_of(world.cluster_state, world[running], world.at)
+    assert expected_start(world.cluster_state, world[running], why, world.at) is None
 
 
 @pytest.mark.parametrize(
@@ -249,16 +251,16 @@ def test_how_few_have_started_is_told_as_people_say_it(starts: int, words: str) 
         world.submit(f"w-{number}", "gpu", {"gpu": 1})
     world.settle()
     world.submit("asked", "gpu", {"gpu": 1})
-    why = explanation_of(world.cell, world["team/asked"], world.at)
-    found = expected_start(world.cell, world["team/asked"], why, world.at)
+    why = explanation_of(world.cluster_state, world["team/asked"], world.at)
+    found = expected_start(world.cluster_state, world["team/asked"], why, world.at)
     assert found is not None
     assert words in found.cannot_say
 
 
 def _told_of(world: World, key: str) -> str:
     """Why nobody can say when it starts."""
-    why = explanation_of(world.cell, world[key], world.at)
-    found = expected_start(world.cell, world[key], why, world.at)
+    why = explanation_of(world.cluster_state, world[key], world.at)
+    found = expected_start(world.cluster_state, world[key], why, world.at)
     assert found is not None
     return found.cannot_say
 

@@ -180,7 +180,7 @@ def test_who_waits_when_the_range_gets_tighter_waits_for_that_reason() -> None:
     tighter = LimitRangeSpec(limits=(LimitRangeItem(max={"gpu": 0}),))
     created = LimitRangeCreated(uid="uid-r", name="r", namespace="team", spec=tighter)
     world.record("limitrange/team/r", created)
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.dominant == "OutsideLimitRange"
     assert "widen the LimitRange" in found.would_unblock[0]

@@ -28,14 +28,14 @@ def told(config: ObjectSet) -> list[tuple[str, str, str]]:
 
 
 def only(world: World, rule: str) -> Advice:
-    (found,) = [one for one in lint(world.cell.config) if one.rule == rule]
+    (found,) = [one for one in lint(world.cluster_state.config) if one.rule == rule]
     return found
 
 
 def test_an_ordinary_configuration_is_not_talked_about() -> None:
     world = a_world()
     world.cluster_queue("q", (*quotas("cpu", one=64_000), *quotas("memory", one=64 * GI)))
-    assert lint(world.cell.config) == ()
+    assert lint(world.cluster_state.config) == ()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_many_cores_are_no_slip_where_the_nodes_have_them() -> None:
     world = a_world()
     world.cluster_queue("q", quotas("cpu", one=2_000_000))
     world.node("b/r/n", allocatable={"cpu": 2_000_000})
-    assert told(world.cell.config) == []
+    assert told(world.cluster_state.config) == []
 
 
 def test_borrowing_without_a_limit_is_noted_with_how_much_it_could_be() -> None:
@@ -77,7 +77,7 @@ def test_borrowing_without_a_limit_is_noted_with_how_much_it_could_be() -> None:
 def test_nobody_is_warned_of_borrowing_what_nobody_lends() -> None:
     world = a_world()
     world.cluster_queue("a", quotas(one=4), cohort_name="pool")
-    assert told(world.cell.config) == []
+    assert told(world.cluster_state.config) == []
 
 
 def test_a_flavor_whose_labels_no_node_carries_is_told() -> None:
@@ -91,7 +91,7 @@ def test_a_flavor_whose_labels_no_node_carries_is_told() -> None:
 def test_without_any_node_flavors_are_taken_as_they_are() -> None:
     world = World()
     world.flavor("new", node_labels={"pool": "new"})
-    assert told(world.cell.config) == []
+    assert told(world.cluster_state.config) == []
 
 
 def test_two_flavors_for_the_same_nodes_are_told() -> None:
@@ -114,7 +114,7 @@ def test_nothing_of_ones_own_is_fine_where_others_lend() -> None:
     world = a_world()
     world.cluster_queue("a", quotas(one=(0, 4, None)), cohort_name="pool")
     world.cluster_queue("b", quotas(one=(4, 0, None)), cohort_name="pool")
-    assert told(world.cell.config) == []
+    assert told(world.cluster_state.config) == []
 
 
 def test_promising_more_than_the_nodes_have_is_told_with_both_numbers() -> None:
@@ -132,7 +132,7 @@ def test_queues_that_nobody_can_use_are_told() -> None:
     world.cluster_queue("empty", ())
     world.cluster_queue("closed", quotas(one=1), namespace_selector=None)
     world.local_queue("lost", "gone")
-    assert told(world.cell.config) == [
+    assert told(world.cluster_state.config) == [
         ("QueueWithoutNamespaces", "ClusterQueue", "closed"),
         ("QueueWithoutFlavors", "ClusterQueue", "empty"),
         ("MissingReference", "LocalQueue", "lost"),
@@ -150,7 +150,10 @@ def test_cohorts_in_a_circle_are_told() -> None:
     world = World()
     world.cohort("a", "b")
     world.cohort("b", "a")
-    assert [rule for rule, _, _ in told(world.cell.config)] == ["CohortCircle", "CohortCircle"]
+    assert [rule for rule, _, _ in told(world.cluster_state.config)] == [
+        "CohortCircle",
+        "CohortCircle",
+    ]
 
 
 def _group(*amounts: tuple[int, Any]) -> ClusterQueueSpec:
@@ -187,7 +190,7 @@ def test_a_node_counts_for_every_flavor_whose_labels_it_carries() -> None:
     world.flavor("rack", node_labels={"pool": "gpu", "rack": "r1"})
     for path, pool in (("b/r1/a", "gpu"), ("b/r2/b", "gpu"), ("b/r1/c", "old")):
         world.node(path, {"pool": pool}, allocatable={"gpu": 8})
-    found = capacity_of_flavors(world.cell.config)
+    found = capacity_of_flavors(world.cluster_state.config)
     assert {name: there["gpu"] for name, there in found.items()} == {
         "any": 24,
         "gpu": 16,

@@ -80,7 +80,7 @@ def test_pods_without_a_place_for_their_runtime_are_told_its_selector() -> None:
     steered = with_pod_defaults(asking(), NO_BOUNDS, runtimes(runtime="kata"))
     key = world.submit_pod_sets("w", "lq", *steered.pod_sets)
     world.settle()
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert "node selector runtime=kata" in str(found)
 

@@ -9,7 +9,7 @@ from headgate.application.simulations.simulation_run import (
     SimulationRequest,
     run_simulation,
 )
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads import commands as c
@@ -61,20 +61,20 @@ def _compare(cluster: Cluster, command: c.Submit) -> tuple[Told, Told]:
         return WORKLOAD.decide(situation.state, command, situation.at)
 
     change = StreamCommand(stream=workload_stream(key), decide=decide)
-    fork = cluster.witness.cell.fork()
+    fork = cluster.witness.cluster_state.fork()
     foretold = run_simulation(fork, SimulationRequest([change], cluster.now, lambda: False))
     before = cluster.log.head()
     cluster.record(
         *(
             (workload_stream(key), event)
             for event in WORKLOAD.decide(
-                cluster.witness.cell.state_of(workload_stream(key)), command, cluster.now
+                cluster.witness.cluster_state.state_of(workload_stream(key)), command, cluster.now
             )
         )
     )
     assert cluster.log.head() == before + 1
     rest(cluster)
-    return _told(foretold.at_first[key]), _happened(cluster.witness.cell, key)
+    return _told(foretold.at_first[key]), _happened(cluster.witness.cluster_state, key)
 
 
 def _told(standing: PredictedState) -> Told:
@@ -83,9 +83,9 @@ def _told(standing: PredictedState) -> Told:
     return _as_told(standing.workload, victims)
 
 
-def _happened(cell: Cell, key: str) -> Told:
-    workload = cell.workloads[key]
-    making_room = cell.rounds.get(workload.round_id or "")
+def _happened(cluster_state: ClusterState, key: str) -> Told:
+    workload = cluster_state.workloads[key]
+    making_room = cluster_state.rounds.get(workload.round_id or "")
     victims = tuple(victim.workload for victim in making_room.victims) if making_room else ()
     return _as_told(workload, victims)
 

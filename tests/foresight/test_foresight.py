@@ -11,7 +11,7 @@ from headgate.application.simulations.simulation_run import (
     SimulationRequest,
     run_simulation,
 )
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.foresight.course import Endless
 from tests.foresight.submits import compare_day, rest
 from tests.simulation.scenario_run import installed_cluster
@@ -31,17 +31,17 @@ def test_days_foretell_every_kind_of_verdict() -> None:
 def _foresee(seed: int, *changes: StreamCommand, late: bool = False) -> SimulationOutcome:
     cluster = installed_cluster(seed, 150)
     rest(cluster)
-    cell = cluster.witness.cell.fork()
-    before = _content(cell)
+    cluster_state = cluster.witness.cluster_state.fork()
+    before = _content(cluster_state)
     try:
-        return run_simulation(cell, SimulationRequest(changes, cluster.now, lambda: late))
+        return run_simulation(cluster_state, SimulationRequest(changes, cluster.now, lambda: late))
     finally:
-        assert _content(cell) == before, "trying out changes nothing"
+        assert _content(cluster_state) == before, "trying out changes nothing"
 
 
-def _content(cell: Cell) -> Any:
+def _content(cluster_state: ClusterState) -> Any:
     """All that a cell knows; in which order it came to know it says nothing."""
-    return msgspec.msgpack.decode(cell.dump())
+    return msgspec.msgpack.decode(cluster_state.dump())
 
 
 def test_without_a_change_nothing_differs() -> None:

@@ -2,7 +2,7 @@
 
 from headgate.application.metrics.counter_metrics import counter_lines
 from headgate.application.metrics.event_counters import EventCounters
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.events import (
@@ -23,7 +23,7 @@ EVICTED = an_eviction("Preempted")
 
 def tallied(*happened: tuple[str, DomainEvent]) -> list[str]:
     """The lines after these events, a second apart, each with the run of cycles that decided it."""
-    cell, event_counters = Cell(), EventCounters()
+    cluster_state, event_counters = ClusterState(), EventCounters()
     submitted = a_submission(queue_name="main")
     for number, (run, event) in enumerate((("", submitted), *happened), 1):
         at = number * MICROSECONDS_PER_SECOND
@@ -31,8 +31,8 @@ def tallied(*happened: tuple[str, DomainEvent]) -> list[str]:
         recorded = Recorded(
             position=number, stream=STREAM, version=number, event=event, at=at, origin=origin
         )
-        cell.apply(recorded)
-        event_counters.count([recorded], cell)
+        cluster_state.apply(recorded)
+        event_counters.count([recorded], cluster_state)
     return list(counter_lines(event_counters))
 
 

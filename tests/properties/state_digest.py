@@ -2,22 +2,24 @@
 
 from typing import Any
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.evaluation.blocking_workloads import top_holders
 from headgate.domain.scheduling.placement.host_table import TRIAL
 
 
-def state_digest(cell: Cell) -> dict[str, Any]:
+def state_digest(cluster_state: ClusterState) -> dict[str, Any]:
     """Usage, hosts, competitors, holders, timers, rounds and counts of every partition."""
     return {
-        "counts": {name: dict(sorted(c.items())) for name, c in _filled(cell.partitioning.counts)},
-        **{key: _partition(cell, key) for key in cell.partition_keys()},
+        "counts": {
+            name: dict(sorted(c.items())) for name, c in _filled(cluster_state.partitioning.counts)
+        },
+        **{key: _partition(cluster_state, key) for key in cluster_state.partition_keys()},
     }
 
 
-def state_digest_text(cell: Cell) -> str:
+def state_digest_text(cluster_state: ClusterState) -> str:
     """The same as text, in an order of its own, so that it can be kept while the cell goes on."""
-    found = state_digest(cell)
+    found = state_digest(cluster_state)
     for partition in found.values():
         if "usage" in partition:
             partition["usage"] = [
@@ -33,17 +35,17 @@ def state_digest_text(cell: Cell) -> str:
     return repr(found)
 
 
-def folded(cell: Cell) -> tuple[Any, ...]:
+def folded(cluster_state: ClusterState) -> tuple[Any, ...]:
     """The fold itself, without its indices."""
     return (
-        cell.position,
-        cell.config_position,
-        cell.workloads,
-        cell.rounds,
-        cell.versions,
-        cell.config,
-        cell.changed_at,
-        cell.usage_history.queues,
+        cluster_state.position,
+        cluster_state.config_position,
+        cluster_state.workloads,
+        cluster_state.rounds,
+        cluster_state.versions,
+        cluster_state.config,
+        cluster_state.changed_at,
+        cluster_state.usage_history.queues,
     )
 
 
@@ -51,8 +53,8 @@ def _filled(counts: dict[str, dict[str, int]]) -> list[tuple[str, dict[str, int]
     return [(name, found) for name, found in sorted(counts.items()) if found]
 
 
-def _partition(cell: Cell, key: str) -> dict[str, Any]:
-    partition = cell.partition(key)
+def _partition(cluster_state: ClusterState, key: str) -> dict[str, Any]:
+    partition = cluster_state.partition(key)
     return {
         "usage": partition.usage,
         "places": partition.hosts.leaf_ids,

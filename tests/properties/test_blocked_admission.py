@@ -45,7 +45,7 @@ class BlockedAdmission(RuleBasedStateMachine):
 
     @rule(queue=st.sampled_from(QUEUES), priority=st.integers(0, 2))
     def submit(self, queue: str, priority: int) -> None:
-        name = f"w{len(self.world.cell.workloads)}"
+        name = f"w{len(self.world.cluster_state.workloads)}"
         self.world.submit(name, queue, priority=priority)
 
     @rule(pick=PICK, state=st.sampled_from(["Ready", "Ready", "Ready", "Retry", "Pending"]))
@@ -105,7 +105,7 @@ class BlockedAdmission(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """In the end every workload that fits starts."""
-        for _ in range(2 * len(self.world.cell.workloads)):
+        for _ in range(2 * len(self.world.cluster_state.workloads)):
             self.world.settle()
             self._no_workload_started_while_blocked()
             for key, found in self._alive():
@@ -116,13 +116,17 @@ class BlockedAdmission(RuleBasedStateMachine):
                 elif found.checks:
                     self.world.check(key, "budget", "Ready")
             self.world.wait(60)
-        if self.world.cell.workloads:
+        if self.world.cluster_state.workloads:
             self.world.settle()
-            assert not self.world.cell.partitioning.startable, "a workload was never started"
+            assert not self.world.cluster_state.partitioning.startable, (
+                "a workload was never started"
+            )
 
     def _alive(self) -> list[tuple[str, Workload]]:
         return [
-            (k, w) for k, w in sorted(self.world.cell.workloads.items()) if has_quota_reservation(w)
+            (k, w)
+            for k, w in sorted(self.world.cluster_state.workloads.items())
+            if has_quota_reservation(w)
         ]
 
 

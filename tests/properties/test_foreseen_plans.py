@@ -44,7 +44,7 @@ def preemptor_of(world: World, partition: Partition, workload: Workload) -> Pree
     queue = workload.spec.queue_name
     spec = partition.specs[queue]
     return PreemptionContext(
-        partition, world.cell.workloads, workload, f"clusterqueue/{queue}", spec
+        partition, world.cluster_state.workloads, workload, f"clusterqueue/{queue}", spec
     )
 
 
@@ -74,7 +74,7 @@ def test_what_is_foreseen_for_one_resource_is_the_plan_for_it(
     keys = submit(world, seekers, "s")
     for key in keys:
         workload = world[key]
-        partition = world.cell.partition(world.cell.partitioning.key_of(workload))
+        partition = world.cluster_state.partition(world.cluster_state.partitioning.key_of(workload))
         amount = workload.spec.pod_sets[0].scheduling.requests["gpu"]
         anew = preemptor_of(world, partition, workload)
         knowing = preemptor_of(world, partition, workload)

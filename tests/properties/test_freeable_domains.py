@@ -117,7 +117,7 @@ class EveryDomain:
         return victims
 
     def _place(self, within: Bools) -> PlacedPods | PlacementShortfall:
-        flavor = self.world.cell.config.resource_flavors["tas"].spec
+        flavor = self.world.cluster_state.config.resource_flavors["tas"].spec
         hosts = self.partition.hosts
         context = PlacementContext(hosts, self.topology, flavor, (PROJECTED,), {}, within)
         return place_pod_set(context, self.pod_set)
@@ -142,9 +142,9 @@ def test_the_likely_domains_hold_the_cheapest_victims_of_all(seed: int) -> None:
     random = Random(seed)
     world = a_world(random)
     gang = world[a_gang(world, random)]
-    key = next(key for key in world.cell.partition_keys() if key != "installation")
-    partition = world.cell.partition(key)
-    found = evaluate(partition, world.cell.workloads, gang)
+    key = next(key for key in world.cluster_state.partition_keys() if key != "installation")
+    partition = world.cluster_state.partition(key)
+    found = evaluate(partition, world.cluster_state.workloads, gang)
     if found.mode in {Mode.FIT, Mode.DEFERRED}:
         return
     best = EveryDomain(world, partition, gang).best()

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import (
     AdmissionCheckRule,
     ClusterQueueResumed,
@@ -136,7 +136,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(pick=st.integers(0, 99))
     def finish(self, pick: int) -> None:
-        running = [k for k, w in sorted(self.world.cell.workloads.items()) if _runs(w)]
+        running = [k for k, w in sorted(self.world.cluster_state.workloads.items()) if _runs(w)]
         key = self._some(pick, running)
         if key:
             self.world.finish(key)
@@ -145,7 +145,9 @@ class Histories(RuleBasedStateMachine):
     @rule(pick=st.integers(0, 99))
     def become_ready(self, pick: int) -> None:
         starting = [
-            k for k, w in sorted(self.world.cell.workloads.items()) if phase_of(w) == "Starting"
+            k
+            for k, w in sorted(self.world.cluster_state.workloads.items())
+            if phase_of(w) == "Starting"
         ]
         key = self._some(pick, starting)
         if key:
@@ -154,7 +156,9 @@ class Histories(RuleBasedStateMachine):
     @rule(pick=st.integers(0, 99))
     def lose_a_pod(self, pick: int) -> None:
         running = [
-            k for k, w in sorted(self.world.cell.workloads.items()) if phase_of(w) == "Running"
+            k
+            for k, w in sorted(self.world.cluster_state.workloads.items())
+            if phase_of(w) == "Running"
         ]
         key = self._some(pick, running)
         if key:
@@ -162,7 +166,11 @@ class Histories(RuleBasedStateMachine):
 
     @rule(pick=st.integers(0, 99), pods=st.integers(1, 4))
     def end_some_pods(self, pick: int, pods: int) -> None:
-        alive = [k for k, w in sorted(self.world.cell.workloads.items()) if w.finished_at is None]
+        alive = [
+            k
+            for k, w in sorted(self.world.cluster_state.workloads.items())
+            if w.finished_at is None
+        ]
         key = self._some(pick, alive)
         if key:
             self.world.reclaim(key, pods)
@@ -174,12 +182,12 @@ class Histories(RuleBasedStateMachine):
         wait=st.sampled_from([None, 30]),
     )
     def answer_a_check(self, pick: int, state: str, wait: int | None) -> None:
-        asked = [k for k, w in sorted(self.world.cell.workloads.items()) if _is_checked(w)]
+        asked = [k for k, w in sorted(self.world.cluster_state.workloads.items()) if _is_checked(w)]
         key = self._some(pick, asked)
         if key:
             self.world.check(key, "budget", state, wait)
             self.settle()
-            left = self.world.cell.workloads[key]
+            left = self.world.cluster_state.workloads[key]
             assert not (state == "Ready" and phase_of(left) == "QuotaReserved"), "all agree"
 
     @rule(asks=st.booleans())
@@ -189,7 +197,9 @@ class Histories(RuleBasedStateMachine):
     @rule(pick=st.integers(0, 99))
     def stop(self, pick: int) -> None:
         leaving = [
-            k for k, w in sorted(self.world.cell.workloads.items()) if phase_of(w) == "Evicting"
+            k
+            for k, w in sorted(self.world.cluster_state.workloads.items())
+            if phase_of(w) == "Evicting"
         ]
         key = self._some(pick, leaving)
         if key:
@@ -198,7 +208,11 @@ class Histories(RuleBasedStateMachine):
 
     @rule(pick=st.integers(0, 99), seconds=st.sampled_from([None, 20]))
     def hold_or_release(self, pick: int, seconds: int | None) -> None:
-        alive = [k for k, w in sorted(self.world.cell.workloads.items()) if w.finished_at is None]
+        alive = [
+            k
+            for k, w in sorted(self.world.cluster_state.workloads.items())
+            if w.finished_at is None
+        ]
         key = self._some(pick, alive)
         if not key:
             return
@@ -211,7 +225,11 @@ class Histories(RuleBasedStateMachine):
 
     @rule(pick=st.integers(0, 99))
     def deactivate_or_activate(self, pick: int) -> None:
-        alive = [k for k, w in sorted(self.world.cell.workloads.items()) if w.finished_at is None]
+        alive = [
+            k
+            for k, w in sorted(self.world.cluster_state.workloads.items())
+            if w.finished_at is None
+        ]
         key = self._some(pick, alive)
         if key:
             active = self.world[key].spec.active
@@ -221,7 +239,9 @@ class Histories(RuleBasedStateMachine):
     @rule(pick=st.integers(0, 99))
     def delete(self, pick: int) -> None:
         gone = [
-            k for k, w in sorted(self.world.cell.workloads.items()) if not has_quota_reservation(w)
+            k
+            for k, w in sorted(self.world.cluster_state.workloads.items())
+            if not has_quota_reservation(w)
         ]
         key = self._some(pick, gone)
         if key:
@@ -255,7 +275,7 @@ class Histories(RuleBasedStateMachine):
     def stop_or_resume_queue(
         self, queue: str, policy: Any, local: bool, seconds: int | None
     ) -> None:
-        config = self.world.cell.config
+        config = self.world.cluster_state.config
         objects: Any = config.local_queues if local else config.cluster_queues
         key = f"team/{queue}" if local else queue
         stream = f"localqueue/{key}" if local else f"clusterqueue/{key}"
@@ -274,26 +294,30 @@ class Histories(RuleBasedStateMachine):
 
     @rule(queue=st.sampled_from(["cohort/team", "clusterqueue/c"]))
     def plan_and_give_up(self, queue: str) -> None:
-        cell = self.world.cell
-        before, indices = folded_copy(cell), state_digest_text(cell)
-        with cell.trial():
+        cluster_state = self.world.cluster_state
+        before, indices = folded_copy(cluster_state), state_digest_text(cluster_state)
+        with cluster_state.trial():
             for cycle in range(5):
-                plan_cycle(cell, queue, self.world.at, f"lost-{cycle}")
-        assert folded_copy(cell) == before, "an undone trial leaves no trace in the fold"
-        assert state_digest_text(cell) == indices, "an undone trial leaves no trace in the indices"
+                plan_cycle(cluster_state, queue, self.world.at, f"lost-{cycle}")
+        assert folded_copy(cluster_state) == before, "an undone trial leaves no trace in the fold"
+        assert state_digest_text(cluster_state) == indices, (
+            "an undone trial leaves no trace in the indices"
+        )
 
     @rule()
     def settle(self) -> None:
         world = self.world
-        for key in world.cell.partition_keys():
+        for key in world.cluster_state.partition_keys():
             self._cycle(key)
 
     def _cycle(self, key: str) -> None:
-        cell = self.world.cell
+        cluster_state = self.world.cluster_state
         made: list[Fact] = []
-        with cell.trial() as trial:
+        with cluster_state.trial() as trial:
             for cycle in range(500):
-                plan = plan_cycle(cell, key, self.world.at, f"{cell.position}-{cycle}")
+                plan = plan_cycle(
+                    cluster_state, key, self.world.at, f"{cluster_state.position}-{cycle}"
+                )
                 for decision in plan.decisions:
                     made.extend(decision.events)
                     self._judge(decision.events)
@@ -301,7 +325,7 @@ class Histories(RuleBasedStateMachine):
                     break
             else:
                 raise AssertionError("it never settles")
-            trial.keep(cell.position)
+            trial.keep(cluster_state.position)
 
     def _judge(self, events: tuple[Fact, ...]) -> None:
         """A decision is judged on the state after it and those made in the same cycle."""
@@ -312,11 +336,11 @@ class Histories(RuleBasedStateMachine):
                 self._must_be_fair(event)
 
     def _must_fit(self, key: str) -> None:
-        cell = self.world.cell
-        workload = cell.workloads.get(key)
+        cluster_state = self.world.cluster_state
+        workload = cluster_state.workloads.get(key)
         if workload is None or workload.admission is None:
             return
-        partition = cell.partition(cell.partition_of_workload(workload))
+        partition = cluster_state.partition(cluster_state.partition_of_workload(workload))
         charge = partition.charges.charge_of(workload, workload.admission)
         assert charge.is_whole, f"{key} stands on hosts that are there"
         node = f"clusterqueue/{charge.cluster_queue}"
@@ -336,7 +360,7 @@ class Histories(RuleBasedStateMachine):
     def _must_be_fair(self, event: RoundCommitted) -> None:
         others = [
             victim.workload
-            for found in self.world.cell.rounds.values()
+            for found in self.world.cluster_state.rounds.values()
             if is_open(found) and found.id != event.round_id
             for victim in found.victims
             if victim.workload not in found.released
@@ -349,23 +373,23 @@ class Histories(RuleBasedStateMachine):
     @invariant()
     @precondition(lambda self: hasattr(self, "world"))
     def indices_are_as_if_built_anew(self) -> None:
-        cell = self.world.cell
-        assert not cell.set_aside, cell.set_aside
-        built = Cell.load(cell.dump())
-        assert state_digest_text(built) == state_digest_text(cell)
+        cluster_state = self.world.cluster_state
+        assert not cluster_state.set_aside, cluster_state.set_aside
+        built = ClusterState.load(cluster_state.dump())
+        assert state_digest_text(built) == state_digest_text(cluster_state)
 
     @invariant()
     @precondition(lambda self: hasattr(self, "world"))
     def every_pending_workload_has_a_reason(self) -> None:
-        cell = self.world.cell
-        for key in sorted(cell.workloads):
-            workload = cell.workloads[key]
+        cluster_state = self.world.cluster_state
+        for key in sorted(cluster_state.workloads):
+            workload = cluster_state.workloads[key]
             waits = phase_of(workload) in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}
             if waits:
-                found = recorded_reason(cell, workload, self.world.at)
+                found = recorded_reason(cluster_state, workload, self.world.at)
                 assert found is not None, f"{key} is pending without a reason"
                 assert found.sentence, f"{key} waits for a reason without words"
-                assert current_reason(cell, workload, self.world.at) is not None
+                assert current_reason(cluster_state, workload, self.world.at) is not None
 
 
 def _is_checked(workload: Any) -> bool:
@@ -376,8 +400,8 @@ def _runs(workload: Any) -> bool:
     return is_admitted(workload) and workload.finished_at is None
 
 
-def folded_copy(cell: Cell) -> str:
-    return repr(folded(cell))
+def folded_copy(cluster_state: ClusterState) -> str:
+    return repr(folded(cluster_state))
 
 
 TestHistories = pytest.mark.slow(Histories.TestCase)

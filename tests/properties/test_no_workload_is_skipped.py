@@ -63,7 +63,7 @@ def happen(world: World, number: int, act: tuple[Any, ...]) -> None:
         _, queue, size, priority = act
         world.submit(f"w{number}", queue, {"gpu": size}, priority=priority)
         return
-    known = sorted(world.cell.workloads.items())
+    known = sorted(world.cluster_state.workloads.items())
     keys = [
         key
         for key, found in known
@@ -81,8 +81,8 @@ def happen(world: World, number: int, act: tuple[Any, ...]) -> None:
 def overlooked(world: World) -> dict[str, str]:
     """The pending workloads with the reason PendingEvaluation."""
     told = {
-        key: current_reason(world.cell, workload, world.at)
-        for key, workload in sorted(world.cell.workloads.items())
+        key: current_reason(world.cluster_state, workload, world.at)
+        for key, workload in sorted(world.cluster_state.workloads.items())
         if phase_of(workload) == "Pending"
     }
     return {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from msgspec.structs import replace
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
@@ -81,7 +81,11 @@ class NodeChanges(RuleBasedStateMachine):
 
     @rule(pick=st.integers(0, 99))
     def end(self, pick: int) -> None:
-        held = [k for k, w in sorted(self.world.cell.workloads.items()) if has_quota_reservation(w)]
+        held = [
+            k
+            for k, w in sorted(self.world.cluster_state.workloads.items())
+            if has_quota_reservation(w)
+        ]
         if held:
             key = held[pick % len(held)]
             leaving = phase_of(self.world[key]) == "Evicting"
@@ -92,7 +96,7 @@ class NodeChanges(RuleBasedStateMachine):
     def lose_pods(self, pick: int, name: str) -> None:
         running = [
             k
-            for k, w in sorted(self.world.cell.workloads.items())
+            for k, w in sorted(self.world.cluster_state.workloads.items())
             if is_admitted(w) and w.finished_at is None and name in self.world.placed(k)
         ]
         if running:
@@ -103,7 +107,7 @@ class NodeChanges(RuleBasedStateMachine):
 
     @rule(name=NAMES, gpus=st.integers(0, 6), others=st.integers(0, 2), ready=st.booleans())
     def report(self, name: str, gpus: int, others: int, ready: bool) -> None:
-        if name in self.world.cell.config.nodes:
+        if name in self.world.cluster_state.config.nodes:
             reported = NodeReported(
                 ready=ready,
                 allocatable={"gpu": gpus, "pods": 9},
@@ -114,13 +118,13 @@ class NodeChanges(RuleBasedStateMachine):
 
     @rule(name=NAMES, event=st.sampled_from([NodeCordoned, NodeDrainStarted, NodeUncordoned]))
     def order(self, name: str, event: Any) -> None:
-        if name in self.world.cell.config.nodes:
+        if name in self.world.cluster_state.config.nodes:
             self.world.record(f"node/{name}", event())
             self.settle()
 
     @rule(name=NAMES, effect=st.sampled_from([None, "NoSchedule", "NoExecute"]))
     def taint(self, name: str, effect: Any) -> None:
-        node = self.world.cell.config.nodes.get(name)
+        node = self.world.cluster_state.config.nodes.get(name)
         if node is not None:
             taints = (Taint(key="t", effect=effect),) if effect else ()
             changed = NodeChanged(labels=node.labels, spec=replace(node.spec, taints=taints))
@@ -129,7 +133,7 @@ class NodeChanges(RuleBasedStateMachine):
 
     @rule(name=NAMES, place=st.sampled_from(RACKS), pool=st.sampled_from(["gpu", "gpu", "x"]))
     def relabel(self, name: str, place: str, pool: str) -> None:
-        node = self.world.cell.config.nodes.get(name)
+        node = self.world.cluster_state.config.nodes.get(name)
         if node is not None:
             block, rack = place.split("/")
             labels = {**node.labels, "block": block, "rack": rack, "pool": pool}
@@ -138,7 +142,7 @@ class NodeChanges(RuleBasedStateMachine):
 
     @rule(name=NAMES)
     def remove_or_add(self, name: str) -> None:
-        if name in self.world.cell.config.nodes:
+        if name in self.world.cluster_state.config.nodes:
             self.world.record(f"node/{name}", NodeDeleted())
         else:
             self.world.node(f"{HOSTS[name]}/{name}", allocatable={"gpu": 4, "pods": 9})
@@ -168,7 +172,7 @@ class NodeChanges(RuleBasedStateMachine):
         assert len(homes) <= 1 or self._were_moved(), f"{key} is spread over {homes}"
 
     def _home(self, host: str, level: str) -> tuple[str, ...]:
-        labels = self.world.cell.config.nodes[host].labels
+        labels = self.world.cluster_state.config.nodes[host].labels
         path = (labels["block"], labels["rack"], host)
         return path[: ("block", "rack", HOSTNAME_LABEL).index(level) + 1]
 
@@ -176,7 +180,7 @@ class NodeChanges(RuleBasedStateMachine):
         """Whether a host stands elsewhere than at first."""
         return any(
             f"{node.labels['block']}/{node.labels['rack']}" != HOSTS[name]
-            for name, node in self.world.cell.config.nodes.items()
+            for name, node in self.world.cluster_state.config.nodes.items()
         )
 
     @invariant()
@@ -189,7 +193,7 @@ class NodeChanges(RuleBasedStateMachine):
     @invariant()
     @precondition(lambda self: hasattr(self, "world"))
     def no_host_holds_more_than_it_has_for_those_that_stay(self) -> None:
-        nodes = self.world.cell.config.nodes
+        nodes = self.world.cluster_state.config.nodes
         held: dict[tuple[str, str], int] = {}
         for key, workload in self._holders().items():
             if workload.eviction is None:
@@ -206,27 +210,31 @@ class NodeChanges(RuleBasedStateMachine):
     @invariant()
     @precondition(lambda self: hasattr(self, "world"))
     def every_workload_on_a_lost_host_seeks_another(self) -> None:
-        cell, partition = self.world.cell, self._partition()
+        cluster_state, partition = self.world.cluster_state, self._partition()
         for key, workload in self._holders().items():
             if workload.eviction is not None:
                 continue
-            for host, trouble in host_failures(cell.config, partition.hosts, workload).items():
+            for host, trouble in host_failures(
+                cluster_state.config, partition.hosts, workload
+            ).items():
                 is_lost = trouble.due <= self.world.at
                 assert not is_lost or host in workload.unhealthy_nodes, f"{key} on lost {host}"
 
     @invariant()
     @precondition(lambda self: hasattr(self, "world"))
     def indices_are_as_if_built_anew(self) -> None:
-        cell = self.world.cell
-        assert not cell.set_aside, cell.set_aside
-        assert state_digest_text(Cell.load(cell.dump())) == state_digest_text(cell)
+        cluster_state = self.world.cluster_state
+        assert not cluster_state.set_aside, cluster_state.set_aside
+        assert state_digest_text(ClusterState.load(cluster_state.dump())) == state_digest_text(
+            cluster_state
+        )
 
     def _partition(self) -> Partition:
-        cell = self.world.cell
-        return cell.partition(cell.partitioning.of_cluster_queue["q"])
+        cluster_state = self.world.cluster_state
+        return cluster_state.partition(cluster_state.partitioning.of_cluster_queue["q"])
 
     def _holders(self) -> dict[str, Any]:
-        workloads: dict[str, Workload] = self.world.cell.workloads
+        workloads: dict[str, Workload] = self.world.cluster_state.workloads
         return {key: w for key, w in sorted(workloads.items()) if has_quota_reservation(w)}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.drs_ordering import order_entries
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
@@ -39,7 +39,7 @@ def test_histories_in_random_trees(tree: Tree, steps: list[Step]) -> None:
     world = installed(tree)
     for number, step in enumerate(steps):
         _happens(world, tree, step, number)
-        for key in world.cell.partition_keys():
+        for key in world.cluster_state.partition_keys():
             _run(world, key)
         _is_settled(world)
 
@@ -57,7 +57,9 @@ def test_the_outcome_does_not_depend_on_the_order_of_registration(
         for number, wish in order:
             submit_one(world, tree, wish, number)
         world.settle()
-        outcomes.append({key: world[key].admission for key in sorted(world.cell.workloads)})
+        outcomes.append(
+            {key: world[key].admission for key in sorted(world.cluster_state.workloads)}
+        )
     assert outcomes[0] == outcomes[1]
 
 
@@ -69,17 +71,17 @@ def _happens(world: World, tree: Tree, step: Step, number: int) -> None:
         world.finish(admitted[step.finished % len(admitted)])
     if step.quota is not None:
         change_quota(world, tree, step.quota)
-    for key in world.cell.partition_keys():
-        _usage_adds_up(world.cell, world.cell.partition(key))
+    for key in world.cluster_state.partition_keys():
+        _usage_adds_up(world.cluster_state, world.cluster_state.partition(key))
 
 
 def _run(world: World, key: str) -> None:
     """Cycles until nothing is decided, each judged."""
-    cell = world.cell
-    with cell.trial() as trial:
+    cluster_state = world.cluster_state
+    with cluster_state.trial() as trial:
         for number in range(MAX_CYCLES):
             deserving = _most_deserving(world, key)
-            plan = plan_cycle(cell, key, world.at, f"{cell.position}-{number}")
+            plan = plan_cycle(cluster_state, key, world.at, f"{cluster_state.position}-{number}")
             reserved = [
                 stream.removeprefix("workload/")
                 for decision in plan.decisions
@@ -88,13 +90,13 @@ def _run(world: World, key: str) -> None:
             ]
             assert deserving is None or deserving in reserved, f"{deserving} fits, heads its order"
             for workload in reserved:
-                _was_allowed(cell, workload)
-            _usage_adds_up(cell, cell.partition(key))
+                _was_allowed(cluster_state, workload)
+            _usage_adds_up(cluster_state, cluster_state.partition(key))
             if not plan.decisions:
                 break
         else:
             raise AssertionError("it never settles")
-        trial.keep(cell.position)
+        trial.keep(cluster_state.position)
 
 
 def _most_deserving(world: World, key: str) -> str | None:
@@ -102,7 +104,7 @@ def _most_deserving(world: World, key: str) -> str | None:
 
     One before it that does not fit keeps what it could have from those after it, for that cycle.
     """
-    partition = world.cell.partition(key)
+    partition = world.cluster_state.partition(key)
     found = [one for name in partition.cluster_queues for one in _nominated(world, key, name)]
     wanting = [one for one in found if one.mode == Mode.FIT or one.wanted is not None]
     first = next(order_entries(partition, wanting), None)
@@ -111,13 +113,13 @@ def _most_deserving(world: World, key: str) -> str | None:
 
 def _nominated(world: World, key: str, cluster_queue: str) -> Iterator[Evaluation]:
     """The first admissible workload of a queue, if there is one; alike ones fail alike."""
-    cell, partition = world.cell, world.cell.partition(key)
+    cluster_state, partition = world.cluster_state, world.cluster_state.partition(key)
     line = partition.pending[cluster_queue]
     failed: list[Shape] = []
-    for waiting in line.in_order(local_queue_ranks(cell, cluster_queue, world.at)):
+    for waiting in line.in_order(local_queue_ranks(cluster_state, cluster_queue, world.at)):
         if waiting not in line.members or line.members[waiting].shape in failed:
             continue
-        found = evaluate(partition, cell.workloads, cell.workloads[waiting])
+        found = evaluate(partition, cluster_state.workloads, cluster_state.workloads[waiting])
         if found.workload.explanation is None or found.mode in {Mode.FIT, Mode.PREEMPT}:
             yield found
             return
@@ -128,31 +130,33 @@ def _nominated(world: World, key: str, cluster_queue: str) -> Iterator[Evaluatio
 
 def _is_settled(world: World) -> None:
     """No admissible workload fits: no requeue was lost."""
-    cell = world.cell
-    for key in cell.partition_keys():
-        partition = cell.partition(key)
+    cluster_state = world.cluster_state
+    for key in cluster_state.partition_keys():
+        partition = cluster_state.partition(key)
         for name, line in partition.pending.items():
-            first = line.first(local_queue_ranks(cell, name, world.at))
+            first = line.first(local_queue_ranks(cluster_state, name, world.at))
             for waiting in (first,) if line.strict and first else line.members:
-                found = evaluate(partition, cell.workloads, cell.workloads[waiting])
+                found = evaluate(
+                    partition, cluster_state.workloads, cluster_state.workloads[waiting]
+                )
                 assert found.mode != Mode.FIT, f"{waiting} fits and waits"
 
 
-def _usage_adds_up(cell: Cell, partition: Partition) -> None:
+def _usage_adds_up(cluster_state: ClusterState, partition: Partition) -> None:
     """Usage kept by increments equals usage counted from reservations."""
     for view in (ACTUAL, PROJECTED):
         counted = empty_usage(partition.tree)
         for name in partition.cluster_queues:
             for workload in partition.charges.holding[name]:
-                charge = partition.charges.held_by(cell.workloads[workload])
+                charge = partition.charges.held_by(cluster_state.workloads[workload])
                 add_usage(partition.tree, counted, f"clusterqueue/{name}", charge.amounts)
         assert counted == partition.usage[view]
 
 
-def _was_allowed(cell: Cell, workload: str) -> None:
+def _was_allowed(cluster_state: ClusterState, workload: str) -> None:
     """Without it there was room for it, and with it no node is beyond what it may use."""
-    found = cell.workloads[workload]
-    partition = cell.partition(cell.partition_of_workload(found))
+    found = cluster_state.workloads[workload]
+    partition = cluster_state.partition(cluster_state.partition_of_workload(found))
     charge = partition.charges.held_by(found)
     node = f"clusterqueue/{charge.cluster_queue}"
     partition.charges.give_back(ACTUAL, charge)

@@ -192,7 +192,7 @@ class Readiness(RuleBasedStateMachine):
         ),
     )
     def ask(self, pick: int, command: WorkloadCommand) -> None:
-        keys = sorted(self.world.cell.workloads)
+        keys = sorted(self.world.cluster_state.workloads)
         if not keys:
             return
         key = keys[pick % len(keys)]
@@ -204,7 +204,7 @@ class Readiness(RuleBasedStateMachine):
 
     @rule(drains=st.booleans())
     def stop_or_resume_the_queue(self, drains: bool) -> None:
-        stopped = self.world.cell.config.cluster_queues["q"].spec.stop_policy != "None"
+        stopped = self.world.cluster_state.config.cluster_queues["q"].spec.stop_policy != "None"
         policy: StopPolicy = "HoldAndDrain" if drains else "Hold"
         stop = Stop(owner="admin:ann", reason="x", stopped_at=self.world.at)
         event: DomainEvent = (
@@ -293,19 +293,19 @@ class Readiness(RuleBasedStateMachine):
 
     @invariant()
     def no_workload_is_forgotten(self) -> None:
-        partition = self.world.cell.partition("clusterqueue/q")
+        partition = self.world.cluster_state.partition("clusterqueue/q")
         for key, found in self._workloads():
             if has_quota_reservation(found) or not found.spec.active:
                 continue
             has_place = key in partition.pending["q"].members
-            is_kept_out = queue_obstacle(self.world.cell.config, found) is not None
+            is_kept_out = queue_obstacle(self.world.cluster_state.config, found) is not None
             has_timer = key in partition.timers.due
             kept = found.hold is not None
             assert has_place or has_timer or is_kept_out or kept, f"{key} is nowhere"
 
     @invariant()
     def the_line_stands_as_the_document_says(self) -> None:
-        order = self.world.cell.partition("clusterqueue/q").pending["q"].in_order()
+        order = self.world.cluster_state.partition("clusterqueue/q").pending["q"].in_order()
         wanted = sorted(order, key=lambda key: (self._queued_at(key), f"uid-{key[5:]}"))
         assert list(order) == wanted
 
@@ -324,7 +324,7 @@ class Readiness(RuleBasedStateMachine):
                 assert found.requeue.requeue_at == story.requeue_at
 
     def _workloads(self) -> list[tuple[str, Workload]]:
-        return sorted(self.world.cell.workloads.items())
+        return sorted(self.world.cluster_state.workloads.items())
 
     def _report(self, pick: int, *, is_ready: bool) -> None:
         running = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.queue_preemption import (
     BorrowWithinCohort,
@@ -72,7 +72,7 @@ class Tale:
 
     def __init__(self, policies: list[ClusterQueuePreemption], nominal: list[int]) -> None:
         self.world = World()
-        self.witness = Cell()
+        self.witness = ClusterState()
         self.promises = Invariants(self.witness)
         self.submitted = 0
         self.world.flavor("default")
@@ -124,7 +124,7 @@ class Tale:
             "finish": lambda w: has_quota_reservation(w) and w.eviction is None,
             "delete": lambda w: w.round_id is not None,
         }
-        everyone = sorted(self.world.cell.workloads.items())
+        everyone = sorted(self.world.cluster_state.workloads.items())
         found = [w for _, w in everyone if wanted[step](w)]
         if not found:
             return
@@ -174,8 +174,8 @@ def test_rounds_keep_their_promises(
     tale = Tale(policies, nominal)
     for step, choice in steps:
         tale.take(step, choice)
-    folded = Cell()
+    folded = ClusterState()
     for recorded in tale.world.history:
         folded.apply(recorded)
-    assert folded.dump() == tale.world.cell.dump(), "I15: folding again gives the same"
+    assert folded.dump() == tale.world.cluster_state.dump(), "I15: folding again gives the same"
     assert findings_of(tale.world.history) == []

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec.structs import replace
 
 from headgate.application.cycles.rerun import digest
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 from headgate.domain.kinds.configuration import AdmissionFairSharing, FairSharing
 from headgate.domain.kinds.configured_object import ObjectEvent
@@ -130,7 +130,7 @@ class Lives(RuleBasedStateMachine):
     @initialize(rules=RULES)
     def install(self, rules: Rules) -> None:
         self.world = world = World()
-        self.log, self.unasked = Cell(), Cell()
+        self.log, self.unasked = ClusterState(), ClusterState()
         self.submitted = 0
         self.coming: tuple[list[dict[str, Any]], int] | None = None
         world.configure(
@@ -213,7 +213,7 @@ class Lives(RuleBasedStateMachine):
         key = self._one(pick, lambda w: w.finished_at is None)
         if key is None:
             return
-        eviction = f"e-{self.world.cell.position}"
+        eviction = f"e-{self.world.cluster_state.position}"
         command: Any = {
             "hold": HoldWorkload(owner="x", reason="y"),
             "release": ReleaseWorkload(),
@@ -228,17 +228,17 @@ class Lives(RuleBasedStateMachine):
         """A worker plans, is overtaken by concurrent events, and plans again."""
         for want in wanted:
             self._ask_for(want)
-        cell = self.world.cell
-        for key in cell.partition_keys():
-            with cell.trial():
-                plan_cycle(cell, key, self.world.at, "lost")
+        cluster_state = self.world.cluster_state
+        for key in cluster_state.partition_keys():
+            with cluster_state.trial():
+                plan_cycle(cluster_state, key, self.world.at, "lost")
         self.decide()
 
     @rule(wanted=st.lists(WANTED, min_size=2, max_size=4), pick=PICK)
     def submit_while_others_append(self, wanted: list[dict[str, Any]], pick: int) -> None:
         """A worker plans, and others' facts come in between that need not undo the plan."""
         first, *others = wanted
-        if self.world.cell.usage_history.rules is None:
+        if self.world.cluster_state.usage_history.rules is None:
             self.coming = (others, pick)
         self._ask_for(first)
         self.decide()
@@ -292,15 +292,15 @@ class Lives(RuleBasedStateMachine):
     def decide(self) -> None:
         """Cycle after cycle, each on both; every one is committed before the next is planned."""
         world = self.world
-        for key in world.cell.partition_keys():
+        for key in world.cluster_state.partition_keys():
             for number in range(MAX_CYCLES):
-                if not self._cycle(key, f"{world.cell.position}.{number}"):
+                if not self._cycle(key, f"{world.cluster_state.position}.{number}"):
                     break
             else:
                 raise AssertionError("it never settles")
 
     def _cycle(self, key: str, cycle_id: str) -> bool:
-        cell, at = self.world.cell, self.world.at
+        cluster_state, at = self.world.cluster_state, self.world.at
         for recorded in self.world.history[self.log.position :]:
             self.log.apply(recorded)
         self._tell_unasked()
@@ -308,11 +308,11 @@ class Lives(RuleBasedStateMachine):
         known = explained_streams(fresh)
         with fresh.trial():
             anew = _facts(plan_cycle(fresh, key, at, cycle_id))
-        with cell.trial() as trial:
-            made = _facts(plan_cycle(cell, key, at, cycle_id))
+        with cluster_state.trial() as trial:
+            made = _facts(plan_cycle(cluster_state, key, at, cycle_id))
             between = self._come_between(made)
-            assert all(cell.may_come_after(recorded) for recorded in between)
-            trial.keep(cell.position + len(between), between)
+            assert all(cluster_state.may_come_after(recorded) for recorded in between)
+            trial.keep(cluster_state.position + len(between), between)
         self._write_down(made)
         ours, theirs = without_reason_changes(made, known), without_reason_changes(anew, known)
         assert kinds(ours) == kinds(theirs)
@@ -325,7 +325,7 @@ class Lives(RuleBasedStateMachine):
             return []
         (wanted, pick), self.coming = self.coming, None
         world, count = self.world, len(self.world.history)
-        ours, world.cell = world.cell, self.log.fork()
+        ours, world.cluster_state = world.cluster_state, self.log.fork()
         for want in wanted:
             self._ask_for(want)
         touched = {stream.removeprefix("workload/") for stream, _ in made}
@@ -333,12 +333,12 @@ class Lives(RuleBasedStateMachine):
         key = self._one(pick, lambda w: w.key not in touched and phase_of(w) in running)
         if key is not None:
             world.finish(key)
-        world.cell = ours
+        world.cluster_state = ours
         return world.history[count:]
 
     def _write_down(self, made: list[Fact]) -> None:
         history = self.world.history
-        versions = {stream: self.world.cell.version_of(stream) for stream, _ in made}
+        versions = {stream: self.world.cluster_state.version_of(stream) for stream, _ in made}
         for stream, _ in made:
             versions[stream] -= 1
         for stream, event in made:
@@ -358,7 +358,7 @@ class Lives(RuleBasedStateMachine):
         """Partitions that are told only at the end know what those know that are built anew."""
         if hasattr(self, "world"):
             self._tell_unasked()
-            built = Cell.load(self.unasked.dump())
+            built = ClusterState.load(self.unasked.dump())
             assert state_digest_text(self.unasked) == state_digest_text(built)
 
     def _tell_unasked(self) -> None:
@@ -367,7 +367,7 @@ class Lives(RuleBasedStateMachine):
         assert self.unasked.partition_keys()
 
     def _one(self, pick: int, wanted: Any) -> str | None:
-        known = self.world.cell.workloads
+        known = self.world.cluster_state.workloads
         keys = [key for key in sorted(known) if wanted(known[key])]
         return keys[pick % len(keys)] if keys else None
 

@@ -49,7 +49,7 @@ def committed(made: list[Fact]) -> list[RoundCommitted]:
 
 
 def free(world: World, view: int) -> int:
-    partition = world.cell.partition("clusterqueue/q")
+    partition = world.cluster_state.partition("clusterqueue/q")
     return NOMINAL - partition.usage[view]["clusterqueue/q"].get(("default", "gpu"), 0)
 
 
@@ -86,7 +86,7 @@ def smallest_return(victim: RoundVictim, workload: Workload) -> int:
 def test_i1_i9_guaranteed_pods_stay_and_the_last_ranks_are_evicted(seed: int) -> None:
     chance = Random(seed)
     world = a_queue(chance)
-    stays = {key: staying(found) for key, found in world.cell.workloads.items()}
+    stays = {key: staying(found) for key, found in world.cluster_state.workloads.items()}
     submit(world, chance, "p", 9)
     for event in committed(world.settle()):
         for victim in event.victims:
@@ -130,14 +130,16 @@ def test_i9_i12_counts_add_up_and_no_gang_is_broken_in_any_stop_order(seed: int)
     for number in range(3):
         submit(world, chance, f"p{number}", chance.randint(1, 9))
         world.settle()
-        for key in sorted(world.cell.workloads, key=lambda _: chance.random()):
+        for key in sorted(world.cluster_state.workloads, key=lambda _: chance.random()):
             found = world[key]
             if found.pod_evictions and found.eviction is None:
                 world.give_up_pods(key)
             elif found.eviction is not None and chance.random() < 0.5:
                 world.stop(key)
             world.settle()
-    held = [found for found in world.cell.workloads.values() if has_quota_reservation(found)]
+    held = [
+        found for found in world.cluster_state.workloads.values() if has_quota_reservation(found)
+    ]
     for found in held:
         assert found.admission is not None, "it holds a place"
         assert found.admission.pod_set_assignments[0].count >= min(
@@ -186,10 +188,12 @@ def test_i8_cores_and_immune_work_stay_within_what_their_queue_owns(seed: int) -
     for number in range(8):
         submit(world, chance, f"w{number}", chance.randint(0, 5))
         world.settle()
-        for key in sorted(world.cell.workloads):
+        for key in sorted(world.cluster_state.workloads):
             if world[key].pod_evictions and world[key].eviction is None:
                 world.give_up_pods(key)
                 world.settle()
-    held = [found for found in world.cell.workloads.values() if has_quota_reservation(found)]
+    held = [
+        found for found in world.cluster_state.workloads.values() if has_quota_reservation(found)
+    ]
     immune = [found for found in held if found.spec.preemptibility != "Preemptible"]
     assert sum(min(core(found), pods(found)) * size(found) for found in immune) <= 8

@@ -153,7 +153,7 @@ def change_quota(world: World, tree: Tree, quota: tuple[int, Limits]) -> None:
     """Other limits in the first flavor of one queue."""
     place = quota[0] % len(tree.queues)
     queue = tree.queues[place]
-    alone = not world.cell.config.cluster_queues[f"q{place}"].spec.cohort_name
+    alone = not world.cluster_state.config.cluster_queues[f"q{place}"].spec.cohort_name
     groups = _groups(quota[1], queue.second, alone=alone)
     world.change_cluster_queue(f"q{place}", resource_groups=groups)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rehearsal.outcome import Outcome, outcome_of
 from headgate.domain.rehearsal.stage import begin, go_on
@@ -36,11 +36,11 @@ def day(seed: int) -> Cluster:
     return cluster
 
 
-def state_at(cluster: Cluster, position: int) -> Cell:
-    cell = Cell()
+def state_at(cluster: Cluster, position: int) -> ClusterState:
+    cluster_state = ClusterState()
     for recorded in cluster.log.read_all(0, position):
-        cell.apply(recorded)
-    return cell
+        cluster_state.apply(recorded)
+    return cluster_state
 
 
 def rehearsed(
@@ -50,12 +50,12 @@ def rehearsed(
     moves: int = 10_000_000,
 ) -> Outcome:
     """The rest of the day from a position on."""
-    cell = state_at(cluster, start)
+    cluster_state = state_at(cluster, start)
     facts = list(cluster.log.read_all(start, cluster.log.head()))
-    period = (cell.changed_at, facts[-1].at)
+    period = (cluster_state.changed_at, facts[-1].at)
     overlay = tuple(overlay)
     replaced = Replaced(frozenset(stream for stream, _ in overlay))
-    stretch = take_apart(cell, facts, period, replaced)
+    stretch = take_apart(cluster_state, facts, period, replaced)
     progress, is_over = begin(state_at(cluster, start), stretch, overlay), False
     while not is_over:
         progress, is_over = go_on(progress, stretch, moves)

@@ -70,17 +70,17 @@ class Cluster:
     def record(self, *facts: tuple[str, DomainEvent]) -> None:
         """Facts from outside, as a command handler appends them."""
         self._watch()
-        cell = self.witness.cell
-        expected = {stream: cell.version_of(stream) for stream, _ in facts}
-        with cell.trial():
+        cluster_state = self.witness.cluster_state
+        expected = {stream: cluster_state.version_of(stream) for stream, _ in facts}
+        with cluster_state.trial():
             wakes = []
             for stream, event in facts:
-                wakes.append(wakes_of(cell, stream, event))
-                cell.assume(stream, event, self.now)
+                wakes.append(wakes_of(cluster_state, stream, event))
+                cluster_state.assume(stream, event, self.now)
             follower_runner = iter(wakes)
             unit: AppendUnit = unit_of(
                 [Decision(expected, facts)],
-                cell.state_of,
+                cluster_state.state_of,
                 lambda _stream, _event: next(follower_runner),
                 at=self.now,
                 origin=Origin(actor="user:simulation"),
@@ -93,7 +93,7 @@ class Cluster:
         """A command on a workload, often sent twice because the reply was lost."""
         for _ in range(self.chance.choice([1, 1, 2])):
             self._watch()
-            state = self.witness.cell.state_of(workload_stream(key))
+            state = self.witness.cluster_state.state_of(workload_stream(key))
             try:
                 events = decide(state, command, self.now)
             except Rejection:
@@ -189,10 +189,10 @@ class Cluster:
         self._watch()
 
     def _watch(self) -> None:
-        self.witness.look_at(self.log.read(self.witness.cell.position, limit=100_000))
+        self.witness.look_at(self.log.read(self.witness.cluster_state.position, limit=100_000))
 
     def _any(self, wanted: Any) -> Workload | None:
-        known = self.witness.cell.workloads
+        known = self.witness.cluster_state.workloads
         keys = [key for key in sorted(known) if wanted(known[key])]
         return known[self.chance.choice(keys)] if keys else None
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise, product
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rounds.state import is_open
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import ADMISSION_GATES, PodSet
@@ -42,22 +42,24 @@ Views = tuple[Accounting, Accounting, Accounting]
 
 
 def contradictions(
-    cell: Cell, workload: Workload, found: Explanation, now: Accounting
+    cluster_state: ClusterState, workload: Workload, found: Explanation, now: Accounting
 ) -> Iterator[str]:
     """What contradicts the reckoning; `now` is what is free at this moment."""
-    later = account(cell, projected=True, without=workload.key)
+    later = account(cluster_state, projected=True, without=workload.key)
     views = (now, later, now.both(later))
-    yield from _wrong_state(cell, workload, found)
-    yield from _wrong_order(cell, workload, found)
-    yield from _wrong_room(cell, workload, found, views)
-    yield from _wrong_leaving(cell, workload, found)
-    yield from _missed_victims(cell, workload, found)
-    yield from _wrong_refusals(cell, workload, found)
+    yield from _wrong_state(cluster_state, workload, found)
+    yield from _wrong_order(cluster_state, workload, found)
+    yield from _wrong_room(cluster_state, workload, found, views)
+    yield from _wrong_leaving(cluster_state, workload, found)
+    yield from _missed_victims(cluster_state, workload, found)
+    yield from _wrong_refusals(cluster_state, workload, found)
     for blocker in found.blockers:
-        yield from _wrong_numbers(cell, workload, blocker, views)
+        yield from _wrong_numbers(cluster_state, workload, blocker, views)
 
 
-def _wrong_state(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+def _wrong_state(
+    cluster_state: ClusterState, workload: Workload, found: Explanation
+) -> Iterator[str]:
     phase = phase_of(workload)
     wanted = REASON_OF_PHASE.get(phase)
     if wanted is not None and found.dominant not in wanted | {"Ending", "RateLimited"}:
@@ -67,7 +69,7 @@ def _wrong_state(cell: Cell, workload: Workload, found: Explanation) -> Iterator
     if phase == "QuotaReserved":
         yield from _wrong_checks(workload, found)
     if phase == "Pending":
-        yield from _wrong_obstacle(cell, workload, found)
+        yield from _wrong_obstacle(cluster_state, workload, found)
 
 
 def _wrong_checks(workload: Workload, found: Explanation) -> Iterator[str]:
@@ -78,12 +80,16 @@ def _wrong_checks(workload: Workload, found: Explanation) -> Iterator[str]:
             yield f"check {name} is {'' if is_ready else 'not '}ready"
 
 
-def _wrong_obstacle(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+def _wrong_obstacle(
+    cluster_state: ClusterState, workload: Workload, found: Explanation
+) -> Iterator[str]:
     """Gates keep it out first, then its LocalQueue, its ClusterQueue, and what that refers to."""
     name = workload.spec.queue_name
-    queue = cell.config.cluster_queues[name].spec
-    local = cell.config.local_queues[f"team/{name}"].spec
-    checks = [cell.config.admission_checks[rule.name].spec for rule in queue.admission_checks]
+    queue = cluster_state.config.cluster_queues[name].spec
+    local = cluster_state.config.local_queues[f"team/{name}"].spec
+    checks = [
+        cluster_state.config.admission_checks[rule.name].spec for rule in queue.admission_checks
+    ]
     stands = {
         "AdmissionGated": bool(workload.annotations.get(ADMISSION_GATES)),
         "LocalQueueStopped": local.stop_policy != "None",
@@ -96,14 +102,19 @@ def _wrong_obstacle(cell: Cell, workload: Workload, found: Explanation) -> Itera
         yield f"it is kept out by {first or 'nothing'}"
 
 
-def _wrong_order(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+def _wrong_order(
+    cluster_state: ClusterState, workload: Workload, found: Explanation
+) -> Iterator[str]:
     if found.dominant != "BehindHead":
         return
-    if cell.config.cluster_queues[workload.spec.queue_name].spec.queueing_strategy != "StrictFIFO":
+    if (
+        cluster_state.config.cluster_queues[workload.spec.queue_name].spec.queueing_strategy
+        != "StrictFIFO"
+    ):
         yield "its queue is not strict"
     others = [
         other
-        for other in cell.workloads.values()
+        for other in cluster_state.workloads.values()
         if other.spec.queue_name == workload.spec.queue_name
         and phase_of(other) in {"Pending", "Nominated"}
         and not _is_out_of_line(other)
@@ -120,55 +131,61 @@ def _is_out_of_line(workload: Workload) -> bool:
     return any(one.type == "Requeued" and not one.status for one in workload.conditions)
 
 
-def _wrong_room(cell: Cell, workload: Workload, found: Explanation, views: Views) -> Iterator[str]:
+def _wrong_room(
+    cluster_state: ClusterState, workload: Workload, found: Explanation, views: Views
+) -> Iterator[str]:
     both = views[-1]
-    if found.dominant in CAPACITY_REASONS and both.fits(cell, workload):
+    if found.dominant in CAPACITY_REASONS and both.fits(cluster_state, workload):
         yield "by all accounts there is room"
     if found.dominant == "PendingEvaluation":
-        if "fits now" in found.sentence and not both.fits(cell, workload):
+        if "fits now" in found.sentence and not both.fits(cluster_state, workload):
             yield "it is said to fit and does not"
-        if "can make room" in found.sentence and not empty(cell).fits(cell, workload):
+        if "can make room" in found.sentence and not empty(cluster_state).fits(
+            cluster_state, workload
+        ):
             yield "it does not fit even into the empty cluster"
-    choices = [suitable_flavors(cell, workload, p) for p in workload.spec.pod_sets]
+    choices = [suitable_flavors(cluster_state, workload, p) for p in workload.spec.pod_sets]
     combined = list(product(*choices))
     says_quota = found.dominant in {"WaitingForQuota", "ExceedsMaxQuota"}
     if says_quota and any(both.has_quota(workload, flavors) for flavors in combined):
         yield "there is quota, so that cannot be the reason"
     never = found.dominant == "ExceedsMaxQuota"
-    if never and any(empty(cell).has_quota(workload, flavors) for flavors in combined):
+    if never and any(empty(cluster_state).has_quota(workload, flavors) for flavors in combined):
         yield "the quota would suffice without usage"
     if found.dominant == "PreemptionRateLimited":
-        yield from _wrong_rate(cell, workload)
+        yield from _wrong_rate(cluster_state, workload)
     if found.dominant == "NoMatchingFlavor" and combined:
         yield f"{combined} would serve it"
 
 
-def _wrong_rate(cell: Cell, workload: Workload) -> Iterator[str]:
+def _wrong_rate(cluster_state: ClusterState, workload: Workload) -> Iterator[str]:
     name = workload.spec.queue_name
-    if cell.config.cluster_queues[name].spec.preemption.rate_limit is None:
+    if cluster_state.config.cluster_queues[name].spec.preemption.rate_limit is None:
         yield f"{name} has no limit"
-    if all(one.cluster_queue != name for one in cell.rounds.values()):
+    if all(one.cluster_queue != name for one in cluster_state.rounds.values()):
         yield f"{name} has started no round"
 
 
-def _wrong_leaving(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+def _wrong_leaving(
+    cluster_state: ClusterState, workload: Workload, found: Explanation
+) -> Iterator[str]:
     """Those it waits for leave: they were told so, or an open round has just chosen them."""
     if found.dominant != "WaitingForPreemptedWorkloads":
         return
     chosen = {
         victim.workload
-        for one in cell.rounds.values()
+        for one in cluster_state.rounds.values()
         if is_open(one)
         for victim in one.victims
         if victim.workload not in one.released
     }
     for key in found.blockers[0].held_by:
-        other = cell.workloads.get(key)
+        other = cluster_state.workloads.get(key)
         holds = other is not None and other.admission is not None
         if other is not None and holds and not _leaves(other) and key not in chosen:
             yield f"{key} is not leaving"
-    later = account(cell, projected=True, without=workload.key, gone=chosen)
-    if not later.fits(cell, workload):
+    later = account(cluster_state, projected=True, without=workload.key, gone=chosen)
+    if not later.fits(cluster_state, workload):
         yield "it will not fit when they have left"
 
 
@@ -178,9 +195,11 @@ def _leaves(workload: Workload) -> bool:
     return any(one is not None for one in asked)
 
 
-def _missed_victims(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+def _missed_victims(
+    cluster_state: ClusterState, workload: Workload, found: Explanation
+) -> Iterator[str]:
     """Missed victims: lower priorities of its own ClusterQueue that would suffice."""
-    queue = cell.config.cluster_queues[workload.spec.queue_name].spec
+    queue = cluster_state.config.cluster_queues[workload.spec.queue_name].spec
     searches = [blocker for blocker in found.blockers if blocker.type == "Preemption"]
     refused = {one.workload for blocker in searches for one in blocker.refused}
     if (
@@ -188,12 +207,12 @@ def _missed_victims(cell: Cell, workload: Workload, found: Explanation) -> Itera
         or phase_of(workload) != "Pending"
         or queue.preemption.within_cluster_queue != "LowerPriority"
         or len(refused) >= MAX_REFUSED
-        or _would_borrow(cell, workload)
+        or _would_borrow(cluster_state, workload)
     ):
         return
     lower = {
         other.key
-        for other in cell.workloads.values()
+        for other in cluster_state.workloads.values()
         if other.admission is not None
         and other.finished_at is None
         and other.admission.cluster_queue == workload.spec.queue_name
@@ -201,22 +220,28 @@ def _missed_victims(cell: Cell, workload: Workload, found: Explanation) -> Itera
         and not _leaves(other)
         and other.key not in refused
     }
-    if account(cell, projected=True, without=workload.key, gone=lower).fits(cell, workload):
+    if account(cluster_state, projected=True, without=workload.key, gone=lower).fits(
+        cluster_state, workload
+    ):
         yield f"{sorted(lower)} could make room"
 
 
-def _wrong_refusals(cell: Cell, workload: Workload, found: Explanation) -> Iterator[str]:
+def _wrong_refusals(
+    cluster_state: ClusterState, workload: Workload, found: Explanation
+) -> Iterator[str]:
     """Protection rules that do not apply to the candidates they name."""
     refused = [one for blocker in found.blockers for one in blocker.refused]
     for key, rule in ((one.workload, one.rule) for one in refused):
-        other = cell.workloads.get(key)
+        other = cluster_state.workloads.get(key)
         if other is None:
             yield f"{key} is said to be safe, and is not there"
             continue
         mine, theirs = workload.spec.priority, other.spec.priority
         queue = other.admission.cluster_queue if other.admission is not None else ""
         if rule.startswith(ROUND):
-            yield from _wrong_way_round(cell, (workload.key, key), rule.removeprefix(ROUND))
+            yield from _wrong_way_round(
+                cluster_state, (workload.key, key), rule.removeprefix(ROUND)
+            )
         elif rule == OWNED:
             if queue == workload.spec.queue_name:
                 yield f"{key} is in its own queue, whatever that owns"
@@ -224,13 +249,15 @@ def _wrong_refusals(cell: Cell, workload: Workload, found: Explanation) -> Itera
             yield f"{key} is said to be safe, as {rule}"
 
 
-def _wrong_way_round(cell: Cell, ends: tuple[str, str], told: str) -> Iterator[str]:
+def _wrong_way_round(
+    cluster_state: ClusterState, ends: tuple[str, str], told: str
+) -> Iterator[str]:
     """Eviction paths that do not lead from the preemptor to the candidate."""
     way = told.replace(" which made way for ", " made way for ").split(" made way for ")
     way = [key.rstrip(",") for key in way]
     if (way[0], way[-1]) != ends:
         yield f"the way round leads from {way[0]} to {way[-1]}"
-    known = cell.rounds.values()
+    known = cluster_state.rounds.values()
     evicted = {(victim.workload, one.preemptor) for one in known for victim in one.victims}
     robbed = {(one.preemptor, one.taken_by) for one in known if one.taken_by}
     for step in pairwise(way):
@@ -238,33 +265,37 @@ def _wrong_way_round(cell: Cell, ends: tuple[str, str], told: str) -> Iterator[s
             yield f"{step[0]} never made way for {step[1]}"
 
 
-def _would_borrow(cell: Cell, workload: Workload) -> bool:
+def _would_borrow(cluster_state: ClusterState, workload: Workload) -> bool:
     """Whether the workload would borrow, which limits preemption to borrowWithinCohort."""
     if (
-        cell.config.cluster_queues[
+        cluster_state.config.cluster_queues[
             workload.spec.queue_name
         ].spec.preemption.borrow_within_cohort.policy
         != "Never"
     ):
         return False
-    quotas = quotas_of(cell, workload.spec.queue_name).values()
+    quotas = quotas_of(cluster_state, workload.spec.queue_name).values()
     return sum(map(total, workload.spec.pod_sets)) > max(q.nominal_quota for q in quotas)
 
 
-def _wrong_numbers(cell: Cell, workload: Workload, blocker: Blocker, views: Views) -> Iterator[str]:
+def _wrong_numbers(
+    cluster_state: ClusterState, workload: Workload, blocker: Blocker, views: Views
+) -> Iterator[str]:
     if blocker.need is None or blocker.have is None:
         return
     if blocker.short_by != blocker.need - blocker.have or blocker.short_by <= 0:
         yield f"{blocker.need} - {blocker.have} is not {blocker.short_by}"
     if blocker.type == "Quota":
-        yield from _wrong_quota(cell, workload, blocker, views)
-        yield from _wrong_holders(cell, blocker)
+        yield from _wrong_quota(cluster_state, workload, blocker, views)
+        yield from _wrong_holders(cluster_state, blocker)
     if blocker.type == "Topology" and blocker.domain:
-        yield from _wrong_rack(cell, _pod_set(workload, blocker), blocker, views)
+        yield from _wrong_rack(cluster_state, _pod_set(workload, blocker), blocker, views)
 
 
-def _wrong_quota(cell: Cell, workload: Workload, blocker: Blocker, views: Views) -> Iterator[str]:
-    view = empty(cell) if blocker.reason == "ExceedsMaxQuota" else views[-1]
+def _wrong_quota(
+    cluster_state: ClusterState, workload: Workload, blocker: Blocker, views: Views
+) -> Iterator[str]:
+    view = empty(cluster_state) if blocker.reason == "ExceedsMaxQuota" else views[-1]
     free = max(0, view.free[workload.spec.queue_name, blocker.flavor])
     sizes = {pod_set.name: total(pod_set) for pod_set in workload.spec.pod_sets}
     own, together = sizes[blocker.pod_set], sum(sizes.values())
@@ -272,9 +303,9 @@ def _wrong_quota(cell: Cell, workload: Workload, blocker: Blocker, views: Views)
         yield f"need {own} of {together}, have {free} by recount, told {blocker.message}"
 
 
-def _wrong_holders(cell: Cell, blocker: Blocker) -> Iterator[str]:
+def _wrong_holders(cluster_state: ClusterState, blocker: Blocker) -> Iterator[str]:
     for key in blocker.held_by:
-        holder = cell.workloads.get(key)
+        holder = cluster_state.workloads.get(key)
         given = holder.admission if holder is not None and holder.finished_at is None else None
         if given is None:
             yield f"{key} holds nothing"
@@ -282,11 +313,13 @@ def _wrong_holders(cell: Cell, blocker: Blocker) -> Iterator[str]:
             yield f"{key} holds no {GPU} of {blocker.flavor}"
 
 
-def _wrong_rack(cell: Cell, pod_set: PodSet, blocker: Blocker, views: Views) -> Iterator[str]:
-    if not has_hosts(cell, blocker.flavor):
+def _wrong_rack(
+    cluster_state: ClusterState, pod_set: PodSet, blocker: Blocker, views: Views
+) -> Iterator[str]:
+    if not has_hosts(cluster_state, blocker.flavor):
         yield f"flavor {blocker.flavor} has no hosts"
     best = {view.best_rack(pod_set) for view in views}
-    if (at_most := empty(cell).best_rack(pod_set)) < pod_set.count:
+    if (at_most := empty(cluster_state).best_rack(pod_set)) < pod_set.count:
         # No eviction would help, and the sentence says how far empty hosts would go.
         best.add(at_most)
     if blocker.have not in best:

@@ -11,7 +11,7 @@ from random import Random
 from typing import get_args
 
 from headgate.application.queries.overview.unschedulable import unschedulable_workloads
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.values.instants import Instant
@@ -41,26 +41,26 @@ class Checker:
         self.checked: Counter[str] = Counter()
         self.contradictions: list[str] = []
 
-    def look_at(self, cell: Cell, at: Instant) -> None:
+    def look_at(self, cluster_state: ClusterState, at: Instant) -> None:
         """Hold every pending workload's explanation against the truth at one position."""
-        now = account(cell, projected=False)
-        for key, workload in sorted(cell.workloads.items()):
+        now = account(cluster_state, projected=False)
+        for key, workload in sorted(cluster_state.workloads.items()):
             if phase_of(workload) not in WAITING:
                 continue
-            found = current_reason(cell, workload, at)
+            found = current_reason(cluster_state, workload, at)
             if found is None or not found.sentence or not found.dominant:
-                self._contradict(cell, key, "it is pending without a reason")
+                self._contradict(cluster_state, key, "it is pending without a reason")
                 continue
             self.checked[found.dominant] += 1
-            for what in contradictions(cell, workload, found, now):
-                self._contradict(cell, key, f"{found.dominant}: {what}")
-        for workload, _ in unschedulable_workloads(cell, at):
+            for what in contradictions(cluster_state, workload, found, now):
+                self._contradict(cluster_state, key, f"{found.dominant}: {what}")
+        for workload, _ in unschedulable_workloads(cluster_state, at):
             self.checked["NeverStarts"] += 1
-            if empty(cell).fits(cell, workload):
-                self._contradict(cell, workload.key, "it would start in an empty cluster")
+            if empty(cluster_state).fits(cluster_state, workload):
+                self._contradict(cluster_state, workload.key, "it would start in an empty cluster")
 
-    def _contradict(self, cell: Cell, key: str, what: str) -> None:
-        self.contradictions.append(f"at {cell.position} {key}: {what}")
+    def _contradict(self, cluster_state: ClusterState, key: str, what: str) -> None:
+        self.contradictions.append(f"at {cluster_state.position} {key}: {what}")
 
 
 def run_cluster(seed: int, workloads: int) -> Cluster:
@@ -79,18 +79,18 @@ def run_cluster(seed: int, workloads: int) -> Cluster:
 
 def check(log: Sequence[Recorded], seed: int, positions: int) -> Checker:
     """Fold the log anew and stop at so many of its positions, in the middle of decisions too."""
-    checker, cell = Checker(), Cell()
+    checker, cluster_state = Checker(), ClusterState()
     chosen = set(Random(seed).sample(range(1, len(log) + 1), positions))
     for recorded in log:
-        cell.apply(recorded)
+        cluster_state.apply(recorded)
         if recorded.position in chosen:
-            checker.look_at(cell, recorded.at)
+            checker.look_at(cluster_state, recorded.at)
     return checker
 
 
 def _delete_finished(cluster: Cluster) -> None:
     """Delete finished workloads, as retention does, and the oldest pending ones."""
-    known = cluster.witness.cell.workloads
+    known = cluster.witness.cluster_state.workloads
     if len(known) <= MAX_WORKLOADS:
         return
     for key in sorted(known, key=lambda key: known[key].created_at)[: len(known) // 4]:

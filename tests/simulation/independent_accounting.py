@@ -10,7 +10,7 @@ from itertools import product
 
 from msgspec.structs import replace
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.resource_groups import ResourceQuota
 from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.specs import PodSet
@@ -39,11 +39,11 @@ class Accounting:
             self.racks,
         )
 
-    def fits(self, cell: Cell, workload: Workload) -> bool:
+    def fits(self, cluster_state: ClusterState, workload: Workload) -> bool:
         """Whether some choice of flavors has quota and places for all its pods."""
         sets = workload.spec.pod_sets
-        choices = (suitable_flavors(cell, workload, pod_set) for pod_set in sets)
-        return any(self._serves(cell, workload, flavors) for flavors in product(*choices))
+        choices = (suitable_flavors(cluster_state, workload, pod_set) for pod_set in sets)
+        return any(self._serves(cluster_state, workload, flavors) for flavors in product(*choices))
 
     def has_quota(self, workload: Workload, flavors: tuple[str, ...]) -> bool:
         """Whether its queue may use what its pod sets ask of these flavors."""
@@ -53,10 +53,14 @@ class Accounting:
         queue = workload.spec.queue_name
         return all(need <= self.free[queue, flavor] for flavor, need in needed.items())
 
-    def _serves(self, cell: Cell, workload: Workload, flavors: tuple[str, ...]) -> bool:
+    def _serves(
+        self, cluster_state: ClusterState, workload: Workload, flavors: tuple[str, ...]
+    ) -> bool:
         placed = zip(workload.spec.pod_sets, flavors, strict=True)
         return self.has_quota(workload, flavors) and all(
-            self.can_place(pod_set) for pod_set, flavor in placed if has_hosts(cell, flavor)
+            self.can_place(pod_set)
+            for pod_set, flavor in placed
+            if has_hosts(cluster_state, flavor)
         )
 
     def rooms(self, pod_set: PodSet) -> dict[str, int]:
@@ -83,7 +87,11 @@ class Accounting:
 
 
 def account(
-    cell: Cell, *, projected: bool, without: str = "", gone: Collection[str] = NO_WORKLOADS
+    cluster_state: ClusterState,
+    *,
+    projected: bool,
+    without: str = "",
+    gone: Collection[str] = NO_WORKLOADS,
 ) -> Accounting:
     """Counts all usage, at present or after all evictions and nominations.
 
@@ -91,7 +99,7 @@ def account(
     """
     held = [
         (workload, given)
-        for key, workload in sorted(cell.workloads.items())
+        for key, workload in sorted(cluster_state.workloads.items())
         if key != without
         and key not in gone
         and (given := _claim(workload, projected=projected)) is not None
@@ -102,18 +110,18 @@ def account(
             if GPU in assigned.flavors:
                 key = (given.cluster_queue, assigned.flavors[GPU])
                 usage[key] += assigned.resource_usage.get(GPU, 0)
-    gpus, pods, racks = _hosts(cell)
+    gpus, pods, racks = _hosts(cluster_state)
     for workload, given in held:
         for host, count, each in _places(workload, given):
             if host in gpus:
                 gpus[host] -= count * each
                 pods[host] -= count
-    return Accounting(free_of(cell, usage), gpus, pods, racks)
+    return Accounting(free_of(cluster_state, usage), gpus, pods, racks)
 
 
-def empty(cell: Cell) -> Accounting:
+def empty(cluster_state: ClusterState) -> Accounting:
     """What there would be if no workload held anything."""
-    return Accounting(free_of(cell, {}), *_hosts(cell))
+    return Accounting(free_of(cluster_state, {}), *_hosts(cluster_state))
 
 
 def total(pod_set: PodSet) -> int:
@@ -121,28 +129,28 @@ def total(pod_set: PodSet) -> int:
     return pod_set.count * pod_set.scheduling.requests.get(GPU, 0)
 
 
-def quotas_of(cell: Cell, queue: str) -> dict[str, ResourceQuota]:
+def quotas_of(cluster_state: ClusterState, queue: str) -> dict[str, ResourceQuota]:
     """The quota of a ClusterQueue in each of its flavors, in its order."""
-    (group,) = cell.config.cluster_queues[queue].spec.resource_groups
+    (group,) = cluster_state.config.cluster_queues[queue].spec.resource_groups
     return {flavor.name: flavor.resources[0] for flavor in group.flavors}
 
 
-def suitable_flavors(cell: Cell, workload: Workload, pod_set: PodSet) -> list[str]:
+def suitable_flavors(cluster_state: ClusterState, workload: Workload, pod_set: PodSet) -> list[str]:
     """The flavors that suit a pod set: with hosts if it has a topology request.
 
     A ClusterQueue with hosts for all flavors assigns hosts without a request.
     """
-    flavors = list(quotas_of(cell, workload.spec.queue_name))
-    placed = [flavor for flavor in flavors if has_hosts(cell, flavor)]
+    flavors = list(quotas_of(cluster_state, workload.spec.queue_name))
+    placed = [flavor for flavor in flavors if has_hosts(cluster_state, flavor)]
     if len(placed) == len(flavors):
         return flavors
     wants_place = pod_set.topology_request is not None
     return [flavor for flavor in flavors if (flavor in placed) == wants_place]
 
 
-def has_hosts(cell: Cell, flavor: str) -> bool:
+def has_hosts(cluster_state: ClusterState, flavor: str) -> bool:
     """Whether pods of a flavor stand on hosts that are known."""
-    return bool(cell.config.resource_flavors[flavor].spec.topology_name)
+    return bool(cluster_state.config.resource_flavors[flavor].spec.topology_name)
 
 
 def _claim(workload: Workload, *, projected: bool) -> Admission | None:
@@ -184,9 +192,9 @@ def _cut(assigned: PodSetAssignment, going: int) -> PodSetAssignment:
     return replace(assigned, count=count, resource_usage=usage, topology_assignment=placed)
 
 
-def _hosts(cell: Cell) -> tuple[dict[str, int], dict[str, int], dict[str, str]]:
+def _hosts(cluster_state: ClusterState) -> tuple[dict[str, int], dict[str, int], dict[str, str]]:
     gpus, pods, racks = {}, {}, {}
-    for name, node in sorted(cell.config.nodes.items()):
+    for name, node in sorted(cluster_state.config.nodes.items()):
         if not node.spec.ready or node.spec.unschedulable:
             continue
         others = node.spec.used_by_others

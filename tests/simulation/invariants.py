@@ -5,7 +5,7 @@ I4 to I7, I13, I14, I16 and I20 are about plans and are held by tests of plans a
 
 from dataclasses import dataclass, field
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 from headgate.domain.rounds.events import PlacementInvalidated, RoundCommitted
 from headgate.domain.rounds.state import Round, is_open, reclaims_nominal_quota
@@ -34,7 +34,7 @@ class Invariants:
     They are `unsettled` until the invalidated workloads have been recorded.
     """
 
-    cell: Cell
+    cluster_state: ClusterState
     thieves: list[str] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
 
@@ -46,15 +46,15 @@ class Invariants:
         preempts = isinstance(event, WorkloadEvicted) and event.reason == "Preempted"
         if preempts or isinstance(event, WorkloadPodsEvicted):
             name = getattr(event, "eviction", "")
-            assert name in self.cell.rounds, "I18: no eviction without its round"
+            assert name in self.cluster_state.rounds, "I18: no eviction without its round"
         if isinstance(event, WorkloadPodsEvicted):
             _require_evicted_once(
-                self.cell.workloads[recorded.stream.removeprefix("workload/")], event
+                self.cluster_state.workloads[recorded.stream.removeprefix("workload/")], event
             )
         if not recorded.stream.startswith(("workload/", "round/")):
             self.unsettled.clear()
         if isinstance(event, PlacementInvalidated) and event.by == "Taken":
-            self._taken(self.cell.rounds[recorded.stream.removeprefix("round/")], event)
+            self._taken(self.cluster_state.rounds[recorded.stream.removeprefix("round/")], event)
         if isinstance(event, WorkloadQuotaReserved | RoundCommitted) and self.thieves:
             self._places_are_kept()
             self.thieves.clear()
@@ -65,11 +65,13 @@ class Invariants:
         """Judge what a fact has led to."""
         event = recorded.event
         if isinstance(event, WorkloadQuotaReserved):
-            self._reserved(self.cell.workloads[recorded.stream.removeprefix("workload/")])
+            self._reserved(self.cluster_state.workloads[recorded.stream.removeprefix("workload/")])
         if isinstance(event, PlacementInvalidated) and event.taken_by in self.thieves:
             self.thieves.remove(event.taken_by)
         if isinstance(event, WorkloadShrunk):
-            self._is_still_a_gang(self.cell.workloads[recorded.stream.removeprefix("workload/")])
+            self._is_still_a_gang(
+                self.cluster_state.workloads[recorded.stream.removeprefix("workload/")]
+            )
 
     def at_rest(self) -> None:
         """Judge the state in which nothing is left to decide."""
@@ -78,7 +80,7 @@ class Invariants:
         self._fits_in_the_end()
 
     def _committed(self, event: RoundCommitted, recorded: Recorded) -> None:
-        others = [found for found in self.cell.rounds.values() if is_open(found)]
+        others = [found for found in self.cluster_state.rounds.values() if is_open(found)]
         taken = [
             v.workload
             for r in others
@@ -86,7 +88,7 @@ class Invariants:
             if v.workload not in r.released and not v.shrinks_to
         ]
         for victim in event.victims:
-            held = self.cell.workloads[victim.workload]
+            held = self.cluster_state.workloads[victim.workload]
             assert has_quota_reservation(held), "I2: a victim holds a place"
             assert held.eviction is None, "I2: an evicting workload is credited, not chosen"
             assert victim.workload not in taken, "I2: a victim serves one round"
@@ -98,16 +100,18 @@ class Invariants:
                 assert held.spec.preemptibility == "Preemptible", "I1: immunity holds"
         mine = [r for r in others if r.preemptor == event.preemptor]
         assert all(r.stage == "Invalidated" for r in mine), "I11: no second round"
-        preemptor = self.cell.workloads[event.preemptor]
+        preemptor = self.cluster_state.workloads[event.preemptor]
         assert preemptor.spec.can_preempt, "I19: a workload that may not preempt starts no round"
         assert event.basis_position < recorded.position, "I15: decided on the past"
         self._recounted(event)
 
     def _recounted(self, event: RoundCommitted) -> None:
-        cell = self.cell
-        standings = budget_statuses(cell.config.disruption_budgets, cell.workloads.values())
+        cluster_state = self.cluster_state
+        standings = budget_statuses(
+            cluster_state.config.disruption_budgets, cluster_state.workloads.values()
+        )
         removals = [
-            BudgetedRemoval(cell.workloads[v.workload], v.pods, not v.shrinks_to)
+            BudgetedRemoval(cluster_state.workloads[v.workload], v.pods, not v.shrinks_to)
             for v in event.victims
         ]
         ranked = sorted(removals, key=lambda r: (-protection_of(r.workload.spec), r.workload.uid))
@@ -116,14 +120,17 @@ class Invariants:
         assert stored == sum(map(bool, broken)), "I10: violations are those of a recount"
 
     def _taken(self, kept: Round, event: PlacementInvalidated) -> None:
-        cell = self.cell
-        taker, preemptor = cell.workloads[event.taken_by], cell.workloads[kept.preemptor]
+        cluster_state = self.cluster_state
+        taker, preemptor = (
+            cluster_state.workloads[event.taken_by],
+            cluster_state.workloads[kept.preemptor],
+        )
         admission = taker.admission or taker.nomination
         assert admission is not None, "the workload has what it took"
         queue = admission.cluster_queue
         mine, theirs = (
-            nomination_rank(cell.config, taker, queue),
-            nomination_rank(cell.config, preemptor, kept.cluster_queue),
+            nomination_rank(cluster_state.config, taker, queue),
+            nomination_rank(cluster_state.config, preemptor, kept.cluster_queue),
         )
         if reclaims_nominal_quota(kept):
             assert queue == kept.cluster_queue, "I17: what is owned yields to its own queue alone"
@@ -171,7 +178,7 @@ class Invariants:
     def _fits_in_the_end(self) -> None:
         """A workload on reserved capacity fits in the projected view afterwards."""
         for key in self.unsettled:
-            workload = self.cell.workloads.get(key)
+            workload = self.cluster_state.workloads.get(key)
             if workload is None or not has_quota_reservation(workload):
                 continue
             if oldest_ongoing_eviction(workload) is None:
@@ -182,7 +189,7 @@ class Invariants:
 
     def _immunity_is_paid_for(self) -> None:
         used: dict[tuple[str, str, str], int] = {}
-        for workload in self.cell.workloads.values():
+        for workload in self.cluster_state.workloads.values():
             if workload.spec.preemptibility != "NonPreemptible" or not has_quota_reservation(
                 workload
             ):
@@ -192,14 +199,16 @@ class Invariants:
                 key = (charge.cluster_queue, flavor, resource)
                 used[key] = used.get(key, 0) + amount
         for (queue, flavor, resource), amount in used.items():
-            partition = self.cell.partition(self.cell.partitioning.of_cluster_queue[queue])
+            partition = self.cluster_state.partition(
+                self.cluster_state.partitioning.of_cluster_queue[queue]
+            )
             nominal = partition.tree.nominal(f"clusterqueue/{queue}", (flavor, resource))
             assert amount <= nominal, "I8: immunity costs nominal quota"
 
     def _places_are_kept(self) -> None:
         """Every invalidated nomination has been recorded."""
-        for found in self.cell.rounds.values():
-            preemptor = self.cell.workloads.get(found.preemptor)
+        for found in self.cluster_state.rounds.values():
+            preemptor = self.cluster_state.workloads.get(found.preemptor)
             if is_open(found) and found.stage != "Invalidated" and preemptor is not None:
                 self._kept(found, preemptor)
 
@@ -209,7 +218,7 @@ class Invariants:
         assert _fits(partition, PROJECTED, charge), "I3, I17: the place is there in the end"
 
     def _partition_of(self, workload: Workload) -> Partition:
-        return self.cell.partition(self.cell.partition_of_workload(workload))
+        return self.cluster_state.partition(self.cluster_state.partition_of_workload(workload))
 
     @staticmethod
     def _charge(partition: Partition, workload: Workload) -> Charge:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
 
 Free: TypeAlias = dict[tuple[str, str], int]
@@ -43,39 +43,45 @@ class _Member:
         return max(0, self.kept() - self.used()) + lent
 
 
-def free_of(cell: Cell, usage: Mapping[tuple[str, str], int]) -> Free:
+def free_of(cluster_state: ClusterState, usage: Mapping[tuple[str, str], int]) -> Free:
     """What is free of every flavor that a ClusterQueue has quota of."""
     found: Free = {}
-    for flavor in sorted(cell.config.resource_flavors):
-        for queue, member in _queues(cell, flavor, usage).items():
+    for flavor in sorted(cluster_state.config.resource_flavors):
+        for queue, member in _queues(cluster_state, flavor, usage).items():
             if member.quota is not None:
                 found[queue, flavor] = member.free()
     return found
 
 
-def _queues(cell: Cell, flavor: str, usage: Mapping[tuple[str, str], int]) -> dict[str, _Member]:
+def _queues(
+    cluster_state: ClusterState, flavor: str, usage: Mapping[tuple[str, str], int]
+) -> dict[str, _Member]:
     cohorts: dict[str, _Member] = {}
     queues = {}
-    for name, queue in sorted(cell.config.cluster_queues.items()):
+    for name, queue in sorted(cluster_state.config.cluster_queues.items()):
         member = _Member(_quota(queue.spec.resource_groups, flavor))
         member.used_itself = usage.get((name, flavor), 0)
         queues[name] = member
-        _join(cell, cohorts, member, queue.spec.cohort_name, flavor)
+        _join(cluster_state, cohorts, member, queue.spec.cohort_name, flavor)
     return queues
 
 
 def _join(
-    cell: Cell, cohorts: dict[str, _Member], member: _Member, cohort: str, flavor: str
+    cluster_state: ClusterState,
+    cohorts: dict[str, _Member],
+    member: _Member,
+    cohort: str,
+    flavor: str,
 ) -> None:
     """Put a member below its cohort, and that below its own if it is new."""
     if not cohort:
         return
     above = cohorts.get(cohort)
     if above is None:
-        given = cell.config.cohorts.get(cohort)
+        given = cluster_state.config.cohorts.get(cohort)
         groups = given.spec.resource_groups if given else ()
         above = cohorts[cohort] = _Member(_quota(groups, flavor))
-        _join(cell, cohorts, above, given.spec.parent_name if given else "", flavor)
+        _join(cluster_state, cohorts, above, given.spec.parent_name if given else "", flavor)
     member.above = above
     above.below.append(member)
 

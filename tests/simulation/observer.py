@@ -1,6 +1,6 @@
 """Follows the log event by event and fails at the first impossible one."""
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.streams import kind_and_key
@@ -22,30 +22,30 @@ class Observer:
 
     def __init__(self, rebuild_every: int = REBUILD_EVERY) -> None:
         self.rebuild_every = rebuild_every
-        self.cell = Cell()
-        self.promises = Invariants(self.cell)
+        self.cluster_state = ClusterState()
+        self.promises = Invariants(self.cluster_state)
         self.seen: dict[str, int] = {}
 
     def look_at(self, facts: list[Recorded]) -> None:
         """The next events of the log, each checked against the state before and after it."""
         for recorded in facts:
             kind, key = kind_and_key(recorded.stream)
-            before = self.cell.workloads.get(key) if kind == "workload" else None
+            before = self.cluster_state.workloads.get(key) if kind == "workload" else None
             self._judge_before(recorded, before)
             self.promises.before(recorded)
-            self.cell.apply(recorded)
+            self.cluster_state.apply(recorded)
             self.promises.after(recorded)
             name = type(recorded.event).__name__
             self.seen[name] = self.seen.get(name, 0) + 1
             if recorded.position % self.rebuild_every == 0:
                 self._as_if_built_anew()
-        assert not self.cell.set_aside, self.cell.set_aside
+        assert not self.cluster_state.set_aside, self.cluster_state.set_aside
 
     def every_pending_workload_is_explained(self, at: int) -> None:
         """No workload waits without a reason that can be told."""
-        for key, workload in sorted(self.cell.workloads.items()):
+        for key, workload in sorted(self.cluster_state.workloads.items()):
             if phase_of(workload) in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:
-                assert recorded_reason(self.cell, workload, at) is not None, key
+                assert recorded_reason(self.cluster_state, workload, at) is not None, key
 
     def _judge_before(self, recorded: Recorded, before: Workload | None) -> None:
         event = recorded.event
@@ -65,4 +65,6 @@ class Observer:
             assert before.eviction is not None, f"{before.key} stopped without being evicted"
 
     def _as_if_built_anew(self) -> None:
-        assert state_digest_text(Cell.load(self.cell.dump())) == state_digest_text(self.cell)
+        assert state_digest_text(ClusterState.load(self.cluster_state.dump())) == state_digest_text(
+            self.cluster_state
+        )

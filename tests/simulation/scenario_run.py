@@ -169,14 +169,14 @@ def _order_a_node(cluster: Cluster) -> None:
     name = cluster.chance.choice(sorted(HOSTS))
     orders: list[ObjectEvent] = [NodeCordoned(), NodeDrainStarted(), NodeUncordoned()]
     order = cluster.chance.choice(orders)
-    if name in cluster.witness.cell.config.nodes:
+    if name in cluster.witness.cluster_state.config.nodes:
         cluster.record((f"node/{name}", order))
 
 
 def _remove_or_add_a_node(cluster: Cluster) -> None:
     """A host is taken out for good, or a new one of its name is put in."""
     name = cluster.chance.choice(sorted(HOSTS))
-    if name in cluster.witness.cell.config.nodes:
+    if name in cluster.witness.cluster_state.config.nodes:
         cluster.record((f"node/{name}", NodeDeleted()))
     else:
         cluster.record((f"node/{name}", _new_node(name)))
@@ -192,7 +192,7 @@ def _new_node(name: str) -> NodeCreated:
 def _stop_a_queue(cluster: Cluster) -> None:
     """An admin stops a queue for a while, or lets it run again."""
     name = cluster.chance.choice(sorted(SPECS))
-    stopped = cluster.witness.cell.config.cluster_queues[name].spec.stop_policy != "None"
+    stopped = cluster.witness.cluster_state.config.cluster_queues[name].spec.stop_policy != "None"
     if stopped:
         cluster.record((f"clusterqueue/{name}", ClusterQueueResumed()))
         return
@@ -205,7 +205,7 @@ def _stop_a_queue(cluster: Cluster) -> None:
 def _settle(cluster: Cluster) -> None:
     """No more faults and no more work: executors answer everything until nothing moves."""
     for name in sorted(HOSTS):
-        if name not in cluster.witness.cell.config.nodes:
+        if name not in cluster.witness.cluster_state.config.nodes:
             cluster.record((f"node/{name}", _new_node(name)))
         cluster.record((f"node/{name}", NodeUncordoned()))
         healed = NodeReported(ready=True, allocatable={"gpu": 8, "pods": 20})
@@ -213,8 +213,8 @@ def _settle(cluster: Cluster) -> None:
     for _ in range(2_000):
         cluster.now += 10 * SECONDS
         cluster.sweep()
-        cell = cluster.witness.cell
-        busy = [w for _, w in sorted(cell.workloads.items()) if w.finished_at is None]
+        cluster_state = cluster.witness.cluster_state
+        busy = [w for _, w in sorted(cluster_state.workloads.items()) if w.finished_at is None]
         for workload in busy:
             if workload.pod_evictions and workload.eviction is None:
                 first = workload.pod_evictions[0].eviction.id
@@ -231,15 +231,15 @@ def _settle(cluster: Cluster) -> None:
         if not busy:
             break
     cluster.witness.every_pending_workload_is_explained(cluster.now)
-    left = {k: phase_of(w) for k, w in cluster.witness.cell.workloads.items()}
+    left = {k: phase_of(w) for k, w in cluster.witness.cluster_state.workloads.items()}
     stuck = {k: p for k, p in left.items() if p not in {"Succeeded", "Failed", "Cancelled"}}
     assert not stuck, f"these never ended: {stuck}"
     cluster.sweep()
-    still_open = [r.id for r in cluster.witness.cell.rounds.values() if is_open(r)]
+    still_open = [r.id for r in cluster.witness.cluster_state.rounds.values() if is_open(r)]
     assert not still_open, f"rounds without an end: {still_open}"
 
 
 def _never_fits(cluster: Cluster, workload: Workload) -> bool:
     """Whether people are told that it is larger than its queue can ever be."""
-    found = recorded_reason(cluster.witness.cell, workload, cluster.now)
+    found = recorded_reason(cluster.witness.cluster_state, workload, cluster.now)
     return found is not None and found.dominant == "ExceedsMaxQuota"

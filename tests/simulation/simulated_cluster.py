@@ -167,7 +167,7 @@ def _pod_sets(cluster: Cluster, queue: str) -> tuple[PodSet, ...]:
 
 def _check(cluster: Cluster) -> None:
     """The controller of the check says what it thinks of a workload."""
-    known = cluster.witness.cell.workloads
+    known = cluster.witness.cluster_state.workloads
     asked = [key for key in sorted(known) if phase_of(known[key]) == "QuotaReserved"]
     if not asked:
         return
@@ -185,7 +185,7 @@ def _check(cluster: Cluster) -> None:
 
 def _open_a_gate(cluster: Cluster) -> None:
     """An external controller removes an admission gate."""
-    known = cluster.witness.cell.workloads
+    known = cluster.witness.cluster_state.workloads
     gated = [key for key in sorted(known) if ADMISSION_GATES in known[key].annotations]
     if gated:
         found = known[cluster.chance.choice(gated)]
@@ -197,7 +197,7 @@ def _open_a_gate(cluster: Cluster) -> None:
 def _change_a_quota(cluster: Cluster) -> None:
     """An admin gives a queue other quotas, and after a while those it had."""
     name = cluster.chance.choice(sorted(SPECS))
-    known = cluster.witness.cell.config.cluster_queues[name]
+    known = cluster.witness.cluster_state.config.cluster_queues[name]
     groups = SPECS[name].resource_groups
     if known.spec.resource_groups == groups:
         (group,) = groups
@@ -209,7 +209,7 @@ def _change_a_quota(cluster: Cluster) -> None:
 def _stop_a_local_queue(cluster: Cluster) -> None:
     """An admin shuts a namespace's door to a queue for a while, or opens it."""
     name = cluster.chance.choice(sorted(SPECS))
-    known = cluster.witness.cell.config.local_queues[f"team/{name}"]
+    known = cluster.witness.cluster_state.config.local_queues[f"team/{name}"]
     if known.spec.stop_policy != "None":
         cluster.record((f"localqueue/team/{name}", LocalQueueResumed()))
         return
@@ -220,7 +220,7 @@ def _stop_a_local_queue(cluster: Cluster) -> None:
 
 def _serve_or_leave(cluster: Cluster) -> None:
     """The controller of the check goes away, or comes back."""
-    known = cluster.witness.cell.config.admission_checks[CHECK]
+    known = cluster.witness.cluster_state.config.admission_checks[CHECK]
     gone = known.spec.active and cluster.chance.random() < 0.3
     if known.spec.active == gone:
         cluster.record((f"admissioncheck/{CHECK}", AdmissionCheckReported(active=not gone)))

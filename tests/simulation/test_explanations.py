@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from tests.simulation import explanations
@@ -17,11 +17,11 @@ Mutant = Callable[[Explanation], Explanation | None]
 
 
 def _first_contradiction(day: Cluster) -> str:
-    checker, cell = Checker(), Cell()
+    checker, cluster_state = Checker(), ClusterState()
     for recorded in day.database.events:
-        cell.apply(recorded)
+        cluster_state.apply(recorded)
         if recorded.position % 11 == 0:
-            checker.look_at(cell, recorded.at)
+            checker.look_at(cluster_state, recorded.at)
         if checker.contradictions:
             return checker.contradictions[0]
     return ""

@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.application.queries.workloads.reason_since import reason_since
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import (
@@ -42,21 +42,21 @@ def what_holds(found: Explanation) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("seed", [5, 38])
 def test_a_reason_has_held_since_the_fact_that_is_named(seed: int) -> None:
-    cell, past = Cell(), Past()
+    cluster_state, past = ClusterState(), Past()
     held: dict[str, tuple[tuple[str, ...], int]] = {}
     told = 0
     for recorded in run_cluster(seed, workloads=60).database.events:
-        cell.apply(recorded)
+        cluster_state.apply(recorded)
         past.add(recorded)
-        waiting = {k: w for k, w in cell.workloads.items() if phase_of(w) in WAITING}
+        waiting = {k: w for k, w in cluster_state.workloads.items() if phase_of(w) in WAITING}
         held = {key: one for key, one in held.items() if key in waiting}
         for key, workload in sorted(waiting.items()):
-            found = recorded_reason(cell, workload, recorded.at)
+            found = recorded_reason(cluster_state, workload, recorded.at)
             assert found is not None
             before = held.get(key, ((), 0))
             if before[0] != what_holds(found):
                 held[key] = (what_holds(found), recorded.position)
-            start = reason_since(cell.config, workload, found, past.read)
+            start = reason_since(cluster_state.config, workload, found, past.read)
             if start is not None:
                 told += 1
                 # One before it in a strict queue has been there before it became the head.
@@ -94,6 +94,8 @@ def test_a_hold_lasts_from_the_first_one_however_often_it_is_renewed(
     for event in events:
         world.record("workload/team/w", event)
     found = Explanation(dominant="OnHold", sentence="u holds it")
-    known = reason_since(world.cell.config, world["team/w"], found, lambda _: world.history)
+    known = reason_since(
+        world.cluster_state.config, world["team/w"], found, lambda _: world.history
+    )
     assert known is not None
     assert known.position == start

@@ -9,7 +9,7 @@ from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.time_travel.historical_ports import point_at_instant, point_at_position
 from headgate.application.time_travel.historical_states import HistoricalStates, HistoryCacheLimits
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from tests.properties.state_digest import state_digest_text
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster
@@ -23,11 +23,11 @@ def cluster() -> Cluster:
     return installed_cluster(11, 200, fault_rate=0.05)
 
 
-def replayed(cluster: Cluster, position: int) -> Cell:
-    cell = Cell()
+def replayed(cluster: Cluster, position: int) -> ClusterState:
+    cluster_state = ClusterState()
     for recorded in cluster.log.read_all(0, position):
-        cell.apply(recorded)
-    return cell
+        cluster_state.apply(recorded)
+    return cluster_state
 
 
 def past_cells(cluster: Cluster, **bounds: int) -> HistoricalStates:

@@ -4,7 +4,7 @@ import pytest
 
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.live_state.snapshot_store import NO_PARTS, Parts, SnapshotStore
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster
 
@@ -43,44 +43,44 @@ def cluster() -> Cluster:
 
 def kept_on_the_way(cluster: Cluster, cache: MemoryStateCache, apart: int) -> dict[int, bytes]:
     """Folds at every so many positions, each as it was when it was kept."""
-    cell, keeper, kept = Cell(), SnapshotStore(cache), {}
+    cluster_state, keeper, kept = ClusterState(), SnapshotStore(cache), {}
     for recorded in cluster.log.read_all():
-        cell.apply(recorded)
-        if cell.position % apart == 0:
-            keeper.put(cell, VERSION)
-            kept[cell.position] = cell.dump()
+        cluster_state.apply(recorded)
+        if cluster_state.position % apart == 0:
+            keeper.put(cluster_state, VERSION)
+            kept[cluster_state.position] = cluster_state.dump()
     return kept
 
 
 def test_every_fold_comes_back_as_it_was_to_the_order_of_its_workloads(cluster: Cluster) -> None:
     cache = MemoryStateCache()
     for position, dumped in kept_on_the_way(cluster, cache, 100).items():
-        cell = SnapshotStore(cache).newest(VERSION, at_most=position)
-        assert cell is not None
-        assert cell.dump() == dumped
+        cluster_state = SnapshotStore(cache).newest(VERSION, at_most=position)
+        assert cluster_state is not None
+        assert cluster_state.dump() == dumped
 
 
 def test_a_fold_right_after_another_brings_less_than_the_first_of_them(cluster: Cluster) -> None:
-    cache, cell = ForgetfulCache(), Cell()
+    cache, cluster_state = ForgetfulCache(), ClusterState()
     keeper = SnapshotStore(cache)
     half = cluster.log.head() // 2
     for recorded in cluster.log.read_all(0, half + 1):
-        cell.apply(recorded)
-        if cell.position in (half, half + 1):
-            keeper.put(cell, VERSION)
+        cluster_state.apply(recorded)
+        if cluster_state.position in (half, half + 1):
+            keeper.put(cluster_state, VERSION)
     first, second = cache.brought
     assert second * 2 < first
 
 
 def test_without_one_of_its_parts_an_earlier_whole_fold_is_found(cluster: Cluster) -> None:
     cache = ForgetfulCache()
-    cell = Cell()
-    cell.apply(next(iter(cluster.log.read_all())))
-    SnapshotStore(cache).put(cell, VERSION)
+    cluster_state = ClusterState()
+    cluster_state.apply(next(iter(cluster.log.read_all())))
+    SnapshotStore(cache).put(cluster_state, VERSION)
     whole = set(cache._parts)  # noqa: SLF001 - what the first fold is made of
     for recorded in cluster.log.read_all(1, 100):
-        cell.apply(recorded)
-    SnapshotStore(cache).put(cell, VERSION)
+        cluster_state.apply(recorded)
+    SnapshotStore(cache).put(cluster_state, VERSION)
     cache.lose_all()
     cache.lost -= whole
     found = SnapshotStore(cache).newest(VERSION, at_most=100)
@@ -89,14 +89,14 @@ def test_without_one_of_its_parts_an_earlier_whole_fold_is_found(cluster: Cluste
 
 
 def test_a_part_that_someone_let_go_of_is_brought_again(cluster: Cluster) -> None:
-    cache, cell = ForgetfulCache(), Cell()
+    cache, cluster_state = ForgetfulCache(), ClusterState()
     keeper = SnapshotStore(cache)
     for recorded in cluster.log.read_all(0, 100):
-        cell.apply(recorded)
-    keeper.put(cell, VERSION)
+        cluster_state.apply(recorded)
+    keeper.put(cluster_state, VERSION)
     cache.lose_all()
-    cell.apply(next(iter(cluster.log.read_all(100, 101))))
-    keeper.put(cell, VERSION)
+    cluster_state.apply(next(iter(cluster.log.read_all(100, 101))))
+    keeper.put(cluster_state, VERSION)
     found = SnapshotStore(cache).newest(VERSION, at_most=101)
     assert found is not None
-    assert found.dump() == cell.dump()
+    assert found.dump() == cluster_state.dump()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headgate.application.commands.append_unit import unit_of
 from headgate.application.ports import Appended, EventLog
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
@@ -31,26 +31,26 @@ class _Decided:
     events: Sequence[Fact]
 
 
-def folded(log: EventLog) -> Cell:
+def folded(log: EventLog) -> ClusterState:
     """The whole log as a cell."""
-    cell = Cell()
+    cluster_state = ClusterState()
     for recorded in log.read_all():
-        cell.apply(recorded)
-    return cell
+        cluster_state.apply(recorded)
+    return cluster_state
 
 
 def record(log: EventLog, *facts: Fact) -> int:
     """Append these facts as one unit; the last position."""
-    cell = folded(log)
-    decided = _Decided({stream: cell.version_of(stream) for stream, _ in facts}, facts)
+    cluster_state = folded(log)
+    decided = _Decided({stream: cluster_state.version_of(stream) for stream, _ in facts}, facts)
     at = log.now()
-    with cell.trial():
+    with cluster_state.trial():
         for stream, event in facts:
-            cell.assume(stream, event, at)
+            cluster_state.assume(stream, event, at)
         unit = unit_of(
             [decided],
-            cell.state_of,
-            lambda stream, event: wakes_of(cell, stream, event),
+            cluster_state.state_of,
+            lambda stream, event: wakes_of(cluster_state, stream, event),
             at=at,
             origin=Origin(actor="user:ada"),
         )

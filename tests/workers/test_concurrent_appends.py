@@ -102,8 +102,8 @@ def test_facts_of_others_between_plan_and_commit_do_not_disturb(adapters: Adapte
 
     assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
     live = worker.scheduler.live
-    live.catch_up(adapters.log.read_all(live.cell.position))
-    assert live.cell.workloads == folded(adapters.log).workloads
+    live.catch_up(adapters.log.read_all(live.cluster_state.position))
+    assert live.cluster_state.workloads == folded(adapters.log).workloads
 
 
 def test_a_plan_is_kept_beside_others_workloads_and_undone_beside_other_facts(
@@ -120,7 +120,7 @@ def test_a_plan_is_kept_beside_others_workloads_and_undone_beside_other_facts(
         def new(self) -> str:
             if coming:
                 record(adapters.log, coming.pop())
-            folded_at.append(live.cell.position)
+            folded_at.append(live.cluster_state.position)
             return f"plan-{len(folded_at)}"
 
     worker.scheduler = replace(worker.scheduler, ids=Interrupting())
@@ -129,4 +129,4 @@ def test_a_plan_is_kept_beside_others_workloads_and_undone_beside_other_facts(
     assert second == adapters.log.head()
     assert second == first + 3, "one fact of others, two decisions, none of them folded again"
     assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
-    assert state_digest(live.cell) == state_digest(folded(adapters.log))
+    assert state_digest(live.cluster_state) == state_digest(folded(adapters.log))

@@ -87,9 +87,9 @@ def test_two_workers_agree_after_taking_turns(adapters: Adapters) -> None:
     truth = folded(adapters.log)
     for worker in (one, two):
         live = worker.scheduler.live
-        live.catch_up(adapters.log.read_all(live.cell.position))
-        assert live.cell.workloads == truth.workloads
-        assert live.cell.versions == truth.versions
+        live.catch_up(adapters.log.read_all(live.cluster_state.position))
+        assert live.cluster_state.workloads == truth.workloads
+        assert live.cluster_state.versions == truth.versions
 
 
 def test_a_turn_ends_with_work_left_when_its_time_is_used(adapters: Adapters) -> None:
@@ -169,7 +169,7 @@ def test_losing_the_session_in_mid_turn_is_an_outage_and_leaves_nothing(
     with pytest.raises(Unavailable):
         worker.turn(GPU)
     assert adapters.log.head() == before
-    assert worker.scheduler.live.cell.position == before
+    assert worker.scheduler.live.cluster_state.position == before
 
     worker.scheduler = healthy
     assert worker.turn(GPU).outcome == "idle"
@@ -187,8 +187,8 @@ def test_the_fold_starts_from_the_cache_and_the_events_after_it(adapters: Adapte
 
     second = Worker(adapters, "two").scheduler.live
 
-    assert second.cell.position == adapters.log.head()
-    assert second.cell.workloads == folded(adapters.log).workloads
+    assert second.cluster_state.position == adapters.log.head()
+    assert second.cluster_state.workloads == folded(adapters.log).workloads
 
 
 def test_a_fold_that_is_ahead_of_the_log_is_forgotten() -> None:
@@ -196,20 +196,20 @@ def test_a_fold_that_is_ahead_of_the_log_is_forgotten() -> None:
     record(rich.log, *cluster("gpu"), submitted("job", "gpu"))
     record(poor.log, *cluster("cpu"))
     live = LiveState(rich.log, rich.state_cache, "1", time.monotonic)
-    assert "gpu" in live.cell.config.cluster_queues
+    assert "gpu" in live.cluster_state.config.cluster_queues
 
     live.event_log = poor.log
     live.mark_stale()
 
-    assert list(live.cell.config.cluster_queues) == ["cpu"]
-    assert live.cell.position == poor.log.head()
+    assert list(live.cluster_state.config.cluster_queues) == ["cpu"]
+    assert live.cluster_state.position == poor.log.head()
 
 
 def test_a_cache_of_other_code_is_not_read(adapters: Adapters) -> None:
     adapters.state_cache.put("cell", "older code", 5, b"nobody can read this")
     record(adapters.log, *cluster("gpu"))
     live = LiveState(adapters.log, adapters.state_cache, "new code", time.monotonic)
-    assert live.cell.position == adapters.log.head()
+    assert live.cluster_state.position == adapters.log.head()
 
 
 def test_a_worker_rests_until_the_next_timer(adapters: Adapters) -> None:

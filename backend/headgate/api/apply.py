@@ -92,7 +92,7 @@ async def apply(request: Caller, body: bytes, options: CommandOptions) -> Answer
 
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         outcomes = yield from each(_outcomes(entries, results, dry_run=options.is_dry_run))
-        advised = advice_about(services.reader.cell.config, results)
+        advised = advice_about(services.reader.cluster_state.config, results)
         kept_out = yield from warnings_of(request, entries, results)
         content = {
             "position": None,

@@ -35,8 +35,8 @@ def warnings_of(
         (changed, entry.desired.places if entry.desired else ())
         for entry, changed in zip(tried, results, strict=True)
     ]
-    cell = services_of(request).reader.cell
-    found = yield from warnings_about(cell, written, request.user.namespaces)
+    cluster_state = services_of(request).reader.cluster_state
+    found = yield from warnings_about(cluster_state, written, request.user.namespaces)
     return found
 
 

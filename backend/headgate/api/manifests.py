@@ -161,30 +161,30 @@ def _extras(
     state: Any,  # noqa: ANN401 - by kind
     scope: NamespaceScope,
 ) -> Extras | None:
-    cell = services.reader.cell
+    cluster_state = services.reader.cluster_state
     if isinstance(state, Workload):
         return Extras(
-            resources=cell.config.configuration.resources,
+            resources=cluster_state.config.configuration.resources,
             may_know=lambda key: not services.redaction.is_foreign(key, scope),
         )
     if not isinstance(state, Configured):
         return None
     match state.spec:
         case ClusterQueueSpec():
-            return Extras(queue_status=_queue_status(status_of(cell, state.name)))
+            return Extras(queue_status=_queue_status(status_of(cluster_state, state.name)))
         case LocalQueueSpec(cluster_queue=name):
             key = f"{state.namespace}/{state.name}"
-            queue = cell.config.cluster_queues.get(name)
-            status = _queue_status(status_of(cell, name, key))
-            consumed = consumed_by(cell, key, services.clock.now())
+            queue = cluster_state.config.cluster_queues.get(name)
+            status = _queue_status(status_of(cluster_state, name, key))
+            consumed = consumed_by(cluster_state, key, services.clock.now())
             return Extras(
                 queue_status=_with_consumed(status, consumed) if consumed else status,
                 cluster_queue=queue.spec if queue else None,
             )
         case CohortSpec():
-            return Extras(weighted_share=weighted_share_of(cell, f"cohort/{state.name}"))
+            return Extras(weighted_share=weighted_share_of(cluster_state, f"cohort/{state.name}"))
         case DisruptionBudgetSpec():
-            (standing,) = budget_statuses({state.name: state}, cell.workloads.values())
+            (standing,) = budget_statuses({state.name: state}, cluster_state.workloads.values())
             return Extras(budget_standing=standing)
         case _:
             return None

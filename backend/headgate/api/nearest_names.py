@@ -24,8 +24,8 @@ def no_such_object(request: Request[Any, Any, Any], failure: Exception) -> Respo
     """The problem, with the nearest name that the caller may see in its remedy."""
     assert isinstance(failure, NotFound), "it is registered for nothing else"
     stream = _stream_in(request)
-    cell = services_of(request).reader.cell
-    hint = did_you_mean(cell, stream, request.user.namespaces) if stream else ""
+    cluster_state = services_of(request).reader.cluster_state
+    hint = did_you_mean(cluster_state, stream, request.user.namespaces) if stream else ""
     if hint:
         failure = NotFound(failure.detail, remedy=f"{hint} {failure.remedy or NOT_FOUND.remedy}")
     return answer_failure(request, failure)
@@ -40,5 +40,5 @@ def _stream_in(request: Request[Any, Any, Any]) -> str:
         return ""
     kind, is_namespaced = found[-1]
     stream = stream_of(kind, name, namespace if is_namespaced else "")
-    state = services_of(request).reader.cell.state_of(stream)
+    state = services_of(request).reader.cluster_state.state_of(stream)
     return stream if isinstance(state, Absent) else ""

@@ -38,4 +38,6 @@ class LintPage(Controller):
     )
     async def read(self, request: Caller) -> Answer:
         """With the numbers, and what may have been meant; warnings first."""
-        return answer_view(advice(services_of(request).reader.cell, request.user.namespaces))
+        return answer_view(
+            advice(services_of(request).reader.cluster_state, request.user.namespaces)
+        )

@@ -145,7 +145,7 @@ def rendered_round(
 def _victim(
     services: ApplicationServices, victim: RoundVictim, found: Round, scope: NamespaceScope
 ) -> dict[str, Any]:
-    workload = services.reader.cell.workloads.get(victim.workload)
+    workload = services.reader.cluster_state.workloads.get(victim.workload)
     leaves = find_eviction(workload, found.id) if workload else None
     stage = stage_of(leaves) if leaves else _stage_without(victim, found, workload)
     soft = leaves.soft if leaves else None

@@ -67,7 +67,7 @@ def _nudging(nudges: Nudges, reader: LiveReader) -> Callable[[Sequence[AppendUni
     """Tells workers of what was appended; the broker may be away, the log is not."""
 
     def nudge(units: Sequence[AppendUnit]) -> None:
-        nudges.nudge(partitions_to_nudge(units, reader.cell.partition_keys()))
+        nudges.nudge(partitions_to_nudge(units, reader.cluster_state.partition_keys()))
 
     return nudge
 

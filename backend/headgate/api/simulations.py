@@ -159,7 +159,7 @@ def _need(request: Caller, stream: str, pointer: str) -> None:
         raise _malformed(pointer, f"{stream!r} is not `kind/name`.")
     if kind == "workload":
         require_namespace(request.user, key.partition("/")[0])
-    is_known = services_of(request).reader.cell.version_of(stream) > 0
+    is_known = services_of(request).reader.cluster_state.version_of(stream) > 0
     if not is_known or not allows(request.user.namespaces, stream):
         raise ApiFailure(NOT_FOUND, f"There is no {stream}.")
 

@@ -56,7 +56,7 @@ def used_for_ages(
     installed: Installed, local_queue: str, amounts: Mapping[str, str], until: Instant
 ) -> None:
     """A workload that used these amounts for so long that they were all that its queue used."""
-    rules = installed.cell.usage_history.rules
+    rules = installed.cluster_state.usage_history.rules
     assert rules is not None, "nobody counts"
     namespace, _, name = local_queue.partition("/")
     start = until - AGES * rules.usage_half_life_seconds * MICROSECONDS_PER_SECOND
@@ -65,7 +65,7 @@ def used_for_ages(
     usage = {resource: amount_of(resource, amount) for resource, amount in amounts.items()}
     flavors = dict.fromkeys(usage, "past")
     given = PodSetAssignment(name="main", flavors=flavors, resource_usage=usage, count=1)
-    local = installed.cell.config.local_queues[local_queue].spec
+    local = installed.cluster_state.config.local_queues[local_queue].spec
     admission = Admission(cluster_queue=local.cluster_queue, pod_set_assignments=(given,))
     installed.record(stream, WorkloadQuotaReserved(admission=admission), start)
     installed.record(stream, WorkloadAdmitted(waited_seconds=0), start)
@@ -87,7 +87,7 @@ def first_by_usage(case: Case) -> Iterator[str]:
         used_for_ages(installed, key, amounts, installed.at)
     installed.add("Workload", *case.inputs["wls"])
     wanted = case.want["wantWl"]["metadata"]
-    first = pending_order(installed.cell, name).keys[0]
+    first = pending_order(installed.cluster_state, name).keys[0]
     yield from differences("first", f"{wanted['namespace']}/{wanted['name']}", first)
 
 
@@ -118,7 +118,7 @@ def consumed_until_now(case: Case) -> Iterator[str]:
         share_by_usage(installed, case.inputs["afsConfig"], case.shared["now"])
     status = case.want["wantLocalQueue"]["status"]["fairSharing"]["admissionFairSharingStatus"]
     wanted = {name: n for name, n in (status.get("consumedResources") or {}).items() if n != "0"}
-    found = consumed_by(installed.cell, key, installed.at)
+    found = consumed_by(installed.cluster_state, key, installed.at)
     nanos = found.nanos if found else {}
     got = {name: nano_quantity(amount) for name, amount in nanos.items()}
     yield from differences("consumed", wanted, got)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.drs_ordering import order_entries
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
@@ -45,26 +45,26 @@ FIXTURES: tuple[tuple[str, tuple[str, ...]], ...] = (
 def cycle(case: Case) -> Iterator[str]:
     """Who is admitted where, who is preempted and why, and who goes on waiting."""
     installed = fixtures(case)
-    before = _holders(installed.cell)
-    with one_cycle(installed) as cell:
-        yield from _admissions(case, cell, before)
-        yield from _preemptions(case, cell)
-        yield from _waiting(case, cell)
+    before = _holders(installed.cluster_state)
+    with one_cycle(installed) as cluster_state:
+        yield from _admissions(case, cluster_state, before)
+        yield from _preemptions(case, cluster_state)
+        yield from _waiting(case, cluster_state)
         yield from _reasons(case, installed)
 
 
 def two_cycles(case: Case) -> Iterator[str]:
     """The same again after workloads were deleted."""
     installed = fixtures(case)
-    with one_cycle(installed) as cell:
-        yield from _preemptions(case, cell)
+    with one_cycle(installed) as cluster_state:
+        yield from _preemptions(case, cluster_state)
     for stream, event in installed.made:
         installed.record(stream, event)
     for name in case.given("deleteWorkloads") or ():
         installed.delete_workload(f"{name['namespace']}/{name['name']}")
-    with one_cycle(installed) as cell:
-        wanted = _wanted(case.want["wantAdmissionsOnSecondSchedule"], cell)
-        yield from differences("second", wanted, _holders(cell))
+    with one_cycle(installed) as cluster_state:
+        wanted = _wanted(case.want["wantAdmissionsOnSecondSchedule"], cluster_state)
+        yield from differences("second", wanted, _holders(cluster_state))
 
 
 def turns(case: Case) -> Iterator[str]:
@@ -81,7 +81,7 @@ def turns(case: Case) -> Iterator[str]:
         value = {**entry["obj"], "metadata": {**entry["obj"]["metadata"], "uid": f"{number:03}"}}
         pod_sets = [{"name": "main", "count": 1}]
         installed.add("Workload", {**value, "spec": {"podSets": pod_sets, **value.get("spec", {})}})
-        workload = installed.cell.workloads[key_of(f"/{value['metadata']['name']}")]
+        workload = installed.cluster_state.workloads[key_of(f"/{value['metadata']['name']}")]
         level = (entry.get("assignment") or {}).get("borrowing", 0)
         entries.append(Evaluation(workload, ENTRIES, Mode.FIT, level))
     found = [
@@ -132,7 +132,7 @@ def _with_a_queue(installed: Installed, value: dict[str, Any]) -> dict[str, Any]
         return value
     name = f"to-{admission['clusterQueue']}".lower()
     metadata = {"name": name, "namespace": value["metadata"].get("namespace", "default")}
-    if f"{metadata['namespace']}/{name}" not in installed.cell.config.local_queues:
+    if f"{metadata['namespace']}/{name}" not in installed.cluster_state.config.local_queues:
         spec = {"clusterQueue": admission["clusterQueue"]}
         installed.add("LocalQueue", {"metadata": metadata, "spec": spec})
     return {**value, "spec": {**value["spec"], "queueName": name}}
@@ -145,46 +145,52 @@ def cycles_by_usage(case: Case) -> Iterator[str]:
     install(case, installed)
     for name, amounts in case.inputs["initialUsage"].items():
         used_for_ages(installed, f"{NAMESPACE}/{name}", amounts, installed.at)
-    before = _holders(installed.cell)
-    with one_cycle(installed) as cell:
+    before = _holders(installed.cluster_state)
+    with one_cycle(installed) as cluster_state:
         _go_on(installed)
-        yield from _admissions(case, cell, before)
+        yield from _admissions(case, cluster_state, before)
         yield from _reasons(case, installed)
 
 
 def _go_on(installed: Installed) -> None:
     """Further cycles until nothing is decided; inside the trial of the first."""
-    for key in installed.cell.partition_keys():
+    for key in installed.cluster_state.partition_keys():
         number = 0
-        while plan_cycle(installed.cell, key, installed.at, f"more-{key}-{number}").decisions:
+        while plan_cycle(
+            installed.cluster_state, key, installed.at, f"more-{key}-{number}"
+        ).decisions:
             number += 1
 
 
 @contextmanager
-def one_cycle(installed: Installed) -> Iterator[Cell]:
+def one_cycle(installed: Installed) -> Iterator[ClusterState]:
     """The cell as it is after one cycle of every partition; undone on leaving."""
-    cell = installed.cell
+    cluster_state = installed.cluster_state
     installed.made = []
-    with cell.trial():
-        for number, key in enumerate(cell.partition_keys()):
-            plan = plan_cycle(cell, key, installed.at, f"cycle-{number}")
+    with cluster_state.trial():
+        for number, key in enumerate(cluster_state.partition_keys()):
+            plan = plan_cycle(cluster_state, key, installed.at, f"cycle-{number}")
             installed.made += [fact for decision in plan.decisions for fact in decision.events]
-        yield cell
+        yield cluster_state
 
 
-def _admissions(case: Case, cell: Cell, before: dict[str, Any]) -> Iterator[str]:
-    found = _holders(cell)
+def _admissions(case: Case, cluster_state: ClusterState, before: dict[str, Any]) -> Iterator[str]:
+    found = _holders(cluster_state)
     if "wantAssignments" in case.want:
-        yield from differences("admitted", _wanted(case.want["wantAssignments"], cell), found)
+        yield from differences(
+            "admitted", _wanted(case.want["wantAssignments"], cluster_state), found
+        )
     elif "wantNewAssignments" not in case.want:
-        yield from differences("admitted", _wanted(_admissions_in(case), cell), found)
+        yield from differences("admitted", _wanted(_admissions_in(case), cluster_state), found)
     if "wantNewAssignments" in case.want:
         new = {
             key: given
             for key, given in found.items()
-            if before.get(key) != given or _lost_its_hosts(cell.workloads[key])
+            if before.get(key) != given or _lost_its_hosts(cluster_state.workloads[key])
         }
-        yield from differences("admitted", _wanted(case.want["wantNewAssignments"], cell), new)
+        yield from differences(
+            "admitted", _wanted(case.want["wantNewAssignments"], cluster_state), new
+        )
 
 
 def _lost_its_hosts(workload: Workload) -> bool:
@@ -205,20 +211,22 @@ def _admissions_in(case: Case) -> dict[str, Any]:
     }
 
 
-def _preemptions(case: Case, cell: Cell) -> Iterator[str]:
+def _preemptions(case: Case, cluster_state: ClusterState) -> Iterator[str]:
     wanted = case.derived.get("preempted")
     if wanted is None and "wantWorkloads" not in case.want:
         return
     keyed = {key_of(key): reason for key, reason in (wanted or {}).items()}
-    yield from differences("preempted", keyed, preempted_in(cell))
+    yield from differences("preempted", keyed, preempted_in(cluster_state))
     for value in case.want.get("wantWorkloads") or ():
-        yield from _told(value, cell)
+        yield from _told(value, cluster_state)
 
 
-def _told(value: dict[str, Any], cell: Cell) -> Iterator[str]:
+def _told(value: dict[str, Any], cluster_state: ClusterState) -> Iterator[str]:
     """What a victim of the cycle is told, without what a gate that is off would add."""
     metadata = value["metadata"]
-    workload = cell.workloads.get(key_of(f"{metadata.get('namespace', '')}/{metadata['name']}"))
+    workload = cluster_state.workloads.get(
+        key_of(f"{metadata.get('namespace', '')}/{metadata['name']}")
+    )
     if workload is None or not _preempted(workload):
         return
     for wanted in (value.get("status") or {}).get("conditions") or ():
@@ -229,12 +237,12 @@ def _told(value: dict[str, Any], cell: Cell) -> Iterator[str]:
             yield from differences(f"{wanted['type']}.{workload.key}", text, told)
 
 
-def preempted_in(cell: Cell) -> dict[str, str]:
+def preempted_in(cluster_state: ClusterState) -> dict[str, str]:
     """Who was preempted by the cycle, and why."""
-    return {key: reason for key, w in cell.workloads.items() if (reason := _preempted(w))}
+    return {key: reason for key, w in cluster_state.workloads.items() if (reason := _preempted(w))}
 
 
-def _waiting(case: Case, cell: Cell) -> Iterator[str]:
+def _waiting(case: Case, cluster_state: ClusterState) -> Iterator[str]:
     if "wantLeft" not in case.want:
         return
     wanted: dict[str, list[str]] = {}
@@ -242,8 +250,8 @@ def _waiting(case: Case, cell: Cell) -> Iterator[str]:
         for name, keys in (case.want[place] or {}).items():
             wanted.setdefault(name, []).extend(key_of(key) for key in keys)
     found: dict[str, list[str]] = {}
-    for key, workload in sorted(cell.workloads.items()):
-        name = _waits_in(cell, workload)
+    for key, workload in sorted(cluster_state.workloads.items()):
+        name = _waits_in(cluster_state, workload)
         if name:
             found.setdefault(name, []).append(key)
     yield from differences("waiting", {name: sorted(wanted[name]) for name in wanted}, found)
@@ -251,22 +259,26 @@ def _waiting(case: Case, cell: Cell) -> Iterator[str]:
 
 def _reasons(case: Case, installed: Installed) -> Iterator[str]:
     """The kind of reason for each workload that the cycle looked at in vain."""
-    cell = installed.cell
+    cluster_state = installed.cluster_state
     for value in case.want.get("wantWorkloads") or ():
         metadata, status = value["metadata"], value.get("status") or {}
         waiting = [c for c in status.get("conditions") or () if c["type"] == "QuotaReserved"]
-        workload = cell.workloads.get(key_of(f"{metadata.get('namespace', '')}/{metadata['name']}"))
+        workload = cluster_state.workloads.get(
+            key_of(f"{metadata.get('namespace', '')}/{metadata['name']}")
+        )
         if workload is None or not waiting or waiting[0]["status"] == "True":
             continue
-        found = recorded_reason(cell, workload, installed.at)
+        found = recorded_reason(cluster_state, workload, installed.at)
         told = found.dominant if found else ""
         yield from differing_reasons(f"reason.{workload.key}", waiting[0]["reason"], told)
 
 
-def _waits_in(cell: Cell, workload: Workload) -> str:
+def _waits_in(cluster_state: ClusterState, workload: Workload) -> str:
     """The ClusterQueue in which it waits; empty if it does not."""
-    local = cell.config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
-    is_there = local is not None and local.spec.cluster_queue in cell.config.cluster_queues
+    local = cluster_state.config.local_queues.get(
+        f"{workload.namespace}/{workload.spec.queue_name}"
+    )
+    is_there = local is not None and local.spec.cluster_queue in cluster_state.config.cluster_queues
     waits = (
         not has_quota_reservation(workload)
         and workload.finished_at is None
@@ -275,10 +287,10 @@ def _waits_in(cell: Cell, workload: Workload) -> str:
     return local.spec.cluster_queue if local and is_there and waits else ""
 
 
-def _holders(cell: Cell) -> dict[str, Any]:
+def _holders(cluster_state: ClusterState) -> dict[str, Any]:
     return {
         key: shown(workload.admission)
-        for key, workload in cell.workloads.items()
+        for key, workload in cluster_state.workloads.items()
         if workload.admission is not None
         and (has_quota_reservation(workload) or _is_replaced(workload))
     }
@@ -290,10 +302,10 @@ def _is_replaced(workload: Workload) -> bool:
     return finished is not None and finished.reason == "WorkloadSliceReplaced"
 
 
-def _wanted(assignments: dict[str, Any] | None, cell: Cell) -> dict[str, Any]:
+def _wanted(assignments: dict[str, Any] | None, cluster_state: ClusterState) -> dict[str, Any]:
     found = {}
     for key, value in (assignments or {}).items():
-        workload = cell.workloads.get(key_of(key))
+        workload = cluster_state.workloads.get(key_of(key))
         pod_sets = workload.spec.pod_sets if workload else ()
         counts = {pod_set.name: pod_set.count for pod_set in pod_sets}
         found[key_of(key)] = shown(admission_of(value, counts))

@@ -32,7 +32,7 @@ def failed_nodes(case: Case) -> Iterator[str]:
     timeout = "30s" if {FIXED_TIME, ALWAYS} & set(case.gates) else "Never"
     installed.configure(topology={"notReadyTimeout": timeout})
     _install(installed, case, objects)
-    key = next(iter(installed.cell.workloads))
+    key = next(iter(installed.cluster_state.workloads))
     empty = [name for name in asked if not any(_is_alive_on(pod, name) for pod in objects)]
     if empty:
         installed.record(f"workload/{key}", WorkloadPodsGone(hosts=tuple(empty)))
@@ -50,8 +50,8 @@ def second_pass(case: Case) -> Iterator[str]:
     listed = (value.get("status") or {}).get("admissionChecks") or []
     _add_queue(installed, "tas-main", ["tas-default"], [check["name"] for check in listed])
     installed.add("Workload", value)
-    (workload,) = installed.cell.workloads.values()
-    found = needs_second_pass(installed.cell.config, workload)
+    (workload,) = installed.cluster_state.workloads.values()
+    found = needs_second_pass(installed.cluster_state.config, workload)
     yield from differences("second pass", case.want["want"], found)
 
 
@@ -97,7 +97,7 @@ def _add_queue(
 def _marked(installed: Installed, key: str) -> list[str]:
     """The hosts that count as lost once everything that follows now has been recorded."""
     watch = installed.partition_of("cq").watch
-    workload: Workload = installed.cell.workloads[key]
+    workload: Workload = installed.cluster_state.workloads[key]
     marked = list(workload.unhealthy_nodes)
     for event in watch.host_events(workload, installed.at) if key in watch.placed else ():
         match event:

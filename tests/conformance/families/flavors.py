@@ -77,7 +77,7 @@ def assignment_of_allowed(case: Case) -> Iterator[str]:
     allowed = {ALLOWED_FLAVORS: ",".join(case.given("allowedFlavors") or ())}
     metadata = {"name": "wl", "annotations": allowed}
     installed.add("Workload", {"metadata": metadata, "spec": {"podSets": [pod_set]}})
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     partition = installed.partition_of(queue)
     quota = QuotaView(partition.tree, *partition.usage)
     offer = options_for_workload(partition.offers[queue], workload)
@@ -114,14 +114,14 @@ def why_not(case: Case) -> Iterator[str]:
     _use(installed, name, case.given("cqUsage"))
     for sibling, usage in (case.given("siblingCQUsage") or {}).items():
         _use(installed, sibling, usage)
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     partition = installed.partition_of(name)
-    evaluation = evaluate(partition, installed.cell.workloads, workload)
+    evaluation = evaluate(partition, installed.cluster_state.workloads, workload)
     wanted = case.want["wantNoFitReason"]
     yield from differences("fits", not wanted, evaluation.mode == Mode.FIT)
     if not wanted:
         return
-    found = explain_evaluation(partition, installed.cell.workloads, evaluation)
+    found = explain_evaluation(partition, installed.cluster_state.workloads, evaluation)
     yield from differences("reason", wanted, found.dominant)
     for flavor, reason in (case.want["wantFlavorAttempts"] or {}).items():
         reasons = {b.reason for b in found.blockers if b.flavor == flavor}
@@ -168,7 +168,7 @@ def _choice(case: Case, installed: Installed, pod_sets: list[Given]) -> FlavorAs
         _use(installed, second["metadata"]["name"], case.given("secondaryClusterQueueUsage"))
     partition = installed.partition_of(name)
     quota = QuotaView(partition.tree, *partition.usage)
-    config = installed.cell.config
+    config = installed.cluster_state.config
 
     spec = config.cluster_queues[name].spec
     node = f"clusterqueue/{name}"
@@ -190,7 +190,7 @@ def _choice(case: Case, installed: Installed, pod_sets: list[Given]) -> FlavorAs
 
     value = {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}}
     installed.add("Workload", value)
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     offer = replace(
         options_for_workload(flavor_options(config, spec), workload), fixed_flavors=_pinned(case)
     )

@@ -106,8 +106,8 @@ def checks_by_flavor(case: Case) -> Iterator[str]:
     installed = Installed()
     installed.add("ClusterQueue", case.inputs["cq"])
     installed.add("Workload", case.inputs["wl"])
-    (workload,) = installed.cell.workloads.values()
-    config = installed.cell.config
+    (workload,) = installed.cluster_state.workloads.values()
+    config = installed.cluster_state.config
     found = required_checks(config, workload.admission) if workload.admission else ()
     yield from differences("checks", sorted(case.want["wantAdmissionChecks"] or ()), sorted(found))
 
@@ -128,7 +128,7 @@ def check_states(case: Case) -> Iterator[str]:
     value = {"metadata": {"name": "wl"}, "spec": {"podSets": pod_sets}}
     value["status"] = {"admissionChecks": before}
     installed.add("Workload", with_reservation(value))
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     report = ReportCheckState(
         uid=workload.uid,
         check=said["name"],
@@ -138,7 +138,7 @@ def check_states(case: Case) -> Iterator[str]:
     )
     for event in WORKLOAD.decide(workload, report, installed.at):
         installed.record(f"workload/{workload.key}", event)
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     for wanted in case.want["wantStates"]:
         found = check_state_of(workload, wanted["name"])
         told = (found.state, found.message, found.pod_set_updates)
@@ -165,10 +165,10 @@ def admitted_condition(case: Case) -> Iterator[str]:
     spec = {"podSets": pod_sets, "queueName": "lq"}
     installed.add("LocalQueue", {"metadata": {"name": "lq"}, "spec": {"clusterQueue": "cq"}})
     installed.add("Workload", {"metadata": {"name": "wl"}, "spec": spec, "status": status})
-    (workload,) = installed.cell.workloads.values()
-    for event in due_events(installed.cell.config, workload, installed.at, "e"):
+    (workload,) = installed.cluster_state.workloads.values()
+    for event in due_events(installed.cluster_state.config, workload, installed.at, "e"):
         installed.record(f"workload/{workload.key}", event)
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     wanted = {c["type"]: c["status"] == "True" for c in case.want["wantConditions"] or ()}
     yield from differences(
         "admitted", wanted.get("Admitted", False), is_condition_true(workload, "Admitted")
@@ -192,7 +192,7 @@ def resources_after_defaults(case: Case) -> Iterator[str]:
     config, bounds = _limited(workload.namespace, case.given("limitranges") or ())
     for value in case.given("runtimeClasses") or ():
         config.add("RuntimeClass", value)
-    classes = config.cell.config.runtime_classes
+    classes = config.cluster_state.config.runtime_classes
     before = with_pod_defaults(workload.spec, bounds, classes).pod_sets
     after = _alone(case.want["wantWl"]).spec.pod_sets
     for wanted, found in zip(after, before, strict=True):
@@ -205,7 +205,7 @@ def _limited(namespace: str, ranges: Iterable[Given]) -> tuple[Installed, LimitR
     for value in ranges:
         metadata = {**value["metadata"], "namespace": namespace}
         installed.add("LimitRange", {**value, "metadata": metadata})
-    return installed, limit_range_bounds(installed.cell.config.limit_ranges, namespace)
+    return installed, limit_range_bounds(installed.cluster_state.config.limit_ranges, namespace)
 
 
 def within_limits(case: Case) -> Iterator[str]:
@@ -227,11 +227,11 @@ def reservation(case: Case) -> Iterator[str]:
     given = case.inputs["args"]
     installed = Installed()
     installed.add("Workload", given["workload"])
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets}
     reserved = WorkloadQuotaReserved(admission=admission_of(given["admission"], counts))
     installed.record(f"workload/{workload.key}", reserved)
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     wanted = case.want["want"]["status"]["conditions"]
     found = {c.type: (c.status, c.reason) for c in workload.conditions}
     for condition_ in wanted:
@@ -245,7 +245,7 @@ def _amounts_taken(value: Given, totals: list[Given]) -> Iterator[str]:
     value = {**value, "status": {**value["status"], **_charged_to(name, value["status"])}}
     installed.add("ClusterQueue", {"metadata": {"name": name}, "spec": {"namespaceSelector": {}}})
     installed.add("Workload", value)
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     assert workload.admission is not None, "it was read from an admission"
     charge = installed.partition_of(name).charges.charge_of(workload, workload.admission)
     wanted: dict[tuple[str, str], int] = {}
@@ -269,7 +269,7 @@ def _charged_to(name: str, status: Given) -> Given:
 def _alone(value: Given) -> Workload:
     installed = Installed()
     installed.add("Workload", _named(value))
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     return workload
 
 

@@ -121,7 +121,7 @@ def usable_nodes(case: Case) -> Iterator[str]:
     """Whether a node that was reported takes pods."""
     installed = Installed()
     installed.add("Node", *(case.given("prime") or ()), case.inputs["node"])
-    known = installed.cell.config.nodes
+    known = installed.cluster_state.config.nodes
     if case.given("enableSchedulerLibraryIntegration"):
         kept = [node["metadata"]["name"] for node in case.want["wantNodes"]]
         yield from differences("kept", kept, list(known))

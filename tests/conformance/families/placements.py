@@ -186,10 +186,10 @@ def ground_of(installed: Installed) -> PlacementContext:
     return PlacementContext(
         partition.hosts,
         partition.topologies[FLAVOR],
-        installed.cell.config.resource_flavors[FLAVOR].spec,
+        installed.cluster_state.config.resource_flavors[FLAVOR].spec,
         (ACTUAL,),
         {},
-        rules=installed.cell.config.configuration.topology,
+        rules=installed.cluster_state.config.configuration.topology,
     )
 
 

@@ -54,9 +54,9 @@ def _victims(case: Case, rules: SearchRules) -> Iterator[str]:
     installed.add("Workload", *(case.given("admitted") or ()))
     incoming = without_status(case.inputs["incoming"])
     installed.add("Workload", incoming)
-    cell, partition = installed.cell, installed.partition_of(target)
-    spec = cell.config.cluster_queues[target].spec
-    preemptor = cell.workloads[key_of(f"/{incoming['metadata']['name']}")]
+    cluster_state, partition = installed.cluster_state, installed.partition_of(target)
+    spec = cluster_state.config.cluster_queues[target].spec
+    preemptor = cluster_state.workloads[key_of(f"/{incoming['metadata']['name']}")]
     amounts, contested = _chosen(case, preemptor, spec)
     claim = PreemptionRequest(
         preemptor,
@@ -66,9 +66,11 @@ def _victims(case: Case, rules: SearchRules) -> Iterator[str]:
         amounts,
         contested,
     )
-    plan = plan_victims(quota_room(partition, cell.workloads), claim, rules)
+    plan = plan_victims(quota_room(partition, cluster_state.workloads), claim, rules)
     found = {victim.workload.key: victim.reason for victim in plan.victims}
-    leaving = {key for key, workload in cell.workloads.items() if workload.eviction is not None}
+    leaving = {
+        key for key, workload in cluster_state.workloads.items() if workload.eviction is not None
+    }
     wanted = {key: reason for key, reason in _wanted(case).items() if key not in leaving}
     yield from differences("preempted", wanted, found)
 
@@ -97,7 +99,7 @@ def policy_is_met(case: Case) -> Iterator[str]:
     """Whether one workload may be preempted for another under a policy."""
     installed = Installed()
     installed.add("Workload", case.inputs["preemptor"], case.inputs["candidate"])
-    preemptor, candidate = installed.cell.workloads.values()
+    preemptor, candidate = installed.cluster_state.workloads.values()
     policy = case.inputs["policy"]
     rule = protection_rule(_claim_of(preemptor), policy, candidate)
     yield from differences("may be preempted", case.want["want"], policy != "Never" and not rule)
@@ -107,10 +109,10 @@ def order_of_candidates(case: Case) -> Iterator[str]:
     """Who is asked to leave first."""
     installed = Installed()
     installed.add("Workload", *(found["obj"] for found in case.inputs["candidates"]))
-    candidates = [_candidate(workload) for workload in installed.cell.workloads.values()]
+    candidates = [_candidate(workload) for workload in installed.cluster_state.workloads.values()]
     spec = {"podSets": [{"name": "main", "count": 1}]}
     installed.add("Workload", {"metadata": {"name": DOOR}, "spec": spec})
-    claim = _claim_of(installed.cell.workloads[key_of(f"/{DOOR}")])
+    claim = _claim_of(installed.cluster_state.workloads[key_of(f"/{DOOR}")])
     present = [found for found in candidates if found.workload.eviction is None]
     usage = {
         found["obj"]["metadata"]["name"]: Fraction(found.get("localQueueFSUsage", 0))
@@ -131,10 +133,10 @@ def order_of_queues(case: Case) -> Iterator[str]:
     installed.add("Workload", *(case.given("admitted") or ()))
     name = case.inputs["preemptorCQ"]
     partition = installed.partition_of(name)
-    room = quota_room(partition, installed.cell.workloads)
+    room = quota_room(partition, installed.cluster_state.workloads)
     spec = {"podSets": [{"name": "main", "count": 1}]}
     installed.add("Workload", {"metadata": {"name": DOOR}, "spec": spec})
-    claim = _claim_of(installed.cell.workloads[key_of(f"/{DOOR}")], f"clusterqueue/{name}")
+    claim = _claim_of(installed.cluster_state.workloads[key_of(f"/{DOOR}")], f"clusterqueue/{name}")
     candidates = [
         found
         for queue in case.inputs["candidateCQs"]
@@ -160,7 +162,7 @@ def message(case: Case) -> Iterator[str]:
     spec = {"podSets": [{"name": "main", "count": 1}]}
     installed.add("Workload", {"metadata": metadata, "spec": spec})
     paths = case.given("preemptorPath") or "", case.given("preempteePath") or ""
-    found = preemptor_reference(installed.cell.workloads[key_of("/preemptor")], *paths)
+    found = preemptor_reference(installed.cluster_state.workloads[key_of("/preemptor")], *paths)
     told = preemption_message(found, case.given("reason") or "")
     yield from differences("message", case.want["want"], told)
 

@@ -73,7 +73,7 @@ def _classes(listed: Given) -> dict[str, Configured[Any]]:
         name = value["metadata"]["name"]
         names[name.lower()] = name
         installed.add("WorkloadPriorityClass", {**value, "metadata": {"name": name.lower()}})
-    found = installed.cell.config.workload_priority_classes
+    found = installed.cluster_state.config.workload_priority_classes
     return {names[name]: known for name, known in found.items()}
 
 

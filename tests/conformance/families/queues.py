@@ -24,7 +24,7 @@ def add_workload(case: Case) -> Iterator[str]:
     """Whether a workload gets in line, and through which LocalQueue."""
     installed = _with_queues(case)
     installed.add("Workload", case.inputs["workload"])
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     assigned = {workload.key: _door(workload)} if _in_line(installed, workload.key) else {}
     yield from differences("refused", case.want["wantErr"] is not None, not assigned)
     if case.want["wantErr"] is None:
@@ -34,15 +34,17 @@ def add_workload(case: Case) -> Iterator[str]:
 def backoff_is_over(case: Case) -> Iterator[str]:
     """Whether a workload may compete at the test's time."""
     installed = _alone([case.inputs["workloadInfo"]["obj"]])
-    (key,) = installed.cell.workloads
+    (key,) = installed.cluster_state.workloads
     _let_time_pass(installed, key)
-    yield from differences("over", case.want["want"], is_admissible(installed.cell.workloads[key]))
+    yield from differences(
+        "over", case.want["want"], is_admissible(installed.cluster_state.workloads[key])
+    )
 
 
 def push_or_update(case: Case) -> Iterator[str]:
     """Whether a workload stands in line, or waits beside it."""
     installed = _alone([case.inputs["workload"]])
-    (key,) = installed.cell.workloads
+    (key,) = installed.cluster_state.workloads
     in_line = _in_line(installed, key)
     yield from differences("in line", case.want["wantWorkload"] is not None, in_line)
     yield from differences("beside", bool(case.want["wantInAdmissibleWorkloads"]), not in_line)
@@ -72,7 +74,9 @@ def line_after_changes(case: Case) -> Iterator[str]:
     wanted = sorted(key_of(key) for key in case.want["wantActiveWorkloads"] or ())
     yield from differences("active", wanted, active)
     yield from differences("moved", case.want["wantInadmissibleWorkloadsRequeued"], len(moved))
-    yield from differences("pending", case.want["wantPending"], len(installed.cell.workloads))
+    yield from differences(
+        "pending", case.want["wantPending"], len(installed.cluster_state.workloads)
+    )
 
 
 def _of_own_shape(values: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -102,16 +106,18 @@ def heads(case: Case) -> Iterator[str]:
     installed.add("ClusterQueue", *case.shared["clusterQueues"])
     installed.add("LocalQueue", *case.shared["queues"])
     installed.add("Workload", *case.inputs["workloads"])
-    cell = installed.cell
+    cluster_state = installed.cluster_state
     found = [
-        cell.workloads[key]
-        for name in cell.config.cluster_queues
+        cluster_state.workloads[key]
+        for name in cluster_state.config.cluster_queues
         if (key := installed.partition_of(name).pending[name].head()) is not None
     ]
     wanted = sorted(case.want["wantWorkloads"] or ())
     yield from differences("heads", wanted, sorted(workload.name for workload in found))
     assigned = {
-        key: _door(workload) for key, workload in cell.workloads.items() if _in_line(installed, key)
+        key: _door(workload)
+        for key, workload in cluster_state.workloads.items()
+        if _in_line(installed, key)
     }
     yield from differences("assigned", _keys(case.want["wantAssigned"]), assigned)
 
@@ -123,7 +129,7 @@ def back_in_line(case: Case) -> Iterator[str]:
     installed.add("ClusterQueue", *case.inputs["clusterQueues"])
     installed.add("LocalQueue", *(case.given("localQueues") or ()))
     installed.add("Workload", *(case.given("workloads") or ()))
-    queues = sorted(installed.cell.config.cluster_queues)
+    queues = sorted(installed.cluster_state.config.cluster_queues)
     before = {name: _parked(installed, name) for name in queues}
     for name in case.inputs["cqNames"] or ():
         if name in before:
@@ -161,7 +167,7 @@ def first_of_two(case: Case) -> Iterator[str]:
             },
         },
     )
-    for key in installed.cell.workloads:
+    for key in installed.cluster_state.workloads:
         _let_time_pass(installed, key)
     head = _line(installed).head() or ""
     yield from differences("first", case.want["expected"], head.partition("/")[2])
@@ -172,7 +178,9 @@ def shown_in_order(case: Case) -> Iterator[str]:
     values = [*(case.given("workloads") or ()), *(case.given("inadmissibleWorkloads") or ())]
     installed = _alone(values)
     wanted = [_key(found["obj"]) for found in case.checked["firstSnap"]]
-    yield from differences("order", wanted, list(pending_order(installed.cell, QUEUE).keys))
+    yield from differences(
+        "order", wanted, list(pending_order(installed.cluster_state, QUEUE).keys)
+    )
 
 
 def _alone(
@@ -217,8 +225,10 @@ def _with_queues(case: Case) -> Installed:
 
 def _let_time_pass(installed: Installed, key: str) -> None:
     """What follows for the workload from the time of the test."""
-    cell = installed.cell
-    while found := due_events(cell.config, cell.workloads[key], installed.at, "e"):
+    cluster_state = installed.cluster_state
+    while found := due_events(
+        cluster_state.config, cluster_state.workloads[key], installed.at, "e"
+    ):
         for event in found:
             installed.record(f"workload/{key}", event)
 
@@ -228,11 +238,11 @@ def _line(installed: Installed) -> PendingQueue:
 
 
 def _in_line(installed: Installed, key: str) -> bool:
-    cell = installed.cell
+    cluster_state = installed.cluster_state
     return any(
         key in line.members
-        for name in cell.partition_keys()
-        for line in cell.partition(name).pending.values()
+        for name in cluster_state.partition_keys()
+        for line in cluster_state.partition(name).pending.values()
     )
 
 

@@ -101,7 +101,7 @@ def usage_of_cluster_queue(case: Case) -> Iterator[str]:
     """What the workloads of a ClusterQueue hold, reserved and admitted, and how many there are."""
     installed = _installed(case)
     name = case.inputs["clusterQueue"]["metadata"]["name"]
-    found = status_of(installed.cell, name)
+    found = status_of(installed.cluster_state, name)
     yield from differences("reserving", case.want["wantReservingWorkloads"], found.reserving)
     yield from differences("admitted", case.want["wantAdmittedWorkloads"], found.admitted)
     reserved, used = case.want["wantReservedResources"], case.want["wantUsedResources"]
@@ -118,7 +118,7 @@ def usage_of_local_queue(case: Case) -> Iterator[str]:
     installed.add("LocalQueue", case.shared["localQueue"])
     local = case.shared["localQueue"]
     key = f"{local['metadata']['namespace']}/{local['metadata']['name']}"
-    found = status_of(installed.cell, local["spec"]["clusterQueue"], key)
+    found = status_of(installed.cluster_state, local["spec"]["clusterQueue"], key)
     wanted = _listed(case.want["wantUsage"] or [], "total")
     yield from differences("usage", wanted, _held(found.reservation))
 
@@ -139,7 +139,7 @@ def ancestors_of_workload(case: Case) -> Iterator[str]:
     """The cohorts above the ClusterQueue that a workload has quota in."""
     installed = _installed(case)
     admission = (case.inputs["wl"].get("status") or {}).get("admission") or {}
-    queue = installed.cell.config.cluster_queues.get(admission.get("clusterQueue", ""))
+    queue = installed.cluster_state.config.cluster_queues.get(admission.get("clusterQueue", ""))
     yield from _ancestors(installed, case, queue.spec.cohort_name if queue else "")
 
 
@@ -155,25 +155,29 @@ def borrowing(case: Case) -> Iterator[str]:
 
 def users_of_check(case: Case) -> Iterator[str]:
     """The ClusterQueues that use an admission check."""
-    found = referrers_of(_installed(case).cell.config, {}, "admissioncheck", case.inputs["check"])
+    found = referrers_of(
+        _installed(case).cluster_state.config, {}, "admissioncheck", case.inputs["check"]
+    )
     yield from _users(case, found)
 
 
 def users_of_flavor(case: Case) -> Iterator[str]:
     """The ClusterQueues that use the flavor `x86`."""
     name = case.shared["x86Rf"]["metadata"]["name"]
-    yield from _users(case, referrers_of(_installed(case).cell.config, {}, "resourceflavor", name))
+    yield from _users(
+        case, referrers_of(_installed(case).cluster_state.config, {}, "resourceflavor", name)
+    )
 
 
 def snapshot(case: Case) -> Iterator[str]:
     """Quota and usage at every node of the trees, and which ClusterQueues are inactive."""
     installed = _installed(case)
     wanted = case.want["wantSnapshot"]
-    cell = installed.cell
+    cluster_state = installed.cluster_state
     inactive = {
         name
-        for key in cell.partition_keys()
-        for name, obstacle in cell.partition(key).obstacles.items()
+        for key in cluster_state.partition_keys()
+        for name, obstacle in cluster_state.partition(key).obstacles.items()
         if obstacle is not None
     }
     yield from differences(
@@ -217,7 +221,7 @@ def _installed(case: Case) -> Installed:
 
 def _beyond_its_own(installed: Installed, cluster_queue: str) -> FlavorUsage:
     """What Kueue calls borrowed: all beyond its own quota, also where nobody lends it any more."""
-    lines = lines_of(installed.cell, f"clusterqueue/{cluster_queue}")
+    lines = lines_of(installed.cluster_state, f"clusterqueue/{cluster_queue}")
     return {(line.flavor, line.resource): line.borrowed + line.overcommitted for line in lines}
 
 
@@ -230,7 +234,7 @@ def _usage(partition: Partition, usage: dict[str, Any]) -> dict[str, FlavorUsage
 
 
 def _activity(installed: Installed, name: str, want: dict[str, Any]) -> Iterator[str]:
-    found = cluster_queue_activity(installed.cell.config, name)
+    found = cluster_queue_activity(installed.cluster_state.config, name)
     yield from differences("reason", want["wantReason"], found.reason)
     if want.get("wantMessage"):
         yield from differences("message", want["wantMessage"], found.message)
@@ -244,7 +248,7 @@ def _status(installed: Installed, case: Case, queue: dict[str, Any]) -> Iterator
     terminating = "terminating"
     if terminating in {case.given("cqStatus"), case.given("curStatus")}:
         installed.record(f"clusterqueue/{name}", ClusterQueueDeletionRequested())
-    found = cluster_queue_activity(installed.cell.config, name)
+    found = cluster_queue_activity(installed.cluster_state.config, name)
     status = "active" if found.active else "pending"
     status = terminating if found.reason == "Terminating" else status
     yield from differences("status", case.want["wantStatus"], status)
@@ -255,7 +259,7 @@ def _status(installed: Installed, case: Case, queue: dict[str, Any]) -> Iterator
 def _ancestors(
     installed: Installed, case: Case, cohort: str, *, with_root: bool = True
 ) -> Iterator[str]:
-    config = installed.cell.config
+    config = installed.cluster_state.config
     circle = bool(cohort and cohort_cycle(config, cohort))
     yield from differences("cycle", case.want["wantErr"] is not None, circle)
     if circle:

@@ -79,7 +79,7 @@ def _without_its_workload(case: Case) -> Iterator[str]:
     if queued is None or found is None:
         yield "the case says nothing of the workload"
         return
-    name = cluster_queue_of(installed.cell.config, found)
+    name = cluster_queue_of(installed.cluster_state.config, found)
     competes = installed.partition_of(name).competes(found)
     yield from differences("queued", queued, int(competes))
 
@@ -92,7 +92,7 @@ def inadmissible(case: Case) -> Iterator[str]:
     installed = _installed(case)
     _let_happen(installed)
     workload = _workload(installed)
-    found = recorded_reason(installed.cell, workload, installed.at) if workload else None
+    found = recorded_reason(installed.cluster_state, workload, installed.at) if workload else None
     if reason in JUDGED:
         yield from differing_reasons("reason", reason, found.dominant if found else "")
 
@@ -102,7 +102,7 @@ def not_ready(case: Case) -> Iterator[str]:
     installed = _installed(case)
     workload = _workload(installed)
     assert workload is not None, "the case has a workload"
-    deadline = pods_ready_deadline(installed.cell.config, workload)
+    deadline = pods_ready_deadline(installed.cluster_state.config, workload)
     left = 0 if deadline is None else max(0, deadline - installed.at) // MICROSECONDS_PER_SECOND
     cause = "" if deadline is None else workload.not_ready_cause
     yield from differences("left", seconds_of(case.want["wantRecheckAfter"]), left)
@@ -141,7 +141,7 @@ def local_queue(case: Case) -> Iterator[str]:
     installed.add("Workload", *(case.given("runningWls") or ()))
     local = case.inputs["localQueue"]
     key = f"{local['metadata'].get('namespace') or NAMESPACE}/{local['metadata']['name']}"
-    found = status_of(installed.cell, local["spec"].get("clusterQueue", ""), key)
+    found = status_of(installed.cluster_state, local["spec"].get("clusterQueue", ""), key)
     active = next(c for c in wanted["conditions"] if c["type"] == "Active")
     yield from differences("active", active["status"] == "True", found.activity.active)
     yield from differences("reason", active["reason"], found.activity.reason)
@@ -249,12 +249,12 @@ def _let_happen(installed: Installed) -> list[WorkloadEvicted]:
     are about: they end before it, also where there are no pods yet.
     """
     found: list[WorkloadEvicted] = []
-    cell = installed.cell
+    cluster_state = installed.cluster_state
     for _ in range(MOST_STEPS):
         workload = _workload(installed)
         if workload is None:
             break
-        events = due_events(cell.config, workload, installed.at, "now")
+        events = due_events(cluster_state.config, workload, installed.at, "now")
         for event in events:
             if not isinstance(event, WorkloadStopped):
                 installed.record(f"workload/{workload.key}", event)
@@ -265,7 +265,7 @@ def _let_happen(installed: Installed) -> list[WorkloadEvicted]:
 
 
 def _workload(installed: Installed) -> Workload | None:
-    return next(iter(installed.cell.workloads.values()), None)
+    return next(iter(installed.cluster_state.workloads.values()), None)
 
 
 def _new_eviction(case: Case, conditions: dict[str, Given]) -> str:

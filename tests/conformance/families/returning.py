@@ -49,7 +49,9 @@ def entry_of_a_cycle(case: Case) -> Iterator[str]:
     wanted = bool(case.want["wantInadmissible"])
     yield from differences("inadmissible", wanted, _is_apart(installed, key))
     conditions = case.want["wantStatus"].get("conditions") or ()
-    found = recorded_reason(installed.cell, installed.cell.workloads[key], installed.at)
+    found = recorded_reason(
+        installed.cluster_state, installed.cluster_state.workloads[key], installed.at
+    )
     for condition in conditions:
         if condition["type"] == "QuotaReserved":
             told = found.dominant if found else ""
@@ -88,8 +90,8 @@ def not_recorded(installed: Installed, value: Manifest, spec: Manifest) -> str:
     """What its cycle decided could not be recorded."""
     _add_queue(installed, QUEUE, [("only", "2")], spec)
     key = _add_workload(installed, QUEUE, value)
-    with installed.cell.trial():
-        plan = plan_cycle(installed.cell, f"clusterqueue/{QUEUE}", installed.at, "refused")
+    with installed.cluster_state.trial():
+        plan = plan_cycle(installed.cluster_state, f"clusterqueue/{QUEUE}", installed.at, "refused")
         assert plan.decisions, "it fits"
     return key
 
@@ -134,7 +136,7 @@ def _add_queue(
     installed: Installed, name: str, flavors: list[tuple[str, str]], spec: Manifest
 ) -> None:
     for flavor, _ in flavors:
-        if flavor not in installed.cell.config.resource_flavors:
+        if flavor not in installed.cluster_state.config.resource_flavors:
             installed.add("ResourceFlavor", {"metadata": {"name": flavor}})
     given = {"namespaceSelector": {}, "resourceGroups": _groups(flavors), **spec}
     installed.add("ClusterQueue", {"metadata": {"name": name}, "spec": given})
@@ -161,10 +163,10 @@ def _add_workload(installed: Installed, queue: str, value: Manifest, priority: i
 
 def _cycle(installed: Installed, partition: str = f"clusterqueue/{QUEUE}") -> None:
     """One cycle whose decisions stay."""
-    cell = installed.cell
-    with cell.trial() as trial:
-        plan_cycle(cell, partition, installed.at, f"at-{cell.position}")
-        trial.keep(cell.position)
+    cluster_state = installed.cluster_state
+    with cluster_state.trial() as trial:
+        plan_cycle(cluster_state, partition, installed.at, f"at-{cluster_state.position}")
+        trial.keep(cluster_state.position)
 
 
 def _is_apart(installed: Installed, key: str) -> bool:
@@ -176,7 +178,7 @@ def _is_apart(installed: Installed, key: str) -> bool:
 def _is_kept_first(installed: Installed, key: str) -> bool:
     """Whether it goes before one of higher priority that came later."""
     _add_workload(installed, QUEUE, {"metadata": {"name": "urgent"}}, priority=9)
-    return pending_order(installed.cell, QUEUE).keys[0] == key
+    return pending_order(installed.cluster_state, QUEUE).keys[0] == key
 
 
 def _by_flavors(last: Manifest) -> str:

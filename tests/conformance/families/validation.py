@@ -42,7 +42,7 @@ def changed_cluster_queue(case: Case) -> Iterator[str]:
     if isinstance(desired, Refused):
         yield from judged(case.want["wantErr"], desired.problem)
         return
-    state = installed.cell.state_of(stream_of("clusterqueue", desired.name))
+    state = installed.cluster_state.state_of(stream_of("clusterqueue", desired.name))
     command: Change[Any] = Change(spec=desired.spec, keeps=desired.keeps)
     try:
         KINDS_BY_STREAM["clusterqueue"].decide(state, command, NOW)
@@ -61,7 +61,7 @@ def created_workload(case: Case) -> Iterator[str]:
         return
     installed = Installed()
     installed.add("Workload", _silenced(with_reservation(value)))
-    (workload,) = installed.cell.workloads.values()
+    (workload,) = installed.cluster_state.workloads.values()
     found = list(broken_by_reports(workload, value.get("status") or {}))
     yield from judged_pointers(case.want["wantErr"], found)
 
@@ -81,7 +81,7 @@ def changed_workload(case: Case) -> Iterator[str]:
     if isinstance(desired, Refused):
         yield from judged(case.want["wantErr"], desired.problem)
         return
-    state = installed.cell.state_of(stream_of("workload", desired.name, desired.namespace))
+    state = installed.cluster_state.state_of(stream_of("workload", desired.name, desired.namespace))
     command = ChangeSpec(
         labels=desired.labels,
         annotations=desired.annotations,

@@ -72,7 +72,9 @@ def _shown(item: dict[str, Any]) -> dict[str, Any]:
 
 def _serving(installed: Installed) -> ApplicationServices:
     """As much of an installation as the query reads."""
-    reader = SimpleNamespace(cell=installed.cell, position=installed.cell.position)
+    reader = SimpleNamespace(
+        cluster_state=installed.cluster_state, position=installed.cluster_state.position
+    )
     clock = SimpleNamespace(now=lambda: installed.at)
     return cast(
         "ApplicationServices",

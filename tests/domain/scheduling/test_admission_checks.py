@@ -182,12 +182,12 @@ def test_after_a_rejection_it_can_be_activated_again() -> None:
 def test_it_says_which_checks_it_waits_for() -> None:
     world, key = reserved(*BOTH)
     world.check(key, "budget", "Ready")
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.sentence == "Its quota is reserved; it waits for admission checks: license"
     world.check(key, "license", "Retry", wait=90)
     world.settle()
-    later = recorded_reason(world.cell, world[key], world.at)
+    later = recorded_reason(world.cluster_state, world[key], world.at)
     assert later is not None
     assert later.sentence == "Its admission checks want another try in 1 min 30 s"
 
@@ -198,9 +198,9 @@ READY = ReportCheckState(uid="uid-1", check="budget", state="Ready")
 def test_a_check_that_says_the_same_again_changes_nothing() -> None:
     world, key = reserved(ON_ALL)
     world.check(key, "budget", "Pending")
-    recorded = world.cell.position
+    recorded = world.cluster_state.position
     world.check(key, "budget", "Pending")
-    assert world.cell.position == recorded
+    assert world.cluster_state.position == recorded
 
 
 @pytest.mark.parametrize("workload", [a_workload(), running()])
@@ -214,6 +214,6 @@ def test_a_late_word_about_a_reservation_that_is_over_changes_nothing() -> None:
     world.settle()
     world.check(key, "budget", "Retry")
     world.settle()
-    recorded = world.cell.position
+    recorded = world.cluster_state.position
     world.check(key, "budget", "Rejected")
-    assert world.cell.position == recorded
+    assert world.cluster_state.position == recorded

@@ -40,7 +40,7 @@ def test_a_gated_workload_is_not_looked_at_and_says_why() -> None:
     key = world.submit_pod_sets("w", "q", PODS, annotations=gated("x.io/a", "x.io/b"))
     world.settle()
     assert world[key].admission is None
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.dominant == "AdmissionGated"
     assert "x.io/a, x.io/b" in found.sentence

@@ -88,12 +88,12 @@ def test_a_reservation_with_ready_checks_is_admitted_once_pods_are_ready() -> No
     world, first, second = with_checks()
     world.check(first, "budget", "Ready")
     assert world.settle() == []
-    found = recorded_reason(world.cell, world[first], world.at)
+    found = recorded_reason(world.cluster_state, world[first], world.at)
     assert found is not None
     assert (found.dominant, found.blockers[0].held_by) == ("WaitingForPodsReady", (second,))
     world.ready(second)
     assert names(world.settle()) == ["WorkloadAdmitted"]
-    assert recorded_reason(world.cell, world[first], world.at) is None
+    assert recorded_reason(world.cluster_state, world[first], world.at) is None
 
 
 def test_of_many_reservations_with_ready_checks_the_first_is_admitted_alone() -> None:
@@ -138,5 +138,8 @@ def test_a_reservation_with_ready_checks_is_admitted_when_blocking_is_disabled()
 def test_an_admission_guards_every_other_plan_under_block_admission() -> None:
     world, first, _ = blocked()
     stream = f"workload/{first}"
-    assert wakes_of(world.cell, stream, WorkloadAdmitted(waited_seconds=0)) == (("*",), True)
-    assert wakes_of(world.cell, stream, WorkloadPodsReady()) == (("*",), False)
+    assert wakes_of(world.cluster_state, stream, WorkloadAdmitted(waited_seconds=0)) == (
+        ("*",),
+        True,
+    )
+    assert wakes_of(world.cluster_state, stream, WorkloadPodsReady()) == (("*",), False)

@@ -44,7 +44,7 @@ def one_leaves_and_one_ends(soft: EvictionPolicy | None = SOFT) -> World:
 
 
 def in_use(world: World) -> int:
-    usage = world.cell.partition("clusterqueue/q").usage[PROJECTED]
+    usage = world.cluster_state.partition("clusterqueue/q").usage[PROJECTED]
     return usage["clusterqueue/q"][("default", "gpu")]
 
 
@@ -57,7 +57,7 @@ def test_a_victim_runs_on_when_its_preemptor_starts_before_it_has_begun_to_leave
     assert world.admitted() == ["team/p", "team/v"]
     assert phase_of(world["team/v"]) == "Starting"
     assert not is_condition_true(world["team/v"], "Evicted")
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert (found.stage, found.called_back) == ("Completed", ("team/v",))
     assert found.outcome == "started after 60 s"
     assert in_use(world) == 2
@@ -74,7 +74,7 @@ def test_an_acknowledged_eviction_is_not_cancelled() -> None:
     world.finish("team/other")
     assert streams_with(world.settle(), EvictionCancelled) == []
     assert phase_of(world["team/v"]) == "Evicting"
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert (found.stage, found.called_back) == ("Completed", ())
 
 
@@ -92,7 +92,7 @@ def two_rounds() -> World:
         submitted(world, name, size, priority, eviction_policy=SOFT)
     submitted(world, "p1", 3, 9)
     submitted(world, "p2", 2, 8)
-    victims = [{v.workload for v in each.victims} for each in world.cell.rounds.values()]
+    victims = [{v.workload for v in each.victims} for each in world.cluster_state.rounds.values()]
     assert sorted(map(sorted, victims)) == [["team/a", "team/b"], ["team/c"]]
     return world
 
@@ -129,7 +129,7 @@ def test_victims_of_a_round_before_a_new_plan_are_called_back_with_the_new_one()
     world.settle()
     world.record(f"node/{host}", NodeReported(ready=False, allocatable={"gpu": 2, "pods": 110}))
     world.settle()
-    stages = [found.stage for found in world.cell.rounds.values()]
+    stages = [found.stage for found in world.cluster_state.rounds.values()]
     assert stages == ["Superseded", "Committed"], "it plans anew, and counts on b leaving"
     world.record(f"workload/{p}", WorkloadDeleted())
     back = streams_with(world.settle(), EvictionCancelled)

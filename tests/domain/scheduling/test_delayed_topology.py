@@ -94,7 +94,7 @@ def test_without_hosts_it_waits_with_its_quota_until_one_comes() -> None:
 
     assert world.settle() == []
     assert not is_admitted(world[key])
-    waits = recorded_reason(world.cell, world[key], world.at)
+    waits = recorded_reason(world.cluster_state, world[key], world.at)
     assert waits is not None
     assert waits.dominant == "PendingDelayedTopologyRequests"
     world.node("b/r/new", allocatable={"cpu": 2, "pods": 9})

@@ -25,7 +25,7 @@ def a_world(spare: int) -> World:
 def test_two_never_count_on_the_same_room_and_the_more_important_looks_first() -> None:
     world = a_world(spare=1)
 
-    found = preview_drain(world.cell, "a")
+    found = preview_drain(world.cluster_state, "a")
 
     high, low = found
     assert high == PodMove("team/high", 1, "Moves", (("spare", 1),))
@@ -36,16 +36,16 @@ def test_an_unplaceable_workload_waits_without_fail_fast() -> None:
     world = a_world(spare=0)
     world.configure(topology=TopologyRules(fail_fast=False))
 
-    assert [each.outcome for each in preview_drain(world.cell, "a")] == ["Waits", "Waits"]
+    assert [each.outcome for each in preview_drain(world.cluster_state, "a")] == ["Waits", "Waits"]
 
 
 def test_the_preview_changes_nothing() -> None:
     world = a_world(spare=1)
-    before = state_digest_text(world.cell)
+    before = state_digest_text(world.cluster_state)
 
-    preview_drain(world.cell, "a")
+    preview_drain(world.cluster_state, "a")
 
-    assert state_digest_text(world.cell) == before
+    assert state_digest_text(world.cluster_state) == before
 
 
 def test_the_drain_comes_out_as_foretold() -> None:
@@ -59,4 +59,4 @@ def test_the_drain_comes_out_as_foretold() -> None:
 
 
 def test_an_empty_node_has_no_workload_to_move() -> None:
-    assert preview_drain(a_world(spare=1).cell, "spare") == ()
+    assert preview_drain(a_world(spare=1).cluster_state, "spare") == ()

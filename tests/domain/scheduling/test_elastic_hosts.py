@@ -104,7 +104,7 @@ def test_growth_that_its_required_domain_cannot_take_waits_and_is_told_why() -> 
     old = running(world, pods(3, RACK))
     new = grown(world, old, pods(6, RACK))
     assert phase_of(world[old]) == "Running"
-    found = recorded_reason(world.cell, world[new], world.at)
+    found = recorded_reason(world.cluster_state, world[new], world.at)
     assert found is not None
     assert found.sentence == (
         "Needs room for 3 more pods beside the 3 that run, in one rack; "
@@ -116,7 +116,7 @@ def test_only_the_domain_of_those_that_run_is_near_to_what_is_added() -> None:
     world = a_world({"b/r1/a": 2, "b/r1/b": 2, "b/r2/x": 9})
     old = running(world, pods(3, RACK))
     new = grown(world, old, pods(6, RACK))
-    (near,) = near_fits(world.cell, "tree", world[new])
+    (near,) = near_fits(world.cluster_state, "tree", world[new])
     assert (near.nearest.domain, near.nearest.fits, near.nearest.needs) == (("b", "r1"), 1, 3)
     assert near.in_the_way == ()
 
@@ -126,7 +126,7 @@ def test_who_may_lie_anywhere_is_told_of_all_hosts_together() -> None:
     other = running(world, pods(1), name="other")
     key = world.submit_pod_sets("w", "q", pods(4))
     world.settle()
-    (near,) = near_fits(world.cell, "tree", world[key])
+    (near,) = near_fits(world.cluster_state, "tree", world[key])
     assert (near.nearest.domain, near.nearest.fits, near.nearest.needs) == ((), 3, 4)
     assert [each.workload for each in near.in_the_way] == [other]
 
@@ -180,7 +180,9 @@ def test_pods_on_a_cordoned_host_stay_there_when_others_are_added() -> None:
 
 def test_who_lost_a_host_is_placed_afresh_by_the_slice_that_takes_over() -> None:
     world = a_world({"b/r1/a": 2, "b/r1/b": 2, "b/r2/x": 5})
-    world.configure(topology=replace(world.cell.config.configuration.topology, fail_fast=False))
+    world.configure(
+        topology=replace(world.cluster_state.config.configuration.topology, fail_fast=False)
+    )
     old = running(world, pods(4, RACK))
     assert world.placed(old) == {"a": 2, "b": 2}
     world.record("node/a", NodeReported(ready=False, allocatable={"cpu": 2, "pods": 110}))

@@ -34,8 +34,8 @@ def grown(world: World, name: str, old: str, count: int) -> str:
 
 
 def used(world: World, flavor: str = "one") -> int:
-    (key,) = (k for k in world.cell.partition_keys() if k != "installation")
-    charges = world.cell.partition(key).charges.holding["q"].values()
+    (key,) = (k for k in world.cluster_state.partition_keys() if k != "installation")
+    charges = world.cluster_state.partition(key).charges.holding["q"].values()
     return sum(charge.amounts.get((flavor, "gpu"), 0) for charge in charges)
 
 
@@ -76,7 +76,7 @@ def test_a_slice_keeps_the_flavors_that_its_pods_run_on() -> None:
     new = grown(world, "b", old, 4)
     world.settle()
     assert phase_of(world[new]) == "Pending"
-    found = recorded_reason(world.cell, world[new], world.at)
+    found = recorded_reason(world.cluster_state, world[new], world.at)
     assert found is not None
     told = [blocker.message for blocker in found.blockers]
     assert "Flavor two cannot be used: pinned to flavor one" in told

@@ -79,9 +79,9 @@ def test_example_26_who_may_go_on_stalls_until_the_round_expires() -> None:
     assert "EvictionStalled" in names(world.settle())
     world.wait(3600)
     world.settle()
-    assert [found.stage for found in world.cell.rounds.values()] == ["Expired"]
+    assert [found.stage for found in world.cluster_state.rounds.values()] == ["Expired"]
     assert world["team/v"].eviction is not None, "it is leaving, and is credited"
-    assert len(world.cell.rounds) == 1, "nobody else is made to go meanwhile"
+    assert len(world.cluster_state.rounds) == 1, "nobody else is made to go meanwhile"
     world.stop("team/v")
     world.settle()
     assert world.admitted() == ["team/p"]

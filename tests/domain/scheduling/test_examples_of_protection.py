@@ -20,7 +20,7 @@ def test_example_19b_who_protects_itself_enough_is_not_preempted() -> None:
     world.submit("b", "q", priority=80)
     world.settle()
     assert world.admitted() == [a]
-    assert world.cell.rounds == {}
+    assert world.cluster_state.rounds == {}
 
 
 def test_example_19c_a_round_stands_though_its_victim_is_protected_afterwards() -> None:
@@ -48,7 +48,7 @@ def test_example_19e_who_never_preempts_waits_and_can_still_be_evicted() -> None
     world.settle()
     never = world.submit("never", "q", priority=1000, can_preempt=False)
     world.settle()
-    assert world.cell.rounds == {}
+    assert world.cluster_state.rounds == {}
     world.finish("team/low")
     world.settle()
     assert world.admitted() == [never]
@@ -87,7 +87,7 @@ def test_example_20_immune_work_beyond_nominal_waits_whatever_could_leave() -> N
     world = example_20()
     key = world.submit("np3", "q", {"gpu": 3}, preemptibility="NonPreemptible", priority=9)
     world.settle()
-    assert world.cell.rounds == {}
+    assert world.cluster_state.rounds == {}
     explained = world[key].explanation
     assert explained is not None
     assert explained.dominant == "WaitingForQuota"
@@ -103,7 +103,7 @@ def test_example_20_nominal_quota_may_be_kept_for_immune_work_that_waits() -> No
         one = world.submit("one", "q")
         world.settle()
         assert (one in world.admitted()) == starts
-        assert world.cell.rounds == {}
+        assert world.cluster_state.rounds == {}
 
 
 def test_example_20_only_the_core_of_semi_preemptible_work_counts() -> None:

@@ -203,7 +203,7 @@ def test_a_host_that_is_deleted_is_replaced_at_once() -> None:
 def test_a_host_that_leaves_the_flavor_is_replaced_at_once() -> None:
     world = a_world()
     key = running(world)
-    node = world.cell.config.nodes["a"]
+    node = world.cluster_state.config.nodes["a"]
 
     tell(world, "a", NodeChanged(labels={**node.labels, "pool": "cpu"}, spec=node.spec), wait=0)
 
@@ -286,7 +286,7 @@ def test_an_expelling_taint_moves_pods_unless_the_executor_is_to_say_so(
 ) -> None:
     world = a_world(not_ready_seconds=seconds)
     key = running(world)
-    node = world.cell.config.nodes["a"]
+    node = world.cluster_state.config.nodes["a"]
     spec = replace(node.spec, taints=(Taint(key="broken", effect="NoExecute"),))
 
     tell(world, "a", NodeChanged(labels=node.labels, spec=spec))

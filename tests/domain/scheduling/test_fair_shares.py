@@ -31,7 +31,7 @@ def lending(weight_milli: int = 1000, **spec: Any) -> World:
 
 
 def share_of(world: World, node: str, used: dict[str, int]) -> DominantResourceShare:
-    tree = world.cell.partition("cohort/r").tree
+    tree = world.cluster_state.partition("cohort/r").tree
     usage = empty_usage(tree)
     for queue, amount in used.items():
         add_usage(tree, usage, queue, {KEY: amount})
@@ -74,7 +74,7 @@ def test_without_weight_nothing_borrowed_is_still_nothing() -> None:
 
 
 def test_what_is_wanted_counts_as_used() -> None:
-    tree = lending().cell.partition("cohort/r").tree
+    tree = lending().cluster_state.partition("cohort/r").tree
     assert dominant_resource_share(tree, empty_usage(tree), A, {KEY: 10}).weighted_share == 500
 
 
@@ -100,7 +100,7 @@ def test_the_dominant_resource_is_the_one_borrowed_most_and_then_the_first_by_na
 
     world.cluster_queue("a", both(0, 0), cohort_name="r")
     world.cluster_queue("b", both(100, 10), cohort_name="r")
-    tree = world.cell.partition("cohort/r").tree
+    tree = world.cluster_state.partition("cohort/r").tree
     wants = [{("f", "cpu"): 20, ("f", "gpu"): gpu} for gpu in (1, 2, 3)]
     found = [dominant_resource_share(tree, empty_usage(tree), A, want).dominant for want in wants]
     assert found == ["cpu", "cpu", "gpu"]
@@ -110,9 +110,9 @@ def test_the_status_of_a_queue_tells_its_share() -> None:
     world = lending()
     world.submit("w", "a", {"gpu": 5})
     world.settle()
-    assert status_of(world.cell, "a").weighted_share == 250
-    assert weighted_share_of(world.cell, "cohort/r") == 0
-    assert weighted_share_of(world.cell, "cohort/nowhere") is None
+    assert status_of(world.cluster_state, "a").weighted_share == 250
+    assert weighted_share_of(world.cluster_state, "cohort/r") == 0
+    assert weighted_share_of(world.cluster_state, "cohort/nowhere") is None
 
 
 @given(

@@ -50,7 +50,7 @@ def fill(world: World, *priorities: int) -> list[str]:
 
 
 def why(world: World, key: str) -> Explanation:
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None, f"{key} does not wait"
     return found
 
@@ -224,7 +224,7 @@ def test_flavors_behind_the_one_it_waits_for_are_told_as_not_reached() -> None:
     fill(world, 1, 1)
     key = world.submit("new", "q", {"gpu": 2}, priority=5)
     world.settle()
-    found = current_reason(world.cell, world[key], world.at)
+    found = current_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.dominant == "WaitingForPreemptedWorkloads"
     (other,) = (blocker for blocker in found.blockers if blocker.reason == "NotReached")
@@ -237,14 +237,14 @@ def test_a_flavor_that_only_a_later_look_reached_is_in_the_matrix_too() -> None:
     fill(world, 9, 9)
     key = world.submit("new", "q", {"gpu": 2}, priority=5)
     world.settle()
-    found = current_reason(world.cell, world[key], world.at)
+    found = current_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     told = {blocker.flavor: blocker.reason for blocker in found.blockers if blocker.flavor}
     assert told == {"one": "WaitingForQuota", "two": "WaitingForQuota"}
 
 
 def search_for_victims(world: World, key: str) -> Blocker:
-    found = current_reason(world.cell, world[key], world.at)
+    found = current_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     (told,) = (blocker for blocker in found.blockers if blocker.type == "Preemption")
     return told
@@ -317,4 +317,4 @@ def test_who_waits_for_the_hosts_of_another_flavor_is_not_told_that_it_has_none(
 @pytest.mark.parametrize("big_quota", [16, 99])
 def test_who_could_start_in_another_flavor_is_not_said_to_never_start(big_quota: int) -> None:
     world = two_pools(big_quota)
-    assert detected_problems(world.cell, world.at) == []
+    assert detected_problems(world.cluster_state, world.at) == []

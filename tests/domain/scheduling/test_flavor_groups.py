@@ -35,7 +35,7 @@ def given(world: World, key: str) -> list[tuple[str, dict[str, str], dict[str, i
 
 
 def reason(world: World, key: str) -> str:
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     return found.sentence
 

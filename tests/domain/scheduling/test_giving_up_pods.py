@@ -94,7 +94,7 @@ def test_pods_nobody_has_taken_over_stay_when_they_are_not_needed_any_more() -> 
     assert world[low].pod_evictions == ()
     assert counts(world, low) == {"main": 4}
     assert used(world, PROJECTED) == 4
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert found.called_back == (low,)
 
 

@@ -17,7 +17,9 @@ def test_capacity_reserved_in_a_cycle_does_not_change_the_named_holders() -> Non
     world.submit("large", "keeps", {"gpu": 5})
     world.submit("middle", "other", {"gpu": 3})
     world.settle()
-    partition = world.cell.partition(world.cell.partitioning.of_cluster_queue["mine"])
+    partition = world.cluster_state.partition(
+        world.cluster_state.partitioning.of_cluster_queue["mine"]
+    )
 
     def asked() -> tuple[str, ...]:
         return top_holders(partition, "mine", KEY)

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.queue_preemption import (
@@ -39,30 +39,32 @@ class StatefulWorld(World):
         """Every partition until it settles."""
         made = []
         self.looks = 0
-        for key in self.cell.partition_keys():
-            with self.cell.trial() as trial:
+        for key in self.cluster_state.partition_keys():
+            with self.cluster_state.trial() as trial:
                 for number in range(MAX_CYCLES):
-                    plan = plan_cycle(self.cell, key, self.at, f"{self.cell.position}.{number}")
+                    plan = plan_cycle(
+                        self.cluster_state, key, self.at, f"{self.cluster_state.position}.{number}"
+                    )
                     made += _facts(plan)
                     self.looks += plan.evaluation_count
                     if not plan.decisions:
                         break
-                trial.keep(self.cell.position)
+                trial.keep(self.cluster_state.position)
         return made
 
     def anew(self) -> list[Fact]:
         """The next decisions by the log alone."""
-        return self._next_cycle(Cell.load(self.cell.dump()))
+        return self._next_cycle(ClusterState.load(self.cluster_state.dump()))
 
     def remembered(self) -> list[Fact]:
         """The next decisions by this state."""
-        return self._next_cycle(self.cell)
+        return self._next_cycle(self.cluster_state)
 
-    def _next_cycle(self, cell: Cell) -> list[Fact]:
+    def _next_cycle(self, cluster_state: ClusterState) -> list[Fact]:
         made: list[Fact] = []
-        for key in cell.partition_keys():
-            with cell.trial():
-                made += _facts(plan_cycle(cell, key, self.at, "next"))
+        for key in cluster_state.partition_keys():
+            with cluster_state.trial():
+                made += _facts(plan_cycle(cluster_state, key, self.at, "next"))
         return made
 
 

@@ -20,7 +20,7 @@ def a_world() -> World:
 def beat(world: World, host: str, lease_seconds: int = 60) -> list[str]:
     """A heartbeat that says all is well; what was recorded of it."""
     told = ReportNode(ready=True, allocatable={"cpu": 2, "pods": 110}, lease_seconds=lease_seconds)
-    made = NODE.decide(world.cell.config.nodes[host], told, world.at)
+    made = NODE.decide(world.cluster_state.config.nodes[host], told, world.at)
     for event in made:
         world.record(f"node/{host}", event)
     return [type(event).__name__ for event in made]
@@ -47,8 +47,8 @@ def test_the_installation_is_due_when_the_first_lease_ends() -> None:
     beat(world, "b", lease_seconds=90)
     heard_at = world.at
 
-    with world.cell.trial():
-        plan = plan_cycle(world.cell, INSTALLATION, world.at, "c")
+    with world.cluster_state.trial():
+        plan = plan_cycle(world.cluster_state, INSTALLATION, world.at, "c")
 
     assert plan.next_due == heard_at + 60_000_000
 
@@ -61,7 +61,7 @@ def test_a_host_that_goes_on_beating_stays_ready() -> None:
         beat(world, "a")
         assert world.settle() == []
 
-    assert world.cell.config.nodes["a"].spec.ready
+    assert world.cluster_state.config.nodes["a"].spec.ready
 
 
 def test_only_a_heartbeat_late_in_the_lease_is_written_down() -> None:
@@ -81,7 +81,7 @@ def test_a_host_that_is_heard_again_is_ready() -> None:
     world.settle()
 
     assert beat(world, "a") == ["NodeReported"]
-    assert world.cell.config.nodes["a"].spec.ready
+    assert world.cluster_state.config.nodes["a"].spec.ready
 
 
 def test_a_host_without_a_lease_may_be_silent_for_ever() -> None:

@@ -40,7 +40,7 @@ def test_strict_order_blocks_behind_its_head() -> None:
     small = world.submit("small", "q")
     world.settle()
     assert world.admitted() == ["team/first"]
-    found = recorded_reason(world.cell, world[small], world.at)
+    found = recorded_reason(world.cluster_state, world[small], world.at)
     assert found is not None
     assert (found.dominant, found.blockers[0].held_by) == ("BehindHead", (big,))
 
@@ -62,7 +62,7 @@ def test_others_of_a_shape_that_failed_are_not_looked_at() -> None:
     made = world.settle()
     assert names(made).count("WorkloadExplained") == 1
     last = world["team/w49"]
-    found = recorded_reason(world.cell, last, world.at)
+    found = recorded_reason(world.cluster_state, last, world.at)
     assert found is not None
     assert found.dominant == "WaitingForQuota"
     assert not found.evaluated
@@ -74,7 +74,7 @@ def test_the_next_of_a_shape_is_explained_once_the_explained_one_is_held() -> No
     world.settle()
     world.record(f"workload/{first}", WorkloadHeld(owner="someone", reason="later"))
     world.settle()
-    found = recorded_reason(world.cell, world[second], world.at)
+    found = recorded_reason(world.cluster_state, world[second], world.at)
     assert found is not None
     assert (found.dominant, found.evaluated) == ("ExceedsMaxQuota", True)
 
@@ -139,8 +139,8 @@ def test_a_poison_workload_is_set_aside_and_the_rest_goes_on() -> None:
     good = world.submit("good", "q")
     world.settle()
     assert world.admitted() == [good]
-    assert list(world.cell.set_aside) == [f"workload/{bad}"]
-    found = recorded_reason(world.cell, world[bad], world.at)
+    assert list(world.cluster_state.set_aside) == [f"workload/{bad}"]
+    found = recorded_reason(world.cluster_state, world[bad], world.at)
     assert found is not None
     assert found.dominant == "SetAside"
 
@@ -158,7 +158,7 @@ def test_one_that_backs_off_keeps_its_place_in_the_shown_line() -> None:
     )
     world.record("workload/team/runs", evicted)
     world.stop("team/runs")
-    assert pending_order(world.cell, "q").keys == ("team/waits", "team/runs")
+    assert pending_order(world.cluster_state, "q").keys == ("team/waits", "team/runs")
     world.settle()
     assert world.admitted() == ["team/waits"]
 
@@ -171,7 +171,7 @@ def test_one_that_others_make_room_for_is_kept_first_in_its_line() -> None:
     mid = world.submit("mid", "q", {"gpu": 2}, priority=1)
     world.settle()
     high = world.submit("high", "q", {"gpu": 9}, priority=2)
-    assert pending_order(world.cell, "q").keys == (mid, high)
+    assert pending_order(world.cluster_state, "q").keys == (mid, high)
 
 
 def test_a_strict_line_keeps_nobody_first() -> None:
@@ -182,4 +182,4 @@ def test_a_strict_line_keeps_nobody_first() -> None:
     mid = world.submit("mid", "q", {"gpu": 2}, priority=1)
     world.settle()
     high = world.submit("high", "q", {"gpu": 9}, priority=2)
-    assert pending_order(world.cell, "q").keys == (high, mid)
+    assert pending_order(world.cluster_state, "q").keys == (high, mid)

@@ -6,7 +6,7 @@ import sys
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.partition.wakes import wakes_of
@@ -32,8 +32,8 @@ def two_partitions() -> World:
 
 def test_queues_of_one_cohort_tree_are_scheduled_together() -> None:
     world = two_partitions()
-    assert world.cell.partition_keys() == ("clusterqueue/a", "cohort/team", "installation")
-    assert world.cell.partitioning.of_cluster_queue == {
+    assert world.cluster_state.partition_keys() == ("clusterqueue/a", "cohort/team", "installation")
+    assert world.cluster_state.partitioning.of_cluster_queue == {
         "a": "clusterqueue/a",
         "b": "cohort/team",
         "c": "cohort/team",
@@ -50,7 +50,7 @@ def test_queues_whose_flavors_share_hosts_are_scheduled_together() -> None:
     world.cluster_queue("b", quotas(block=4))
     world.cluster_queue("c", quotas(other=4))
     world.node("b1/r/h")
-    assert world.cell.partition_keys() == (
+    assert world.cluster_state.partition_keys() == (
         "clusterqueue/a",
         "clusterqueue/c",
         "installation",
@@ -61,7 +61,7 @@ def test_a_submission_wakes_the_partition_of_its_queue() -> None:
     world = two_partitions()
     spec = WorkloadSpec(queue_name="b", pod_sets=(PodSet(scheduling=Scheduling(requests={})),))
     event = WorkloadSubmitted(uid="u", namespace="team", name="w", spec=spec)
-    assert wakes_of(world.cell, "workload/team/w", event) == (("cohort/team",), False)
+    assert wakes_of(world.cluster_state, "workload/team/w", event) == (("cohort/team",), False)
 
 
 def test_what_can_make_a_plan_stale_guards() -> None:
@@ -69,17 +69,20 @@ def test_what_can_make_a_plan_stale_guards() -> None:
     key = world.submit("w", "a")
     stream = f"workload/{key}"
     held = WorkloadHeld(owner="x", reason="y")
-    assert wakes_of(world.cell, stream, held) == (("clusterqueue/a",), True)
-    assert wakes_of(world.cell, stream, WorkloadPodsReady()) == (("clusterqueue/a",), False)
+    assert wakes_of(world.cluster_state, stream, held) == (("clusterqueue/a",), True)
+    assert wakes_of(world.cluster_state, stream, WorkloadPodsReady()) == (
+        ("clusterqueue/a",),
+        False,
+    )
     reported = NodeReported(ready=True, allocatable={})
-    assert wakes_of(world.cell, "node/n", reported) == (("*",), True)
+    assert wakes_of(world.cluster_state, "node/n", reported) == (("*",), True)
 
 
 def test_a_workload_that_changes_its_queue_wakes_both_partitions() -> None:
     world = two_partitions()
     key = world.submit("w", "a")
     moved = WorkloadSpecChanged(spec=replace(world[key].spec, queue_name="b"))
-    woken, guards = wakes_of(world.cell, f"workload/{key}", moved)
+    woken, guards = wakes_of(world.cluster_state, f"workload/{key}", moved)
     assert woken == ("clusterqueue/a", "cohort/team")
     assert guards
     world.record(f"workload/{key}", moved)
@@ -92,9 +95,9 @@ def test_a_workload_that_changes_its_queue_wakes_both_partitions() -> None:
 def test_what_belongs_to_no_queue_wakes_the_installation() -> None:
     world = two_partitions()
     key = world.submit("lost", "nowhere")
-    assert world.cell.partition_of_workload(world[key]) == ""
+    assert world.cluster_state.partition_of_workload(world[key]) == ""
     finished = WorkloadFinished(reason="Cancelled")
-    assert wakes_of(world.cell, f"workload/{key}", finished)[0] == ("installation",)
+    assert wakes_of(world.cluster_state, f"workload/{key}", finished)[0] == ("installation",)
 
 
 PROGRAM = """
@@ -124,7 +127,9 @@ def busy_history() -> str:
         )
         made.extend(world.settle())
         world.wait(1)
-        for key in [k for k, w in world.cell.workloads.items() if w.eviction is not None][:1]:
+        for key in [k for k, w in world.cluster_state.workloads.items() if w.eviction is not None][
+            :1
+        ]:
             world.stop(key)
     return repr(made)
 
@@ -150,6 +155,6 @@ def test_a_cell_from_the_cache_goes_on_like_the_one_that_was_cached() -> None:
     for number in range(9):
         for each in (world, other):
             each.submit(f"w{number}", "bc"[number % 2], {"gpu": 1 + number % 3})
-    other.cell = Cell.load(other.cell.dump())
+    other.cluster_state = ClusterState.load(other.cluster_state.dump())
     assert world.settle() == other.settle()
     assert world.admitted() == other.admitted()

@@ -2,7 +2,7 @@
 
 from headgate.application.queries.queues.pending_order import pending_order
 from headgate.application.queries.queues.status import consumed_by
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
@@ -27,7 +27,7 @@ def two_doors(nominal: int = 4, **spec: object) -> World:
 
 
 def used(world: World, queue: str) -> float:
-    found = consumed_by(world.cell, f"team/{queue}", world.at)
+    found = consumed_by(world.cluster_state, f"team/{queue}", world.at)
     assert found is not None
     return found.nanos.get("gpu", 0) / UNIT
 
@@ -97,7 +97,7 @@ def test_a_double_weight_halves_what_counts() -> None:
     world.finish("team/p2")
     world.submit("light", "b", {"gpu": 3})
     world.submit("weighty", "heavy", {"gpu": 3})
-    assert pending_order(world.cell, "q").keys == ("team/weighty", "team/light")
+    assert pending_order(world.cluster_state, "q").keys == ("team/weighty", "team/light")
 
 
 def test_usage_has_no_say_where_the_cluster_queue_does_not_ask_for_it() -> None:
@@ -118,12 +118,12 @@ def test_a_reserved_workload_is_counted_while_it_waits_for_its_checks() -> None:
     world.admission_check("budget")
     key = world.submit("w", "a", {"gpu": 4})
     world.settle()
-    found = consumed_by(world.cell, "team/a", world.at)
+    found = consumed_by(world.cluster_state, "team/a", world.at)
     assert found is not None
     assert (used(world, "a"), found.about_to_count["gpu"] > 0) == (0, True)
     world.check(key, "budget", "Ready")
     world.settle()
-    later = consumed_by(world.cell, "team/a", world.at)
+    later = consumed_by(world.cluster_state, "team/a", world.at)
     assert later is not None
     assert (later.nanos, later.about_to_count) == (found.about_to_count, {})
 
@@ -135,7 +135,7 @@ def test_a_reservation_that_comes_to_nothing_leaves_no_trace() -> None:
     world.settle()
     world.check(key, "budget", "Rejected")
     world.settle()
-    found = consumed_by(world.cell, "team/a", world.at)
+    found = consumed_by(world.cluster_state, "team/a", world.at)
     assert found is not None
     assert (found.nanos, found.about_to_count) == ({}, {})
 
@@ -149,20 +149,22 @@ def test_history_and_pending_penalties_survive_a_restart() -> None:
     world.check("team/x", "budget", "Ready")
     world.settle()
     world.wait(1234)
-    again = Cell.load(world.cell.dump())
+    again = ClusterState.load(world.cluster_state.dump())
     for queue in ("team/a", "team/b"):
-        assert consumed_by(again, queue, world.at) == consumed_by(world.cell, queue, world.at)
-    assert again.usage_history.queues == world.cell.usage_history.queues
+        assert consumed_by(again, queue, world.at) == consumed_by(
+            world.cluster_state, queue, world.at
+        )
+    assert again.usage_history.queues == world.cluster_state.usage_history.queues
 
 
 def test_what_was_only_tried_leaves_the_history_alone() -> None:
     world = two_doors()
     world.submit("w", "a", {"gpu": 4})
-    before = world.cell.dump()
-    with world.cell.trial():
-        assert plan_cycle(world.cell, "clusterqueue/q", world.at + 99, "try").decisions
-        assert world.cell.usage_history.queues["team/a"].usage == {"gpu": 4}
-    assert world.cell.dump() == before
+    before = world.cluster_state.dump()
+    with world.cluster_state.trial():
+        assert plan_cycle(world.cluster_state, "clusterqueue/q", world.at + 99, "try").decisions
+        assert world.cluster_state.usage_history.queues["team/a"].usage == {"gpu": 4}
+    assert world.cluster_state.dump() == before
 
 
 def test_pods_that_ended_for_good_are_used_no_more() -> None:
@@ -213,8 +215,8 @@ def test_a_strict_line_is_looked_at_again_when_another_queue_may_have_become_fir
     world.settle()
     world.submit("large", "a", {"gpu": 9})
     world.submit("small", "b", {"gpu": 1})
-    with world.cell.trial():
-        while (plan := plan_cycle(world.cell, "clusterqueue/q", world.at, "c")).decisions:
+    with world.cluster_state.trial():
+        while (plan := plan_cycle(world.cluster_state, "clusterqueue/q", world.at, "c")).decisions:
             pass
     assert plan.next_due == world.at + HOUR.usage_sampling_interval_seconds * 1_000_000
 

@@ -65,7 +65,7 @@ def pods(world: World, key: str) -> int:
 
 
 def in_use(world: World) -> tuple[int, int]:
-    usage = world.cell.partition("clusterqueue/q").usage
+    usage = world.cluster_state.partition("clusterqueue/q").usage
     actual, projected = (usage[view]["clusterqueue/q"].get(GPU, 0) for view in (ACTUAL, PROJECTED))
     return actual, projected
 

@@ -64,7 +64,7 @@ def test_the_preemptor_starts_when_its_victims_have_stopped() -> None:
         world.stop(victim)
         world.settle()
     assert key in world.admitted()
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert (found.stage, found.released) == ("Completed", ("team/low0", "team/low1"))
 
 
@@ -97,7 +97,7 @@ def test_a_workload_behind_a_round_is_told_the_preemptor() -> None:
     world = full_queue()
     key = world.submit("urgent", "q", {"gpu": 1}, priority=5)
     world.settle()
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.dominant == "WaitingForPreemptedWorkloads"
     assert found.blockers[0].held_by == ("team/low1",)
@@ -132,7 +132,7 @@ def test_a_preemptor_that_is_held_gives_its_round_up() -> None:
     world.settle()
     world.record(f"workload/{key}", WorkloadHeld(owner="someone", reason="later"))
     world.settle()
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert found.stage == "Aborted"
     assert world[key].nomination is None
 
@@ -143,7 +143,7 @@ def test_a_round_of_a_deleted_preemptor_is_aborted() -> None:
     world.settle()
     world.record(f"workload/{key}", WorkloadDeleted())
     world.settle()
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert (found.stage, found.outcome) == ("Aborted", f"{key} was deleted")
 
 
@@ -153,7 +153,7 @@ def test_a_round_with_victims_that_never_stop_expires() -> None:
     world.settle()
     world.wait(3600)
     world.settle()
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert found.stage == "Expired"
     assert world[key].round_id is None
 
@@ -168,13 +168,13 @@ def test_a_preemptor_that_finds_room_elsewhere_leaves_its_round() -> None:
     world.settle()
     key = world.submit("urgent", "q", {"cpu": 1}, count=2, topology=one, priority=5)
     world.settle()
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert [victim.workload for victim in found.victims] == ["team/low1"]
     elsewhere = world.placed("team/low2")
     world.finish("team/low2")
     world.settle()
     assert world.placed(key) == elsewhere
-    assert world.cell.rounds[found.id].stage == "Superseded"
+    assert world.cluster_state.rounds[found.id].stage == "Superseded"
 
 
 def test_victims_must_make_room_on_hosts_and_not_only_in_quota() -> None:
@@ -202,16 +202,16 @@ def test_a_placement_on_a_failed_host_is_sought_again() -> None:
     world.settle()
     world.submit("urgent", "q", {"cpu": 1}, count=2, topology=one, priority=5)
     world.settle()
-    (first,) = world.cell.rounds.values()
+    (first,) = world.cluster_state.rounds.values()
     host = world.placed("team/low1").popitem()[0]
     lost = NodeReported(ready=False, allocatable={"cpu": 2, "pods": 110})
     world.record(f"node/{host}", lost)
     world.stop("team/low1")
     world.settle()
-    stages = sorted(found.stage for found in world.cell.rounds.values())
+    stages = sorted(found.stage for found in world.cluster_state.rounds.values())
     assert stages == ["Committed", "Superseded"]
-    assert world.cell.rounds[first.id].invalidated_by == "HostLost"
-    assert world.cell.rounds[first.id].outcome.startswith("planned anew as round")
+    assert world.cluster_state.rounds[first.id].invalidated_by == "HostLost"
+    assert world.cluster_state.rounds[first.id].outcome.startswith("planned anew as round")
 
 
 def test_a_workload_larger_than_its_nominal_quota_reclaims_nothing() -> None:

@@ -31,7 +31,7 @@ def worked_example() -> World:
 
 
 def test_the_worked_example_of_available_quota() -> None:
-    tree = worked_example().cell.partition("cohort/r").tree
+    tree = worked_example().cluster_state.partition("cohort/r").tree
     usage = empty_usage(tree)
     assert tree.local_quota[A][KEY] == 6
     assert tree.subtree_quota[R][KEY] == 24
@@ -44,7 +44,7 @@ def test_the_worked_example_of_available_quota() -> None:
 
 
 def test_nobody_can_use_more_than_its_potential() -> None:
-    tree = worked_example().cell.partition("cohort/r").tree
+    tree = worked_example().cluster_state.partition("cohort/r").tree
     assert potential_available(tree, A, KEY) == 13
     assert potential_available(tree, B, KEY) == 24
 
@@ -57,7 +57,7 @@ def test_borrowing_is_told_by_how_far_away_it_comes_from() -> None:
     world.cluster_queue("a", quotas(f=2), cohort_name="near")
     world.cluster_queue("b", quotas(f=2), cohort_name="near")
     world.cluster_queue("c", quotas(f=9), cohort_name="top")
-    tree = world.cell.partition("cohort/top").tree
+    tree = world.cluster_state.partition("cohort/top").tree
     usage = empty_usage(tree)
     levels = [borrowing_level(tree, usage, A, KEY, amount)[0] for amount in (2, 4, 5)]
     assert levels == [0, 1, 2]
@@ -72,7 +72,7 @@ def test_cohorts_in_a_circle_are_cut_and_admit_nothing() -> None:
     key = world.submit("w", "a")
     world.settle()
     assert world[key].admission is None
-    obstacle = world.cell.partition("cohort/x").obstacles["a"]
+    obstacle = world.cluster_state.partition("cohort/x").obstacles["a"]
     assert obstacle is not None
     assert obstacle.reason == "CohortCycle"
 
@@ -96,7 +96,7 @@ def deep_world(drawn: list[tuple[int, int | None, int | None]]) -> World:
 def test_usage_taken_back_in_any_order_leaves_nothing(
     drawn: list[tuple[int, int | None, int | None]], steps: list[tuple[str, int]]
 ) -> None:
-    tree = deep_world(drawn).cell.partition("cohort/top").tree
+    tree = deep_world(drawn).cluster_state.partition("cohort/top").tree
     usage = empty_usage(tree)
     for name, amount in steps:
         add_usage(tree, usage, f"clusterqueue/{name}", {KEY: amount})
@@ -110,7 +110,7 @@ def test_usage_taken_back_in_any_order_leaves_nothing(
 def test_who_takes_only_what_is_available_never_overdraws_the_tree(
     drawn: list[tuple[int, int | None, int | None]], steps: list[tuple[str, int]]
 ) -> None:
-    tree = deep_world(drawn).cell.partition("cohort/top").tree
+    tree = deep_world(drawn).cluster_state.partition("cohort/top").tree
     usage = empty_usage(tree)
     for name, amount in steps:
         node = f"clusterqueue/{name}"
@@ -131,7 +131,7 @@ def test_what_is_borrowed_is_what_others_lend(
     for number, (queue, gpus) in enumerate(wanted):
         world.submit(f"w{number}", queue, {"gpu": gpus})
     world.settle()
-    partition = world.cell.partition("cohort/top")
+    partition = world.cluster_state.partition("cohort/top")
     tree, usage = partition.tree, partition.usage[ACTUAL]
     found = loans_in_tree(tree, usage, "cohort/top", KEY)
     for node in (f"clusterqueue/{name}" for name in "abcd"):

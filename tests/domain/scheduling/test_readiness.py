@@ -62,7 +62,7 @@ def test_a_queue_without_rules_has_the_installations() -> None:
     world.wait(100)
     assert names(world.settle()) == ["WorkloadEvicted"]
     world.stop(key)
-    spec = effective_spec(world.cell.config, "q")
+    spec = effective_spec(world.cluster_state.config, "q")
     assert queued_at(world[key], spec) == world[key].created_at
 
 
@@ -280,7 +280,7 @@ def test_only_those_deactivated_by_a_rule_are_deleted_after_a_time() -> None:
     world.record(f"workload/{by_hand}", WorkloadDeactivated(cause="Requested"))
     world.wait(600)
     world.settle()
-    assert sorted(world.cell.workloads) == [by_hand]
+    assert sorted(world.cluster_state.workloads) == [by_hand]
 
 
 @pytest.mark.parametrize(
@@ -296,6 +296,6 @@ def test_why_it_is_inactive_reads_as_one_sentence(message: str, sentence: str) -
     key = world.submit("w", "q")
     deactivated = WorkloadDeactivated(cause="Requested", message=message)
     world.record(f"workload/{key}", deactivated)
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.sentence == sentence

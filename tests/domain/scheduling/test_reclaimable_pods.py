@@ -85,7 +85,7 @@ def test_their_quota_is_free_at_once() -> None:
     world.settle()
     assert phase_of(world[other]) == "Pending"
     world.reclaim(key, 3)
-    assert status_of(world.cell, "q").usage == {("default", "gpu"): 1}
+    assert status_of(world.cluster_state, "q").usage == {("default", "gpu"): 1}
     world.settle()
     assert world.admitted() == [other, key]
     assert counts(world, key) == [4]
@@ -97,7 +97,7 @@ def test_at_the_end_exactly_the_rest_is_given_back() -> None:
     world.settle()
     world.reclaim(key, 3)
     world.finish(key)
-    assert status_of(world.cell, "q").usage == {}
+    assert status_of(world.cluster_state, "q").usage == {}
 
 
 def test_victims_give_only_what_they_still_hold() -> None:
@@ -107,7 +107,7 @@ def test_victims_give_only_what_they_still_hold() -> None:
     world.reclaim(low, 2)
     world.submit("high", "q", count=3, priority=5)
     world.settle()
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert [victim.freed for victim in found.victims] == [{"default/gpu": 2}]
 
 
@@ -133,7 +133,7 @@ def test_a_part_that_runs_frees_quota_when_less_than_it_is_left() -> None:
     assert counts(world, key) == [4]
     for pods, used in ((2, 4), (3, 3), (6, 0)):
         world.reclaim(key, pods)
-        assert sum(status_of(world.cell, "q").usage.values()) == used
+        assert sum(status_of(world.cluster_state, "q").usage.values()) == used
 
 
 def test_pods_in_slices_are_needed_by_whole_slices() -> None:
@@ -148,7 +148,7 @@ def test_pods_in_slices_are_needed_by_whole_slices() -> None:
     world.settle()
     assert counts(world, key) == [4]
     world.reclaim(key, 2)
-    assert status_of(world.cell, "q").usage == {("tas", "cpu"): 2}
+    assert status_of(world.cluster_state, "q").usage == {("tas", "cpu"): 2}
 
 
 def test_a_workload_that_needs_no_pods_any_more_needs_no_host() -> None:

@@ -178,7 +178,7 @@ def _advice(world: World) -> tuple[str, ...]:
 
 def _told(world: World) -> Explanation | None:
     """The pending reason by a fresh evaluation."""
-    return current_reason(world.cell, world["team/asked"], world.at)
+    return current_reason(world.cluster_state, world["team/asked"], world.at)
 
 
 def _blocker(world: World) -> Blocker:
@@ -204,7 +204,7 @@ def _words(sentence: str) -> str:
 
 
 def _raise(world: World, name: str, by: int) -> None:
-    groups = world.cell.config.cluster_queues["q0"].spec.resource_groups
+    groups = world.cluster_state.config.cluster_queues["q0"].spec.resource_groups
     line = groups[0].flavors[0].resources[0]
     changed = replace(line, **{name: (getattr(line, name) or 0) + by})
     flavors = (FlavorQuotas(name="one", resources=(changed,)),)
@@ -213,5 +213,7 @@ def _raise(world: World, name: str, by: int) -> None:
 
 
 def _balance(world: World) -> int:
-    partition = world.cell.partition(world.cell.partitioning.of_cluster_queue["q0"])
+    partition = world.cluster_state.partition(
+        world.cluster_state.partitioning.of_cluster_queue["q0"]
+    )
     return headroom(partition.tree, partition.usage[ACTUAL], MINE, KEY)

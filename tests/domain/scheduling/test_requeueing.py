@@ -39,7 +39,7 @@ def full(**spec: object) -> World:
 
 def is_looked_at_again(world: World) -> bool:
     """Whether the waiter is neither parked nor kept out."""
-    line = world.cell.partition("clusterqueue/q").pending["q"]
+    line = world.cluster_state.partition("clusterqueue/q").pending["q"]
     waiting = line.members.get("team/waiter")
     return waiting is not None and waiting.shape not in line.parked
 
@@ -74,17 +74,17 @@ def test_3_a_changed_spec_of_the_cluster_queue() -> None:
 
 def test_4_a_cohort_that_is_created_or_changed() -> None:
     world = full(cohort_name="pool")
-    line = world.cell.partition("cohort/pool").pending["q"]
+    line = world.cluster_state.partition("cohort/pool").pending["q"]
     assert line.head() is None
     world.cohort("pool", groups=quotas(default=2))
-    assert world.cell.partition("cohort/pool").pending["q"].head() == "team/waiter"
+    assert world.cluster_state.partition("cohort/pool").pending["q"].head() == "team/waiter"
     world.settle()
     assert world.admitted() == ["team/holder", "team/waiter"]
     world.submit("late", "q", {"gpu": 2})
     world.settle()
     larger = CohortSpec(resource_groups=quotas(default=9))
     world.record("cohort/pool", CohortChanged(spec=larger))
-    assert world.cell.partition("cohort/pool").pending["q"].head() == "team/late"
+    assert world.cluster_state.partition("cohort/pool").pending["q"].head() == "team/late"
 
 
 def test_5_a_flavor_that_changes_or_makes_the_queue_active() -> None:

@@ -82,7 +82,7 @@ def test_example_25_a_lost_host_sends_the_preemptor_elsewhere_and_calls_victims_
     made = world.settle()
     assert "team/p" in world.admitted()
     assert rack_of(world, "team/p") != rack
-    ended = world.cell.rounds[found.id]
+    ended = world.cluster_state.rounds[found.id]
     assert (ended.stage, ended.invalidated_by) == ("Superseded", "HostLost")
     assert streams_with(made, EvictionCancelled) == ["workload/team/v2"]
     assert phase_of(world["team/v2"]) == "Starting"
@@ -119,8 +119,8 @@ def test_example_25_a_stronger_one_may_take_the_place() -> None:
     made = world.settle()
     assert stronger in world.admitted()
     assert "PlacementInvalidated" in names(made)
-    assert world.cell.rounds[first].invalidated_by == "Taken"
-    assert world.cell.rounds[first].taken_by == stronger
+    assert world.cluster_state.rounds[first].invalidated_by == "Taken"
+    assert world.cluster_state.rounds[first].taken_by == stronger
 
 
 def test_a_queue_starts_no_more_rounds_than_it_may() -> None:
@@ -135,7 +135,7 @@ def test_a_queue_starts_no_more_rounds_than_it_may() -> None:
     for name in ("p1", "p2"):
         world.submit(name, "q", priority=5)
         world.settle()
-    assert len(world.cell.rounds) == 1
+    assert len(world.cluster_state.rounds) == 1
     limit = "ClusterQueue q starts at most 1 round of preemption a minute"
     known = world["team/p2"].explanation
     assert known is not None
@@ -143,7 +143,7 @@ def test_a_queue_starts_no_more_rounds_than_it_may() -> None:
     assert known.sentence == f"Room could be made for it, but {limit}, and has started as many"
     world.wait(59)
     assert "RoundCommitted" not in names(world.settle())
-    fresh = current_reason(world.cell, world["team/p2"], world.at)
+    fresh = current_reason(world.cluster_state, world["team/p2"], world.at)
     assert fresh is not None
     assert fresh.sentence == f"{known.sentence}; the next may start in 1 s"
     world.wait(1)

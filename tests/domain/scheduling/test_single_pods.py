@@ -227,7 +227,10 @@ def test_pods_on_their_way_out_use_the_allowance_of_a_budget_up() -> None:
     world.settle()
     world.submit("two", "q", {"gpu": 2}, priority=5)
     world.settle()
-    budgets, known = world.cell.config.disruption_budgets, world.cell.workloads.values()
+    budgets, known = (
+        world.cluster_state.config.disruption_budgets,
+        world.cluster_state.workloads.values(),
+    )
     (standing,) = budget_statuses(budgets, known)
     assert (standing.expected, standing.healthy, standing.allowed) == (4, 2, 0)
 

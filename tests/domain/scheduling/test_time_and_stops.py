@@ -45,8 +45,8 @@ def timed_queue(limit: int | None = None) -> tuple[World, str]:
 
 
 def next_due(world: World) -> int | None:
-    with world.cell.trial():
-        return plan_cycle(world.cell, "clusterqueue/q", world.at, "look").next_due
+    with world.cluster_state.trial():
+        return plan_cycle(world.cluster_state, "clusterqueue/q", world.at, "look").next_due
 
 
 def test_the_backoff_doubles_from_the_base_up_to_the_most() -> None:
@@ -97,7 +97,7 @@ def test_an_evicted_workload_competes_again_when_its_backoff_ends() -> None:
     world.stop(key)
     world.settle()
     assert phase_of(world[key]) == "Retrying"
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.sentence == "It backs off for 10 s more before attempt 1"
     due = next_due(world)
@@ -184,7 +184,7 @@ def test_a_hold_with_an_end_ends_by_itself() -> None:
     held = WorkloadHeld(owner="someone", reason="maintenance", expires_at=until)
     world.record(f"workload/{key}", held)
     world.settle()
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.sentence == "someone holds it for 30 s more: maintenance"
     world.wait(30)
@@ -204,7 +204,7 @@ def test_a_stopped_queue_admits_nothing_and_names_the_user_that_stopped_it() -> 
     key = world.submit("late", "q")
     world.settle()
     assert world.admitted() == [running]
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.sentence == "ClusterQueue q is stopped by someone: upgrade"
 
@@ -231,8 +231,8 @@ def test_a_drain_of_many_goes_on_until_all_are_evicted() -> None:
         world.submit(f"w{number}", "q")
     world.settle()
     stop(world, "HoldAndDrain")
-    with world.cell.trial():
-        first = plan_cycle(world.cell, "clusterqueue/q", world.at, "first")
+    with world.cluster_state.trial():
+        first = plan_cycle(world.cluster_state, "clusterqueue/q", world.at, "first")
     assert len(first.decisions) == 500
     assert names(world.settle()) == ["WorkloadEvicted"] * 600
 
@@ -281,7 +281,7 @@ def test_a_cluster_queue_goes_when_its_last_workload_has() -> None:
     assert world.settle() == []
     world.finish(key)
     assert names(world.settle()) == ["ClusterQueueDeleted"]
-    assert world.cell.partition_keys() == ("installation",)
+    assert world.cluster_state.partition_keys() == ("installation",)
 
 
 @pytest.mark.parametrize(
@@ -292,6 +292,6 @@ def test_a_workload_without_a_queue_is_told_how_to_get_one(queue: str, help_: st
     world = World()
     key = world.submit("w", queue)
     world.settle()
-    found = recorded_reason(world.cell, world[key], world.at)
+    found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.would_unblock == (help_,)

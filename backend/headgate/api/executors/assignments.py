@@ -15,7 +15,7 @@ from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, services_of
 from headgate.api.executors.schemas import ObservedPod, ObservedPods
 from headgate.api.paging import after_token, continue_token
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.decide.preconditions import require_same_uid
 from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
@@ -29,42 +29,48 @@ QUESTION = "assignments"
 
 async def assignments(request: Caller, *, limit: int, after: str | None) -> Answer:
     """A page of assignments, by name."""
-    cell = services_of(request).reader.cell
+    cluster_state = services_of(request).reader.cluster_state
     scope = request.user.namespaces
-    keys = [key for key in _holders(cell) if scope is None or key.partition("/")[0] in scope]
+    keys = [
+        key for key in _holders(cluster_state) if scope is None or key.partition("/")[0] in scope
+    ]
     start = bisect_right(keys, after_token(after, QUESTION, str) or "")
     chosen = keys[start : start + limit]
     body = {
-        "position": cell.position,
-        "items": [_assignment(cell.workloads[key]) for key in chosen],
+        "position": cluster_state.position,
+        "items": [_assignment(cluster_state.workloads[key]) for key in chosen],
     }
     if start + limit < len(keys):
         body["continue"] = continue_token(chosen[-1], QUESTION)
-    return answer(body, position=cell.position)
+    return answer(body, position=cluster_state.position)
 
 
 async def evictions(
     request: Caller, handler: str | None, *, limit: int, after: str | None
 ) -> Answer:
     """A page of evictions that are under way, by workload; of one handler, or of all."""
-    cell = services_of(request).reader.cell
+    cluster_state = services_of(request).reader.cluster_state
     scope = request.user.namespaces
     question = f"evictions|{handler}"
     keys = [
         key
-        for key in _holders(cell)
+        for key in _holders(cluster_state)
         if (scope is None or key.partition("/")[0] in scope)
-        and any(_is_for(each, handler) for each in ongoing_evictions(cell.workloads[key]))
+        and any(_is_for(each, handler) for each in ongoing_evictions(cluster_state.workloads[key]))
     ]
     start = bisect_right(keys, after_token(after, question, str) or "")
     chosen = keys[start : start + limit]
     body = {
-        "position": cell.position,
-        "items": [each for key in chosen for each in _open_evictions(cell.workloads[key], handler)],
+        "position": cluster_state.position,
+        "items": [
+            each
+            for key in chosen
+            for each in _open_evictions(cluster_state.workloads[key], handler)
+        ],
     }
     if start + limit < len(keys):
         body["continue"] = continue_token(chosen[-1], question)
-    return answer(body, position=cell.position)
+    return answer(body, position=cluster_state.position)
 
 
 def _is_for(eviction: Eviction, handler: str | None) -> bool:
@@ -87,11 +93,11 @@ def _open_evictions(workload: Workload, handler: str | None) -> list[dict[str, o
     ]
 
 
-def _holders(cell: Cell) -> list[str]:
+def _holders(cluster_state: ClusterState) -> list[str]:
     """Returns the keys of the workloads that hold quota, sorted."""
     return sorted(
         key
-        for key, workload in cell.workloads.items()
+        for key, workload in cluster_state.workloads.items()
         if workload.admission is not None and has_quota_reservation(workload)
     )
 

@@ -77,7 +77,7 @@ async def report_eviction(request: Caller, target: EvictionTarget, data: Evictio
 
 def releases_quota(request: Caller) -> bool:
     """Whether quota is free as soon as pods are being killed."""
-    configuration = services_of(request).reader.cell.config.configuration
+    configuration = services_of(request).reader.cluster_state.config.configuration
     return configuration.quota_release == "OnTerminating"
 
 

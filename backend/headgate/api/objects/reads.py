@@ -50,7 +50,7 @@ async def read(request: Caller, codec: Codec, name: str, if_none_match: str | No
     stream = stream_of(codec.kind.stream_kind, name, str(request.path_params.get("namespace", "")))
     (loaded,) = await asyncio.to_thread(services.models.load, [stream])
     if isinstance(loaded.state, Absent) or not allows(request.user.namespaces, stream):
-        remedy = did_you_mean(services.reader.cell, stream, request.user.namespaces)
+        remedy = did_you_mean(services.reader.cluster_state, stream, request.user.namespaces)
         raise ApiFailure(NOT_FOUND, f"There is no {codec.kind.name} {name}.", remedy=remedy)
     position = max(loaded.position, services.reader.position)
     if not codec.is_status_derived:

@@ -58,8 +58,8 @@ def workload_writer(request: Caller, desired: Desired, status: int = 200) -> Res
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         written = yield from write_workload(results)
         places = [(changed, desired.places) for changed in results]
-        cell = services_of(request).reader.cell
-        warnings = yield from warnings_about(cell, places, request.user.namespaces)
+        cluster_state = services_of(request).reader.cluster_state
+        warnings = yield from warnings_about(cluster_state, places, request.user.namespaces)
         if not warnings:
             return written
         content = {**written.content, "warnings": warnings}

@@ -160,6 +160,6 @@ async def loaded_workload(request: Caller, name: str) -> Loaded:
     services, stream = services_of(request), workload_stream(key)
     (loaded,) = await asyncio.to_thread(services.models.load, [stream])
     if isinstance(loaded.state, Absent):
-        remedy = did_you_mean(services.reader.cell, stream, request.user.namespaces)
+        remedy = did_you_mean(services.reader.cluster_state, stream, request.user.namespaces)
         raise ApiFailure(NOT_FOUND, f"There is no workload {key}.", remedy=remedy)
     return loaded

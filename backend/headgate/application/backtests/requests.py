@@ -13,7 +13,7 @@ from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import LimitExceeded
 from headgate.application.time_travel.historical_ports import ResolvedPoint
 from headgate.application.time_travel.services_at import PointInTime, services_at
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent
 from headgate.domain.rejection import IllegalNow, InvalidRequest, NotFound, Violation
 from headgate.domain.values.instants import Instant
@@ -45,10 +45,10 @@ async def request_backtest(services: ApplicationServices, asked: BacktestRequest
     if await asyncio.to_thread(services.backtests.unfinished) >= MAX_UNFINISHED:
         detail = f"{MAX_UNFINISHED} backtests are waiting or running already."
         raise IllegalNow(detail, remedy="Wait until one has ended, or cancel one.")
-    begin, cell = await _moment(services, asked.begin)
+    begin, cluster_state = await _moment(services, asked.begin)
     end, _ = await _moment(services, asked.end)
-    _refuse_bounds(begin, end, cell)
-    overlay = _overlay(cell, asked.changes, begin.at)
+    _refuse_bounds(begin, end, cluster_state)
+    overlay = _overlay(cluster_state, asked.changes, begin.at)
     job = Backtest(
         id=services.ids.new(),
         created_at=services.clock.now(),
@@ -83,13 +83,15 @@ async def cancel(services: ApplicationServices, job_id: str) -> Backtest:
     return job
 
 
-async def _moment(services: ApplicationServices, wish: PointInTime) -> tuple[ResolvedPoint, Cell]:
+async def _moment(
+    services: ApplicationServices, wish: PointInTime
+) -> tuple[ResolvedPoint, ClusterState]:
     past = await services_at(services, wish)
-    cell = past.reader.cell
-    return ResolvedPoint(cell.position, past.clock.now()), cell
+    cluster_state = past.reader.cluster_state
+    return ResolvedPoint(cluster_state.position, past.clock.now()), cluster_state
 
 
-def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cell: Cell) -> None:
+def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cluster_state: ClusterState) -> None:
     events = end.position - begin.position
     if events <= 0 or end.at <= begin.at:
         rule = "The end of the stretch lies after its beginning, with something between."
@@ -97,16 +99,18 @@ def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cell: Cell) -> None
         raise InvalidRequest("Nothing happened there.", remedy=rule, violations=(violation,))
     if events > MAX_EVENTS:
         raise LimitExceeded(f"The stretch has {events} events; {MAX_EVENTS} are the most for one.")
-    if len(cell.workloads) > MAX_WORKLOADS:
-        detail = f"There are {len(cell.workloads)} workloads; {MAX_WORKLOADS} are the most."
+    if len(cluster_state.workloads) > MAX_WORKLOADS:
+        detail = (
+            f"There are {len(cluster_state.workloads)} workloads; {MAX_WORKLOADS} are the most."
+        )
         raise LimitExceeded(detail)
 
 
 def _overlay(
-    cell: Cell, changes: Sequence[StreamCommand], at: Instant
+    cluster_state: ClusterState, changes: Sequence[StreamCommand], at: Instant
 ) -> list[tuple[str, DomainEvent]]:
     """The facts of all changes, each made after those before it on a fork of the state then."""
-    fork = cell.fork()
+    fork = cluster_state.fork()
     found: list[tuple[str, DomainEvent]] = []
     with fork.trial():
         for change in changes:

@@ -12,7 +12,7 @@ import msgspec
 from headgate.application.backtests.jobs import Backtest, BacktestStore, ClaimedBacktest
 from headgate.application.ports import EventLog, Unavailable
 from headgate.application.time_travel.historical_states import HistoricalStates
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rehearsal.outcome import outcome_of
 from headgate.domain.rehearsal.stage import Progress, begin, go_on
 from headgate.domain.rehearsal.stretch import Replaced, Stretch, take_apart
@@ -117,7 +117,7 @@ def _stretch(runner: BacktestRunner, job: Backtest) -> Stretch:
     return stretch
 
 
-def _state(runner: BacktestRunner, job: Backtest) -> Cell:
+def _state(runner: BacktestRunner, job: Backtest) -> ClusterState:
     return runner.cells.at(job.from_position).fork()
 
 

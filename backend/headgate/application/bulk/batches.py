@@ -20,7 +20,7 @@ from headgate.application.commands.requests import CommandRequest
 from headgate.application.ports import EventFilter
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.titles import title_of
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.streams import kind_and_key
@@ -57,7 +57,7 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
     firsts: dict[str, Recorded] = {}
     for fact in mine:
         firsts.setdefault(fact.stream, fact)
-    cell = services.reader.cell
+    cluster_state = services.reader.cluster_state
     return Batch(
         batch=batch,
         verb=verb,
@@ -66,7 +66,7 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
         reason=first.origin.reason,
         at=timestamp(first.at),
         position=mine[-1].position,
-        items=[_item(cell, verb, firsts[stream], latest[stream]) for stream in firsts],
+        items=[_item(cluster_state, verb, firsts[stream], latest[stream]) for stream in firsts],
     )
 
 
@@ -87,9 +87,9 @@ async def undo_action(
             _why_final(found.verb),
             remedy=ALTERNATIVES.get(found.verb, "Act on the workloads that it was about."),
         )
-    cell = services.reader.cell
+    cluster_state = services.reader.cluster_state
     chosen = tuple(
-        BulkTarget(item.workload, cell.workloads[item.workload].uid)
+        BulkTarget(item.workload, cluster_state.workloads[item.workload].uid)
         for item in found.items
         if item.can_undo
     )
@@ -105,9 +105,9 @@ def _why_final(verb: str) -> str:
     return f"What {verb} did cannot be taken back" + (f": {because}" if because else ".")
 
 
-def _item(cell: Cell, verb: str, first: Recorded, latest: Recorded) -> BatchItem:
+def _item(cluster_state: ClusterState, verb: str, first: Recorded, latest: Recorded) -> BatchItem:
     _, key = kind_and_key(first.stream)
-    workload = cell.workloads.get(key)
+    workload = cluster_state.workloads.get(key)
     why_not = _why_it_stays(workload, verb, first)
     return BatchItem(
         workload=key,

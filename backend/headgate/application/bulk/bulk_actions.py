@@ -22,7 +22,7 @@ from headgate.application.commands.requests import (
 from headgate.application.commands.workload_commands import WorkloadAction, WorkloadVerb, command_of
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.views import Position, Schema, Timestamp, Whole
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Origin
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
@@ -54,34 +54,38 @@ class BulkSelection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def selected(
-    cell: Cell, query: BulkSelection, scope: NamespaceScope, at: Instant
+    cluster_state: ClusterState, query: BulkSelection, scope: NamespaceScope, at: Instant
 ) -> Cooperative[list[Workload]]:
     """Those that match now and may be seen, by key; in steps, as all are looked at."""
     found = []
-    for workload in tuple(cell.workloads.values()):
+    for workload in tuple(cluster_state.workloads.values()):
         is_seen = scope is None or workload.namespace in scope
-        if is_seen and _matches(cell, query, workload, at):
+        if is_seen and _matches(cluster_state, query, workload, at):
             found.append(workload)
         yield
     return sorted(found, key=lambda workload: workload.key)
 
 
-def _matches(cell: Cell, query: BulkSelection, workload: Workload, at: Instant) -> bool:
+def _matches(
+    cluster_state: ClusterState, query: BulkSelection, workload: Workload, at: Instant
+) -> bool:
     return (
         query.namespace in {"", workload.namespace}
         and query.queue_name in {"", workload.spec.queue_name}
         and query.name in workload.name
         and (not query.phases or phase_of(workload) in query.phases)
-        and query.cluster_queue in {"", cluster_queue_of(cell.config, workload)}
+        and query.cluster_queue in {"", cluster_queue_of(cluster_state.config, workload)}
         and (query.selector is None or matches_selector(workload.labels, query.selector))
-        and _has_case(cell, query, workload, at)
+        and _has_case(cluster_state, query, workload, at)
     )
 
 
-def _has_case(cell: Cell, query: BulkSelection, workload: Workload, at: Instant) -> bool:
+def _has_case(
+    cluster_state: ClusterState, query: BulkSelection, workload: Workload, at: Instant
+) -> bool:
     if not query.causes and query.since is None:
         return True
-    case = case_of(cell, workload, at)
+    case = case_of(cluster_state, workload, at)
     if case is None or (query.causes and case.cause not in query.causes):
         return False
     return query.since is None or (case.since or 0) >= query.since
@@ -185,17 +189,17 @@ def _previewed(
 
     Who changes after the preview began is refused when the same is asked for in earnest.
     """
-    cell, at = services.reader.cell, services.clock.now()
+    cluster_state, at = services.reader.cluster_state, services.clock.now()
     items: list[BulkItem] = []
     foretold = 0
     for key, uid in (yield from _frozen(services, call, bulk)):
         yield
-        workload = cell.workloads.get(key)
+        workload = cluster_state.workloads.get(key)
         events, refusal = _answer(call, bulk, workload, uid, at)
         items.append(_item(key, uid, workload, "ineligible" if refusal else "eligible", refusal))
         if not events:
             continue
-        then = forecast(cell, key, events, at) if foretold < MAX_FORECASTS else NO_FORECAST
+        then = forecast(cluster_state, key, events, at) if foretold < MAX_FORECASTS else NO_FORECAST
         items[-1] = msgspec.structs.replace(items[-1], next=then)
         foretold += 1
     return items
@@ -270,9 +274,9 @@ def _frozen(
     services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
 ) -> Cooperative[list[tuple[str, str]]]:
     """Key and uid of everyone it is about."""
-    cell, scope = services.reader.cell, call.identity.namespaces
+    cluster_state, scope = services.reader.cluster_state, call.identity.namespaces
     if bulk.query is not None:
-        found = yield from selected(cell, bulk.query, scope, services.clock.now())
+        found = yield from selected(cluster_state, bulk.query, scope, services.clock.now())
         _refuse_too_many(len(found))
         return [(workload.key, workload.uid) for workload in found]
     seen = (c for c in bulk.chosen if call.identity.sees(c.workload.partition("/")[0]))

@@ -11,7 +11,7 @@ from headgate.application.commands.requests import CommandResult, DecisionContex
 from headgate.application.cooperative import Cooperative
 from headgate.application.failures import StaleVersion
 from headgate.application.ports import AppendUnit, Loaded
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Origin
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
@@ -26,7 +26,10 @@ from headgate.domain.workloads.state import Workload
 
 
 def decide_commands(
-    cell: Cell, commands: Iterable[StreamCommand], loaded: dict[str, Loaded], at: Instant
+    cluster_state: ClusterState,
+    commands: Iterable[StreamCommand],
+    loaded: dict[str, Loaded],
+    at: Instant,
 ) -> Iterator[CommandResult]:
     """Decides each command on its object as the commands before it left it; one result for each.
 
@@ -34,10 +37,12 @@ def decide_commands(
     at the first; `unit_of_results` binds the append to it.
     """
     known = dict(loaded)
-    config = cell.config
+    config = cluster_state.config
     for command in commands:
         before = known[command.stream]
-        context = DecisionContext(state=before.state, at=at, cell=cell, config=config)
+        context = DecisionContext(
+            state=before.state, at=at, cluster_state=cluster_state, config=config
+        )
         result = _decide(command, before, context)
         if result.events:
             known[command.stream] = Loaded(
@@ -46,20 +51,24 @@ def decide_commands(
                 position=result.position,
                 state=result.after,
             )
-            config = _with_object(cell.config, config, result)
+            config = _with_object(cluster_state.config, config, result)
         yield result
 
 
-def decide_on_state(cell: Cell, command: StreamCommand, at: Instant) -> CommandResult:
+def decide_on_state(
+    cluster_state: ClusterState, command: StreamCommand, at: Instant
+) -> CommandResult:
     """Decides a command on the object in the cell, whatever version the caller has seen.
 
     Raises the `Rejection` of a command that is rejected.
     """
     stream = command.stream
-    state, version = cell.state_of(stream), cell.version_of(stream)
+    state, version = cluster_state.state_of(stream), cluster_state.version_of(stream)
     loaded = Loaded(stream=stream, version=version, position=0, state=state)
     unbound = msgspec.structs.replace(command, version=None, position=None)
-    context = DecisionContext(state=state, at=at, cell=cell, config=cell.config)
+    context = DecisionContext(
+        state=state, at=at, cluster_state=cluster_state, config=cluster_state.config
+    )
     result = _decide(unbound, loaded, context)
     if result.failure is not None:
         raise result.failure
@@ -67,7 +76,11 @@ def decide_on_state(cell: Cell, command: StreamCommand, at: Instant) -> CommandR
 
 
 def unit_of_results(
-    cell: Cell, results: Sequence[CommandResult], at: Instant, origin: Origin, config_position: int
+    cluster_state: ClusterState,
+    results: Sequence[CommandResult],
+    at: Instant,
+    origin: Origin,
+    config_position: int,
 ) -> Cooperative[AppendUnit]:
     """The unit that records the events of all results, refused if the configuration has changed.
 
@@ -77,7 +90,7 @@ def unit_of_results(
     """
     states = {result.stream: result.after for result in results}
     unit = yield from unit_in_steps(
-        results, states.__getitem__, partial(wakes_of, cell), at=at, origin=origin
+        results, states.__getitem__, partial(wakes_of, cluster_state), at=at, origin=origin
     )
     wakes_all = all("*" in new.wakes for new in unit.events)
     if wakes_all and not any(result.reads_config for result in results):

@@ -31,7 +31,7 @@ from headgate.application.ports import (
     Loaded,
     Replayed,
 )
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Origin
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.values.instants import Instant
@@ -76,14 +76,14 @@ async def execute_each(
         tried = [commands[index] for index in left]
         is_blind = attempt == 0 and all(command.is_new for command in tried)
         loaded = await _load(services, tried, is_blind=is_blind)
-        cell = services.reader.cell
-        at, config_position = services.clock.now(), cell.config_position
-        found = await run_yielding(each(decide_commands(cell, tried, loaded, at)))
+        cluster_state = services.reader.cluster_state
+        at, config_position = services.clock.now(), cluster_state.config_position
+        found = await run_yielding(each(decide_commands(cluster_state, tried, loaded, at)))
         results.update(zip(left, found, strict=True))
         recorded = {
             index: result for index, result in zip(left, found, strict=True) if result.events
         }
-        steps = _units(cell, recorded, at, origin, config_position)
+        steps = _units(cluster_state, recorded, at, origin, config_position)
         units = await run_yielding(steps)
         verdicts = await services.commits.append_each(list(units.values()))
         appended = [verdict for verdict in verdicts if isinstance(verdict, Appended)]
@@ -125,14 +125,14 @@ async def _attempt(
     that its queues would not admit.
     """
     loaded = await _load(services, commands, is_blind=is_blind)
-    cell = services.reader.cell
-    at, config_position = services.clock.now(), cell.config_position
-    results = await run_yielding(each(decide_commands(cell, commands, loaded, at)))
-    if is_first and await run_yielding(has_inadmissible_workload(cell.config, results)):
+    cluster_state = services.reader.cluster_state
+    at, config_position = services.clock.now(), cluster_state.config_position
+    results = await run_yielding(each(decide_commands(cluster_state, commands, loaded, at)))
+    if is_first and await run_yielding(has_inadmissible_workload(cluster_state.config, results)):
         await catch_up(services)
-        cell = services.reader.cell
-        at, config_position = services.clock.now(), cell.config_position
-        results = await run_yielding(each(decide_commands(cell, commands, loaded, at)))
+        cluster_state = services.reader.cluster_state
+        at, config_position = services.clock.now(), cluster_state.config_position
+        results = await run_yielding(each(decide_commands(cluster_state, commands, loaded, at)))
     if is_first and any(result.failure is not None for result in results):
         return None
     if len(results) == 1 and results[0].failure is not None and not request.tells_failures:
@@ -143,7 +143,9 @@ async def _attempt(
     recorded = [result for result in results if result.events]
     if request.is_dry_run or not recorded:
         return msgspec.structs.replace(response, position=_position_read(services, results))
-    unit = await run_yielding(unit_of_results(cell, recorded, at, request.origin, config_position))
+    unit = await run_yielding(
+        unit_of_results(cluster_state, recorded, at, request.origin, config_position)
+    )
     unit = msgspec.structs.replace(unit, idempotency=_idempotency_key(request, response))
     match await services.commits.append(unit):
         case Appended(last_position=position):
@@ -157,7 +159,7 @@ async def _attempt(
 
 
 def _units(
-    cell: Cell,
+    cluster_state: ClusterState,
     recorded: Mapping[int, CommandResult],
     at: Instant,
     origin: Origin,
@@ -166,7 +168,9 @@ def _units(
     """One unit for each result that has events, by the index of its command."""
     units = {}
     for index, result in recorded.items():
-        units[index] = yield from unit_of_results(cell, [result], at, origin, config_position)
+        units[index] = yield from unit_of_results(
+            cluster_state, [result], at, origin, config_position
+        )
     return units
 
 

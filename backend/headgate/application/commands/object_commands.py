@@ -87,8 +87,8 @@ def object_deletion(stream: str) -> StreamCommand:
     """The change that asks for an object to go."""
 
     def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
-        cell = context.cell
-        users = referrers_of(cell.config, cell.workloads, *kind_and_key(stream))
+        cluster_state = context.cluster_state
+        users = referrers_of(cluster_state.config, cluster_state.workloads, *kind_and_key(stream))
         return _decided(stream, context, RequestDeletion(users=users))
 
     return StreamCommand(stream=stream, decide=decide, reads_config=True)

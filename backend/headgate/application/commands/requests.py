@@ -12,7 +12,7 @@ import msgspec
 
 from headgate.application.access.identity import Identity
 from headgate.application.cooperative import Cooperative
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.object_set import ObjectSet
@@ -53,7 +53,7 @@ class DecisionContext(msgspec.Struct, frozen=True, kw_only=True):
 
     state: Any
     at: Instant
-    cell: Cell
+    cluster_state: ClusterState
     config: ObjectSet
 
 

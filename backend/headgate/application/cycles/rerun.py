@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.ports import Fence
 from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.scheduling.partition.parking import park_again
 from headgate.event_log.codec import encode
@@ -30,12 +30,14 @@ class RerunResult:
         return self.digest_again == self.digest_then
 
 
-def rerun_cycle(cell: Cell, record: CycleRecord, recorded: Sequence[Recorded]) -> RerunResult:
+def rerun_cycle(
+    cluster_state: ClusterState, record: CycleRecord, recorded: Sequence[Recorded]
+) -> RerunResult:
     """Plan once more on the fold at the record's input position; the cell is as before then."""
-    assert cell.position == record.input_position, "a cycle runs again on its own input"
-    with cell.trial():
-        park_again(cell.partition(record.partition), record.parking)
-        planned = plan_batch(cell, _planning(record))
+    assert cluster_state.position == record.input_position, "a cycle runs again on its own input"
+    with cluster_state.trial():
+        park_again(cluster_state.partition(record.partition), record.parking)
+        planned = plan_batch(cluster_state, _planning(record))
         unit = planned.unit
     again = tuple((new.stream, new.event) for new in unit.events) if unit else ()
     then = tuple((one.stream, one.event) for one in recorded)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from headgate.application.cooperative import Cooperative, Result, run_yielding
 from headgate.application.live_state.snapshot_store import SnapshotStore, StateCache
 from headgate.application.ports import EventLog, GapInLog, Tail
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 
 COLLECT_AFTER = (20_000, 5, 200)
@@ -39,7 +39,7 @@ class LiveState:
     elapsed: Callable[[], float]
     keep_rule: SnapshotRule = field(default_factory=SnapshotRule)
     synced_at: int = -1
-    _cell: Cell | None = None
+    _cell: ClusterState | None = None
     _log_id: str = ""
     _is_stale: bool = False
     _kept_position: int = 0
@@ -50,7 +50,7 @@ class LiveState:
         self._keeper = SnapshotStore(self.state_cache)
 
     @property
-    def cell(self) -> Cell:
+    def cluster_state(self) -> ClusterState:
         """The fold as it stands; begun from the cache and the log where there is none yet."""
         if self._is_stale:
             self._verify()
@@ -70,22 +70,22 @@ class LiveState:
 
     def catch_up(self, facts: Iterable[Recorded]) -> int:
         """Fold the next facts; the position they lead to. A fold that fails is forgotten."""
-        cell = self.cell
+        cluster_state = self.cluster_state
         try:
             for recorded in facts:
-                cell.apply(recorded)
+                cluster_state.apply(recorded)
         except Exception:
             self.drop()
             raise
-        return cell.position
+        return cluster_state.position
 
     def keep(self) -> bool:
         """Write the fold to the state cache if the rule asks for it; whether it was written."""
-        cell = self._cell
-        if cell is None or not self._is_due_to_keep(cell.position):
+        cluster_state = self._cell
+        if cluster_state is None or not self._is_due_to_keep(cluster_state.position):
             return False
-        self._keeper.put(cell, self.fold_version)
-        self._remember_kept(cell.position)
+        self._keeper.put(cluster_state, self.fold_version)
+        self._remember_kept(cluster_state.position)
         return True
 
     def _is_due_to_keep(self, position: int) -> bool:
@@ -106,13 +106,16 @@ class LiveState:
         # of the time of loading; frozen, it is never walked again.
         gc.disable()
         try:
-            cell = self._keeper.newest(self.fold_version, at_most=self.event_log.head()) or Cell()
-            kept_position = cell.position
-            for recorded in self.event_log.read_all(cell.position):
-                cell.apply(recorded)
+            cluster_state = (
+                self._keeper.newest(self.fold_version, at_most=self.event_log.head())
+                or ClusterState()
+            )
+            kept_position = cluster_state.position
+            for recorded in self.event_log.read_all(cluster_state.position):
+                cluster_state.apply(recorded)
         finally:
             gc.enable()
-        self._cell = cell
+        self._cell = cluster_state
         self._is_stale = False
         self._remember_kept(kept_position)
         gc.collect()
@@ -133,7 +136,7 @@ class LiveReader:
     def __init__(
         self, live: LiveState, tail: Tail, broken: Callable[[BaseException], None]
     ) -> None:
-        self.cell = Cell()
+        self.cluster_state = ClusterState()
         self._live = live
         self._tail = tail
         self._broken = broken
@@ -146,7 +149,7 @@ class LiveReader:
     @property
     def position(self) -> int:
         """The last position that has been seen."""
-        return self.cell.position
+        return self.cluster_state.position
 
     def listen(self, listener: Listener) -> None:
         """Tell `listener` of every batch of new events, after they have been folded."""
@@ -154,7 +157,7 @@ class LiveReader:
 
     async def start(self) -> None:
         """Fold what there is, then go on following in the background."""
-        self.cell = await asyncio.to_thread(lambda: self._live.cell)
+        self.cluster_state = await asyncio.to_thread(lambda: self._live.cluster_state)
         self.ready = True
         self._following = asyncio.create_task(self._follow())
         self._following.add_done_callback(self._ended)
@@ -167,7 +170,7 @@ class LiveReader:
 
     async def reached(self, position: int, *, within_seconds: float) -> bool:
         """Whether everything up to `position` has been seen, waiting a while for it."""
-        if self.cell.position >= position:
+        if self.cluster_state.position >= position:
             return True
         seen: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         entry = (position, seen)
@@ -191,22 +194,22 @@ class LiveReader:
             return await run_yielding(steps)
 
     async def _follow(self) -> None:
-        async for batch in self._tail.follow(self.cell.position):
+        async for batch in self._tail.follow(self.cluster_state.position):
             async with self._still:
                 self._fold(batch)
 
     def _fold(self, batch: Sequence[Recorded]) -> None:
         for recorded in batch:
-            if recorded.position != self.cell.position + 1:
-                raise GapInLog(f"{recorded.position} follows {self.cell.position}")
-            self.cell.apply(recorded)
+            if recorded.position != self.cluster_state.position + 1:
+                raise GapInLog(f"{recorded.position} follows {self.cluster_state.position}")
+            self.cluster_state.apply(recorded)
         self._tell(batch)
 
     def _tell(self, batch: Sequence[Recorded]) -> None:
         for listener in self._listeners:
             listener(batch)
         for position, seen in self._waiting:
-            if position <= self.cell.position and not seen.done():
+            if position <= self.cluster_state.position and not seen.done():
                 seen.set_result(None)
 
     def _ended(self, task: asyncio.Task[None]) -> None:

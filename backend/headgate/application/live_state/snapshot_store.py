@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.workloads.state import Workload
 
 Parts = Mapping[str, bytes | None]
@@ -67,41 +67,41 @@ class SnapshotStore:
         self._max_workloads = max_workloads
         self._parts: OrderedDict[str, WorkloadChunk] = OrderedDict()
 
-    def newest(self, fold_version: str, *, at_most: int, after: int = 0) -> Cell | None:
+    def newest(self, fold_version: str, *, at_most: int, after: int = 0) -> ClusterState | None:
         """The latest fold that is whole, past `after` and not past `at_most`."""
         while True:
             found = self._cache.newest(CACHE_NAME, fold_version, at_most=at_most)
             if found is None or found[0] <= after:
                 return None
-            cell = self._load(_unpacked(found[1], _Kept))
-            if cell is not None:
-                return cell
+            cluster_state = self._load(_unpacked(found[1], _Kept))
+            if cluster_state is not None:
+                return cluster_state
             at_most = found[0] - 1
 
-    def put(self, cell: Cell, fold_version: str) -> None:
+    def put(self, cluster_state: ClusterState, fold_version: str) -> None:
         """Keep a fold with what of it is not kept yet."""
-        if not self._put(cell, fold_version):
+        if not self._put(cluster_state, fold_version):
             # Someone has let go of a part since: bring everything.
             self._parts.clear()
-            self._put(cell, fold_version)
+            self._put(cluster_state, fold_version)
 
-    def _put(self, cell: Cell, fold_version: str) -> bool:
-        known, fresh = self._divided(cell.workloads)
+    def _put(self, cluster_state: ClusterState, fold_version: str) -> bool:
+        known, fresh = self._divided(cluster_state.workloads)
         body = zlib.compress(msgspec.msgpack.encode(fresh), 1)
         name = hashlib.sha256(body).hexdigest()
         self._parts[name] = fresh
-        self._let_go(len(cell.workloads))
+        self._let_go(len(cluster_state.workloads))
         names = [*known, name]
         place = {key: number for number, keys in enumerate(known.values()) for key in keys}
         kept = _Kept(
-            rest=cell.dump_beside_workloads(),
+            rest=cluster_state.dump_beside_workloads(),
             parts=names,
-            workloads=list(cell.workloads),
-            part_of=[place.get(key, len(known)) for key in cell.workloads],
+            workloads=list(cluster_state.workloads),
+            part_of=[place.get(key, len(known)) for key in cluster_state.workloads],
         )
         parts = {**dict.fromkeys(known), name: body}
         whole = zlib.compress(msgspec.msgpack.encode(kept), 1)
-        return self._cache.put(CACHE_NAME, fold_version, cell.position, whole, parts)
+        return self._cache.put(CACHE_NAME, fold_version, cluster_state.position, whole, parts)
 
     def _divided(
         self, workloads: dict[str, Workload]
@@ -118,7 +118,7 @@ class SnapshotStore:
             self._parts.move_to_end(name)
         return known, fresh
 
-    def _load(self, kept: _Kept) -> Cell | None:
+    def _load(self, kept: _Kept) -> ClusterState | None:
         parts = []
         for name in kept.parts:
             part = self._part(name)
@@ -126,10 +126,10 @@ class SnapshotStore:
                 return None
             parts.append(part)
         self._let_go(len(kept.workloads))
-        cell = Cell.load(kept.rest)
+        cluster_state = ClusterState.load(kept.rest)
         placed = zip(kept.workloads, kept.part_of, strict=True)
-        cell.workloads = {key: parts[number][key] for key, number in placed}
-        return cell
+        cluster_state.workloads = {key: parts[number][key] for key, number in placed}
+        return cluster_state
 
     def _part(self, name: str) -> WorkloadChunk | None:
         found = self._parts.get(name)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from headgate.application.metrics.text_format import DurationHistogram
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -108,22 +108,24 @@ class EventCounters:
         self._run = ""
         self._has_reserved = False
 
-    def count(self, batch: Iterable[Recorded], cell: Cell) -> None:
-        """Take new events in; `cell` has seen them."""
+    def count(self, batch: Iterable[Recorded], cluster_state: ClusterState) -> None:
+        """Take new events in; `cluster_state` has seen them."""
         evictions: Counter[tuple[str, EvictionLabels]] = Counter()
         for recorded in batch:
             self._count_attempt(recorded)
-            self._count_waits(recorded, cell)
+            self._count_waits(recorded, cluster_state)
             match recorded.event:
                 case WorkloadQuotaReserved():
-                    self.reserved[_place_of(recorded, cell)] += 1
+                    self.reserved[_place_of(recorded, cluster_state)] += 1
                 case WorkloadAdmitted():
-                    self.admitted[_place_of(recorded, cell)] += 1
+                    self.admitted[_place_of(recorded, cluster_state)] += 1
                 case WorkloadEvicted(reason=reason, underlying_cause=cause):
-                    self.evicted[_place_of(recorded, cell), EvictionLabels(reason, cause)] += 1
+                    self.evicted[
+                        _place_of(recorded, cluster_state), EvictionLabels(reason, cause)
+                    ] += 1
                     evictions[recorded.stream, EvictionLabels(reason, cause)] += 1
                 case WorkloadFinished(reason=reason):
-                    place = _place_of(recorded, cell)
+                    place = _place_of(recorded, cluster_state)
                     self.finished[place] += 1
                     self.replaced[place] += reason == "WorkloadSliceReplaced"
                 case RoundCommitted(cluster_queue=by, victims=victims):
@@ -131,27 +133,27 @@ class EventCounters:
                         self.preempted[by, victim.reason] += 1
                 case _:
                     pass
-        self._count_first_evictions(evictions, cell)
+        self._count_first_evictions(evictions, cluster_state)
 
-    def _count_waits(self, recorded: Recorded, cell: Cell) -> None:
+    def _count_waits(self, recorded: Recorded, cluster_state: ClusterState) -> None:
         if not isinstance(recorded.event, WAIT_ENDING_EVENTS):
             return
-        workload = cell.workloads.get(recorded.stream.removeprefix("workload/"))
+        workload = cluster_state.workloads.get(recorded.stream.removeprefix("workload/"))
         if workload is not None:
-            place = _place_of(recorded, cell)
+            place = _place_of(recorded, cluster_state)
             for figure, seconds in waits_ended(recorded, workload):
                 self.waited[figure].setdefault(place, DurationHistogram()).add(seconds)
 
     def _count_first_evictions(
-        self, evictions: Counter[tuple[str, EvictionLabels]], cell: Cell
+        self, evictions: Counter[tuple[str, EvictionLabels]], cluster_state: ClusterState
     ) -> None:
         """Workloads that were never evicted for that reason and cause before these."""
         for (stream, why), number in evictions.items():
-            workload = cell.workloads.get(stream.removeprefix("workload/"))
+            workload = cluster_state.workloads.get(stream.removeprefix("workload/"))
             counts = workload.evictions if workload else ()
             known = sum(one.count for one in counts if (one.reason, one.underlying_cause) == why)
             if workload is not None and known <= number:
-                self.evicted_once[queue_labels(workload, cell), why] += 1
+                self.evicted_once[queue_labels(workload, cluster_state), why] += 1
 
     def _count_attempt(self, recorded: Recorded) -> None:
         """A run counts when it is over: its events lie together in the log."""
@@ -163,15 +165,15 @@ class EventCounters:
         self._has_reserved = self._has_reserved or isinstance(recorded.event, WorkloadQuotaReserved)
 
 
-def _place_of(recorded: Recorded, cell: Cell) -> QueueLabels:
-    workload = cell.workloads.get(recorded.stream.removeprefix("workload/"))
-    return QueueLabels("", "") if workload is None else queue_labels(workload, cell)
+def _place_of(recorded: Recorded, cluster_state: ClusterState) -> QueueLabels:
+    workload = cluster_state.workloads.get(recorded.stream.removeprefix("workload/"))
+    return QueueLabels("", "") if workload is None else queue_labels(workload, cluster_state)
 
 
-def queue_labels(workload: Workload, cell: Cell) -> QueueLabels:
+def queue_labels(workload: Workload, cluster_state: ClusterState) -> QueueLabels:
     """Where a workload is, or would be if it held quota."""
     door = f"{workload.namespace}/{workload.spec.queue_name}"
     if workload.admission is not None:
         return QueueLabels(workload.admission.cluster_queue, door)
-    local = cell.config.local_queues.get(door)
+    local = cluster_state.config.local_queues.get(door)
     return QueueLabels(local.spec.cluster_queue if local else "", door)

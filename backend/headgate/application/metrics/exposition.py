@@ -22,7 +22,7 @@ from headgate.application.queries.queues.status import (
     usage_of_workload,
 )
 from headgate.application.queries.queues.tree import queue_counts
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import cluster_queue_activity, local_queue_activity
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
@@ -46,9 +46,11 @@ async def exposition(services: ApplicationServices) -> bytes:
     positions = await asyncio.to_thread(services.followers.positions)
     head = await asyncio.to_thread(services.log.head)
     await asyncio.to_thread(services.cycle_durations.read, services.cycles)
-    cell, event_counters = services.reader.cell, services.event_counters
+    cluster_state, event_counters = services.reader.cluster_state, services.event_counters
     reader = services.reader
-    of_queues = chain(_queue_lines(cell), _share_lines(cell), local_queue_lines(cell))
+    of_queues = chain(
+        _queue_lines(cluster_state), _share_lines(cluster_state), local_queue_lines(cluster_state)
+    )
     lines = [
         *(await reader.while_still(each(of_queues))),
         *counter_lines(event_counters),
@@ -64,7 +66,7 @@ async def exposition(services: ApplicationServices) -> bytes:
             "headgate_reader_lag",
             "gauge",
             "Events this process has not seen",
-            [({}, max(0, head - cell.position))],
+            [({}, max(0, head - cluster_state.position))],
         ),
         *metric_lines(
             "headgate_partition_lag", "gauge", "Events a partition has to look at", _lags(rows)
@@ -85,7 +87,7 @@ async def exposition(services: ApplicationServices) -> bytes:
             await reader.while_still(_findings(services, positions)),
         ),
         *metric_lines(
-            "headgate_set_aside", "gauge", "Objects left out", [({}, len(cell.set_aside))]
+            "headgate_set_aside", "gauge", "Objects left out", [({}, len(cluster_state.set_aside))]
         ),
     ]
     return ("\n".join(lines) + "\n").encode()
@@ -95,20 +97,20 @@ def _findings(
     services: ApplicationServices, positions: dict[str, int]
 ) -> Cooperative[list[Sample]]:
     """Every kind of detector has a figure, also while it finds nothing."""
-    cell, now = services.reader.cell, services.clock.now()
-    shown = yield from detect_problems(cell, now)
-    detected = (*shown, *drifted_followers(positions, cell.position))
+    cluster_state, now = services.reader.cluster_state, services.clock.now()
+    shown = yield from detect_problems(cluster_state, now)
+    detected = (*shown, *drifted_followers(positions, cluster_state.position))
     counts = dict.fromkeys(DETECTORS, 0)
-    others = yield from find_attention(cell, now, None)
+    others = yield from find_attention(cluster_state, now, None)
     for kind in (*(d.kind for d in detected), *(a.kind for a in others)):
         counts[kind] = counts.get(kind, 0) + 1
     return [({"kind": kind}, count) for kind, count in sorted(counts.items())]
 
 
-def _queue_lines(cell: Cell) -> Iterator[str]:
-    names = sorted(cell.config.cluster_queues)
-    counts = {name: queue_counts(cell, name) for name in names}
-    standings = {name: reserved_usage(cell, name) for name in names}
+def _queue_lines(cluster_state: ClusterState) -> Iterator[str]:
+    names = sorted(cluster_state.config.cluster_queues)
+    counts = {name: queue_counts(cluster_state, name) for name in names}
+    standings = {name: reserved_usage(cluster_state, name) for name in names}
     pending = []
     for name, count in counts.items():
         active = count.pending + count.nominated
@@ -132,22 +134,28 @@ def _queue_lines(cell: Cell) -> Iterator[str]:
         [({"cluster_queue": n}, c.starting + c.running + c.evicting) for n, c in counts.items()],
     )
     yield from metric_lines(
-        "kueue_finished_workloads", "gauge", "Workloads that ended and are kept", _finished(cell)
+        "kueue_finished_workloads",
+        "gauge",
+        "Workloads that ended and are kept",
+        _finished(cluster_state),
     )
     yield from metric_lines(
-        "kueue_cluster_queue_status", "gauge", "1 for the status that holds", _statuses(cell)
+        "kueue_cluster_queue_status",
+        "gauge",
+        "1 for the status that holds",
+        _statuses(cluster_state),
     )
     yield from metric_lines(
         "kueue_cluster_queue_resource_reservation",
         "gauge",
         "Quota reserved, in base units",
-        _usage(cell, {name: standing.reserved for name, standing in standings.items()}),
+        _usage(cluster_state, {name: standing.reserved for name, standing in standings.items()}),
     )
     yield from metric_lines(
         "kueue_cluster_queue_resource_usage",
         "gauge",
         "Quota of admitted workloads, in base units",
-        _usage(cell, {name: standing.admitted for name, standing in standings.items()}),
+        _usage(cluster_state, {name: standing.admitted for name, standing in standings.items()}),
     )
     for figure, field in (
         ("nominal_quota", "nominal_quota"),
@@ -155,14 +163,16 @@ def _queue_lines(cell: Cell) -> Iterator[str]:
         ("lending_limit", "lending_limit"),
     ):
         name = f"kueue_cluster_queue_{figure}"
-        yield from metric_lines(name, "gauge", "Base units; +Inf: no limit", _quotas(cell, field))
+        yield from metric_lines(
+            name, "gauge", "Base units; +Inf: no limit", _quotas(cluster_state, field)
+        )
 
 
-def _share_lines(cell: Cell) -> Iterator[str]:
+def _share_lines(cluster_state: ClusterState) -> Iterator[str]:
     """The shares of fair sharing, as statuses have them; of no use where nothing is shared."""
     shares: dict[str, list[Sample]] = {"clusterqueue": [], "cohort": []}
-    for key in cell.partition_keys():
-        partition = cell.partition(key)
+    for key in cluster_state.partition_keys():
+        partition = cluster_state.partition(key)
         for node, path in sorted(partition.tree.path.items()):
             kind, _, name = node.partition("/")
             above = path[1].partition("/")[2] if len(path) > 1 else ""
@@ -176,23 +186,23 @@ def _share_lines(cell: Cell) -> Iterator[str]:
         yield from metric_lines(f"kueue_{figure}_weighted_share", "gauge", text, shares[kind])
 
 
-def _finished(cell: Cell) -> Iterator[Sample]:
-    for name in sorted(cell.config.cluster_queues):
-        phases = counts_of(cell, f"clusterqueue/{name}")
+def _finished(cluster_state: ClusterState) -> Iterator[Sample]:
+    for name in sorted(cluster_state.config.cluster_queues):
+        phases = counts_of(cluster_state, f"clusterqueue/{name}")
         yield {"cluster_queue": name}, sum(phases.get(phase, 0) for phase in FINISHED)
 
 
-def _statuses(cell: Cell) -> Iterator[Sample]:
-    for name, queue in sorted(cell.config.cluster_queues.items()):
-        active = cluster_queue_activity(cell.config, name).active
+def _statuses(cluster_state: ClusterState) -> Iterator[Sample]:
+    for name, queue in sorted(cluster_state.config.cluster_queues.items()):
+        active = cluster_queue_activity(cluster_state.config, name).active
         leaving = queue.terminating_at is not None
         holds = {"active": active, "pending": not active and not leaving, "terminating": leaving}
         for status, value in holds.items():
             yield {"cluster_queue": name, "status": status}, int(value)
 
 
-def _quotas(cell: Cell, field: str) -> Iterator[Sample]:
-    for name, queue in sorted(cell.config.cluster_queues.items()):
+def _quotas(cluster_state: ClusterState, field: str) -> Iterator[Sample]:
+    for name, queue in sorted(cluster_state.config.cluster_queues.items()):
         for group in queue.spec.resource_groups:
             for flavor in group.flavors:
                 for resource in flavor.resources:
@@ -206,9 +216,12 @@ def _quotas(cell: Cell, field: str) -> Iterator[Sample]:
                     yield labels, float("inf") if amount is None else amount
 
 
-def _usage(cell: Cell, usages: Mapping[str, FlavorUsage]) -> Iterator[Sample]:
+def _usage(cluster_state: ClusterState, usages: Mapping[str, FlavorUsage]) -> Iterator[Sample]:
     for name, usage in usages.items():
-        own = {"cohort": cell.config.cluster_queues[name].spec.cohort_name, "cluster_queue": name}
+        own = {
+            "cohort": cluster_state.config.cluster_queues[name].spec.cohort_name,
+            "cluster_queue": name,
+        }
         for (flavor, resource), amount in sorted(usage.items()):
             yield {**own, "flavor": flavor, "resource": resource}, amount
 
@@ -230,17 +243,25 @@ ADMITTED = ("Starting", "Running", "Evicting")
 STATES = (("True", True), ("False", False))
 
 
-def local_queue_lines(cell: Cell) -> Iterator[str]:
+def local_queue_lines(cluster_state: ClusterState) -> Iterator[str]:
     """Every figure of every LocalQueue."""
     for figure, text, samples in (
-        ("pending_workloads", "Workloads that wait", _pending(cell)),
-        ("reserving_active_workloads", "Workloads that hold quota", _phases(cell, "QuotaReserved")),
-        ("admitted_active_workloads", "Workloads admitted", _phases(cell)),
-        ("finished_workloads", "Workloads that ended and are kept", _local_queue_finished(cell)),
-        ("status", "1 for the status that holds", _local_queue_statuses(cell)),
+        ("pending_workloads", "Workloads that wait", _pending(cluster_state)),
+        (
+            "reserving_active_workloads",
+            "Workloads that hold quota",
+            _phases(cluster_state, "QuotaReserved"),
+        ),
+        ("admitted_active_workloads", "Workloads admitted", _phases(cluster_state)),
+        (
+            "finished_workloads",
+            "Workloads that ended and are kept",
+            _local_queue_finished(cluster_state),
+        ),
+        ("status", "1 for the status that holds", _local_queue_statuses(cluster_state)),
     ):
         yield from metric_lines(f"kueue_local_queue_{figure}", "gauge", text, samples)
-    reserved, used = _held(cell)
+    reserved, used = _held(cluster_state)
     for figure, text, held in (
         ("reservation", "Quota reserved, in base units", reserved),
         ("usage", "Quota of admitted workloads, in base units", used),
@@ -249,42 +270,42 @@ def local_queue_lines(cell: Cell) -> Iterator[str]:
         yield from metric_lines(name, "gauge", text, _amounts(held))
 
 
-def _pending(cell: Cell) -> Iterator[Sample]:
-    for key in sorted(cell.config.local_queues):
-        phases = counts_of(cell, f"localqueue/{key}")
+def _pending(cluster_state: ClusterState) -> Iterator[Sample]:
+    for key in sorted(cluster_state.config.local_queues):
+        phases = counts_of(cluster_state, f"localqueue/{key}")
         for status, of_status in WAITING.items():
             number = sum(phases.get(phase, 0) for phase in of_status)
             yield {**local_queue_labels(key), "status": status}, number
 
 
-def _phases(cell: Cell, *others: str) -> Iterator[Sample]:
-    for key in sorted(cell.config.local_queues):
-        phases = counts_of(cell, f"localqueue/{key}")
+def _phases(cluster_state: ClusterState, *others: str) -> Iterator[Sample]:
+    for key in sorted(cluster_state.config.local_queues):
+        phases = counts_of(cluster_state, f"localqueue/{key}")
         yield local_queue_labels(key), sum(phases.get(p, 0) for p in (*ADMITTED, *others))
 
 
-def _local_queue_finished(cell: Cell) -> Iterator[Sample]:
-    for key in sorted(cell.config.local_queues):
-        phases = counts_of(cell, f"localqueue/{key}")
+def _local_queue_finished(cluster_state: ClusterState) -> Iterator[Sample]:
+    for key in sorted(cluster_state.config.local_queues):
+        phases = counts_of(cluster_state, f"localqueue/{key}")
         yield local_queue_labels(key), sum(phases.get(phase, 0) for phase in FINISHED)
 
 
-def _local_queue_statuses(cell: Cell) -> Iterator[Sample]:
-    for key in sorted(cell.config.local_queues):
-        active = local_queue_activity(cell.config, key).active
+def _local_queue_statuses(cluster_state: ClusterState) -> Iterator[Sample]:
+    for key in sorted(cluster_state.config.local_queues):
+        active = local_queue_activity(cluster_state.config, key).active
         for word, value in STATES:
             yield {**local_queue_labels(key), "active": word}, int(active is value)
 
 
-def _held(cell: Cell) -> tuple[dict[str, FlavorUsage], dict[str, FlavorUsage]]:
+def _held(cluster_state: ClusterState) -> tuple[dict[str, FlavorUsage], dict[str, FlavorUsage]]:
     """What the workloads of each LocalQueue hold, and what those admitted do; one pass over all."""
     reserved: dict[str, FlavorUsage] = {}
     used: dict[str, FlavorUsage] = {}
-    for name in cell.partition_keys():
-        partition = cell.partition(name)
+    for name in cluster_state.partition_keys():
+        partition = cluster_state.partition(name)
         for holders in partition.charges.holding.values():
             for key in holders:
-                workload = cell.workloads[key]
+                workload = cluster_state.workloads[key]
                 door = local_queue_key(workload)
                 totals = [reserved.setdefault(door, {})]
                 if is_admitted(workload):

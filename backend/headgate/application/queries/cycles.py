@@ -124,8 +124,8 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: NamespaceSc
     history = services.history
 
     def again() -> RerunResult:
-        cell = history.cells.at(record.input_position).fork()
-        return rerun_cycle(cell, record, _recorded(services, record))
+        cluster_state = history.cells.at(record.input_position).fork()
+        return rerun_cycle(cluster_state, record, _recorded(services, record))
 
     found = await history.executor.do(again)
     difference = "" if found.is_same else _difference(found)

@@ -3,22 +3,22 @@
 from difflib import get_close_matches
 
 from headgate.application.access.redaction import NamespaceScope, allows
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.streams import kind_and_key, stream_of
 
 MAX_COMPARED = 2_000
 """Names are compared one by one; with more of them in a namespace only the same name is sought."""
 
 
-def did_you_mean(cell: Cell, stream: str, scope: NamespaceScope) -> str:
+def did_you_mean(cluster_state: ClusterState, stream: str, scope: NamespaceScope) -> str:
     """The same name in another namespace, or one like it; empty where there is neither."""
     kind, key = kind_and_key(stream)
     namespace, slash, name = key.rpartition("/")
-    objects = cell.workloads if kind == "workload" else cell.config.of_kind(kind)
+    objects = cluster_state.workloads if kind == "workload" else cluster_state.config.of_kind(kind)
     if slash:
         elsewhere = [
             other
-            for other in _namespaces(cell)
+            for other in _namespaces(cluster_state)
             if f"{other}/{name}" in objects and allows(scope, stream_of(kind, name, other))
         ]
         if elsewhere:
@@ -31,7 +31,7 @@ def did_you_mean(cell: Cell, stream: str, scope: NamespaceScope) -> str:
     return f"Did you mean {near[0]}?" if near else ""
 
 
-def _namespaces(cell: Cell) -> list[str]:
+def _namespaces(cluster_state: ClusterState) -> list[str]:
     """Those that have a LocalQueue or are declared."""
-    doors = (queue.namespace for queue in cell.config.local_queues.values())
-    return sorted({*doors, *cell.config.namespaces})
+    doors = (queue.namespace for queue in cluster_state.config.local_queues.values())
+    return sorted({*doors, *cluster_state.config.namespaces})

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from headgate.application.commands.append_unit import unit_of
 from headgate.application.ports import AppendUnit, Fence
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Origin
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.cycle_context import Decision
@@ -47,18 +47,18 @@ class PlannedBatch:
     heads: int = 0
 
 
-def plan_batch(cell: Cell, planning: PlanRequest) -> PlannedBatch:
+def plan_batch(cluster_state: ClusterState, planning: PlanRequest) -> PlannedBatch:
     """Plan cycles on top of each other until there is nothing to do or the budget is spent.
 
-    `cell` must be in a trial; what was decided stays assumed in it.
+    `cluster_state` must be in a trial; what was decided stays assumed in it.
     """
     partition = planning.fence.partition
-    config_position = cell.config_position
+    config_position = cluster_state.config_position
     decisions: list[Decision] = []
     heads = 0
     for cycle in count():
         plan = plan_cycle(
-            cell,
+            cluster_state,
             partition,
             planning.at,
             f"{planning.run_id}.{cycle}",
@@ -67,20 +67,23 @@ def plan_batch(cell: Cell, planning: PlanRequest) -> PlannedBatch:
         heads += plan.evaluation_count
         is_settled = not plan.decisions
         if is_settled or planning.is_spent(len(decisions)):
-            unit = _unit(cell, decisions, planning, config_position) if decisions else None
+            unit = _unit(cluster_state, decisions, planning, config_position) if decisions else None
             made = len(decisions)
             return PlannedBatch(unit, made, plan.next_due, is_settled, cycle + 1, heads)
     raise AssertionError("counting has no end")
 
 
 def _unit(
-    cell: Cell, decisions: Sequence[Decision], planning: PlanRequest, config_position: int
+    cluster_state: ClusterState,
+    decisions: Sequence[Decision],
+    planning: PlanRequest,
+    config_position: int,
 ) -> AppendUnit:
     # As asked before each fact: afterwards a deleted workload, for one, has no queue any more.
     wakes = iter([wake for decision in decisions for wake in decision.wakes])
     unit = unit_of(
         decisions,
-        cell.state_of,
+        cluster_state.state_of,
         lambda _stream, _event: _with(planning.fence.partition, *next(wakes)),
         at=planning.at,
         origin=Origin(actor=SCHEDULER, correlation=planning.run_id),

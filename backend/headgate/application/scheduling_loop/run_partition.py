@@ -140,20 +140,22 @@ def _exists(scheduler: Scheduler, key: str) -> bool:
     """Whether there is such a partition, once the rows match the configuration as we know it."""
     live = scheduler.live
     sync_partitions(scheduler)
-    if key in live.cell.partition_keys():
+    if key in live.cluster_state.partition_keys():
         return True
     # Another worker may know a newer configuration than we have folded so far.
-    live.catch_up(live.event_log.read_all(live.cell.position))
+    live.catch_up(live.event_log.read_all(live.cluster_state.position))
     sync_partitions(scheduler)
-    return key in live.cell.partition_keys()
+    return key in live.cluster_state.partition_keys()
 
 
 def sync_partitions(scheduler: Scheduler) -> None:
     """Make the rows of partitions match the configuration, if it has changed since last time."""
     live = scheduler.live
-    seen = live.cell.config_position
+    seen = live.cluster_state.config_position
     if live.synced_at != seen:
-        scheduler.partitions.sync_partitions(live.cell.partition_keys(), config_position=seen)
+        scheduler.partitions.sync_partitions(
+            live.cluster_state.partition_keys(), config_position=seen
+        )
         live.synced_at = seen
 
 
@@ -162,7 +164,7 @@ def _work(
 ) -> RunOutcome | None:
     live = scheduler.live
     position = _catch_up(live, session)
-    if live.cell.config_position != live.synced_at:
+    if live.cluster_state.config_position != live.synced_at:
         return None
     if progress.settled is not None and progress.settled[0] == position:
         session.commit_idle(idle_position=position, next_due=progress.settled[1])
@@ -171,24 +173,24 @@ def _work(
 
 
 def _catch_up(live: LiveState, session: PartitionSession) -> int:
-    while facts := session.catch_up(live.cell.position, limit=CATCH_UP_LIMIT):
+    while facts := session.catch_up(live.cluster_state.position, limit=CATCH_UP_LIMIT):
         live.catch_up(facts)
         if len(facts) < CATCH_UP_LIMIT:
             break
-    return live.cell.position
+    return live.cluster_state.position
 
 
 def _decide(
     scheduler: Scheduler, session: PartitionSession, progress: _Progress
 ) -> RunOutcome | None:
     """Plan in a trial that is kept only if the log has taken exactly what was planned."""
-    cell = scheduler.live.cell
-    before = cell.position
+    cluster_state = scheduler.live.cluster_state
+    before = cluster_state.position
     planning = _planning(scheduler, session)
     stopwatch = Stopwatch(scheduler.elapsed)
-    with cell.trial() as trial:
-        parking = parking_of(cell.partition(session.row.key))
-        planned = plan_batch(cell, planning)
+    with cluster_state.trial() as trial:
+        parking = parking_of(cluster_state.partition(session.row.key))
+        planned = plan_batch(cluster_state, planning)
         if planned.unit is None:
             session.commit_idle(idle_position=before, next_due=planned.next_due)
             return "idle"
@@ -209,7 +211,7 @@ def _decide(
     progress.decisions += planned.decisions
     # Facts of others may stand between, and be looked at next.
     is_settled = between == [] and planned.is_settled
-    progress.settled = (cell.position, planned.next_due) if is_settled else None
+    progress.settled = (cluster_state.position, planned.next_due) if is_settled else None
     return None
 
 
@@ -226,7 +228,7 @@ def _between(live: LiveState, before: int, verdict: Verdict) -> list[Recorded] |
     if last - before > CATCH_UP_LIMIT:
         return None
     found = live.event_log.read(before, limit=CATCH_UP_LIMIT, up_to=last)
-    return found if all(live.cell.may_come_after(each) for each in found) else None
+    return found if all(live.cluster_state.may_come_after(each) for each in found) else None
 
 
 def _planning(scheduler: Scheduler, session: PartitionSession) -> PlanRequest:

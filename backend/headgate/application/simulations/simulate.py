@@ -119,12 +119,12 @@ async def simulate(
         raise LimitExceeded(f"At most {MAX_CHANGES} changes are tried at once.")
     if not isinstance(services.reader, FixedReader):
         await catch_up(services)
-    cell = services.reader.cell.fork()
-    position, at = cell.position, services.clock.now()
+    cluster_state = services.reader.cluster_state.fork()
+    position, at = cluster_state.position, services.clock.now()
     history = services.history
     request = SimulationRequest(changes, at, history.is_late())
     try:
-        outcome = await history.executor.do(lambda: run_simulation(cell, request))
+        outcome = await history.executor.do(lambda: run_simulation(cluster_state, request))
     except Endless as endless:
         detail = "What would happen cannot be worked out in the time one may take."
         raise LimitExceeded(detail) from endless
@@ -210,7 +210,7 @@ class _View:
     def _queue_of(self, workload: Workload | None) -> str:
         if workload is None:
             return ""
-        return cluster_queue_of(self.services.reader.cell.config, workload)
+        return cluster_queue_of(self.services.reader.cluster_state.config, workload)
 
 
 def _verdict(standing: PredictedState) -> PredictedStatus:

@@ -16,7 +16,7 @@ from headgate.application.queries.workloads.explanations import (
     fresh_explanation,
     position_of,
 )
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent
 from headgate.domain.foresight.course import Course
 from headgate.domain.foresight.difference import Effect, Fact, effects
@@ -46,9 +46,9 @@ class SimulationRequest:
         """Whether it has gone on for too long."""
         return facts > MAX_EVENTS or self.is_late()
 
-    def course(self, cell: Cell) -> Course:
+    def course(self, cluster_state: ClusterState) -> Course:
         """A course of a cell under these limits."""
-        return Course(cell, self.at, self.is_spent)
+        return Course(cluster_state, self.at, self.is_spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,55 +71,57 @@ class SimulationOutcome:
     effects: tuple[Effect, ...] = field(default_factory=tuple)
 
 
-def run_simulation(cell: Cell, request: SimulationRequest) -> SimulationOutcome:
+def run_simulation(cluster_state: ClusterState, request: SimulationRequest) -> SimulationOutcome:
     """What the changes would lead to; the cell is as before afterwards.
 
     Raises the `Rejection` of a change that is refused, and `Endless`.
     """
-    without = _without(cell, request)
-    with cell.trial():
-        course = request.course(cell)
-        keys = _make(cell, request, course)
+    without = _without(cluster_state, request)
+    with cluster_state.trial():
+        course = request.course(cluster_state)
+        keys = _make(cluster_state, request, course)
         course.come_to_rest()
-        at_first = {key: _standing(cell, key, request.at) for key in keys}
+        at_first = {key: _standing(cluster_state, key, request.at) for key in keys}
         course.let_victims_go()
-        in_the_end = {key: _standing(cell, key, request.at) for key in keys}
-        found = effects(without, (course.facts, cell.workloads))
+        in_the_end = {key: _standing(cluster_state, key, request.at) for key in keys}
+        found = effects(without, (course.facts, cluster_state.workloads))
         facts = tuple(course.facts)
     others = tuple(effect for effect in found if effect.key not in at_first)
     return SimulationOutcome(at_first, in_the_end, facts, others)
 
 
 def _without(
-    cell: Cell, request: SimulationRequest
+    cluster_state: ClusterState, request: SimulationRequest
 ) -> tuple[tuple[Fact, ...], dict[str, Workload]]:
     """How it goes on by itself; only those states are kept that are touched."""
-    with cell.trial():
-        course = request.course(cell)
+    with cluster_state.trial():
+        course = request.course(cluster_state)
         course.let_victims_go()
-        return tuple(course.facts), dict(cell.workloads)
+        return tuple(course.facts), dict(cluster_state.workloads)
 
 
-def _make(cell: Cell, request: SimulationRequest, course: Course) -> tuple[str, ...]:
+def _make(
+    cluster_state: ClusterState, request: SimulationRequest, course: Course
+) -> tuple[str, ...]:
     """Make every change after the ones before it; the workloads that were changed."""
     keys: dict[str, None] = {}
     for change in request.changes:
-        course.assume(*decide_on_state(cell, change, request.at).events)
+        course.assume(*decide_on_state(cluster_state, change, request.at).events)
         kind, key = kind_and_key(change.stream)
         if kind == "workload":
             keys[key] = None
     return tuple(keys)
 
 
-def _standing(cell: Cell, key: str, at: Instant) -> PredictedState:
-    workload = cell.workloads.get(key)
+def _standing(cluster_state: ClusterState, key: str, at: Instant) -> PredictedState:
+    workload = cluster_state.workloads.get(key)
     if workload is None:
         return PredictedState(None)
-    making_room = cell.rounds.get(workload.round_id or "")
+    making_room = cluster_state.rounds.get(workload.round_id or "")
     return PredictedState(
         workload,
-        at_once(position_of(cell, workload)),
-        fresh_explanation(cell, workload, at),
+        at_once(position_of(cluster_state, workload)),
+        fresh_explanation(cluster_state, workload, at),
         making_room.victims if making_room else (),
     )
 

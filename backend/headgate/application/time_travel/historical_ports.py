@@ -22,7 +22,7 @@ from headgate.application.ports import (
 )
 from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rounds.evolve import evolve as evolve_round
@@ -138,7 +138,7 @@ MAX_PLAN_MICROSECONDS = 600 * MICROSECONDS_PER_SECOND
 class HistoricalReadModels:
     """Fills the port `ReadModels` from a fold; `live` tells only which rounds there ever were."""
 
-    cell: Cell
+    cluster_state: ClusterState
     point: ResolvedPoint
     log: EventLog
     live: ReadModels
@@ -153,7 +153,7 @@ class HistoricalReadModels:
         """Objects of one configured kind in order of stream name, keyset paged by stream."""
         named = (
             (stream_of(kind, state.name, state.namespace), state)
-            for state in self.cell.config.of_kind(kind).values()
+            for state in self.cluster_state.config.of_kind(kind).values()
             if namespace in (None, state.namespace)
         )
         found = sorted((one for one in named if one[0] > after), key=lambda one: one[0])
@@ -161,7 +161,11 @@ class HistoricalReadModels:
 
     def workloads(self, query: WorkloadQuery) -> list[Loaded]:
         """Workloads that match, newest submission first, keyset paged."""
-        found = (w for w in self.cell.workloads.values() if _matches(self.cell, query, w))
+        found = (
+            w
+            for w in self.cluster_state.workloads.values()
+            if _matches(self.cluster_state, query, w)
+        )
         newest = nlargest(query.limit, found, key=_age)
         return self._loaded([(workload_stream(w.key), w) for w in newest])
 
@@ -180,7 +184,7 @@ class HistoricalReadModels:
             page = self.live.rounds(
                 after=start, limit=limit, workload=workload, cluster_queue=cluster_queue
             )
-            known = [one.stream for one in page if self.cell.version_of(one.stream)]
+            known = [one.stream for one in page if self.cluster_state.version_of(one.stream)]
             found += self.load(known[: limit - len(found)])
             if len(page) < limit:
                 break
@@ -192,7 +196,7 @@ class HistoricalReadModels:
         return self.live.replay_of(key, actor)
 
     def _state_of(self, stream: str) -> Any:  # noqa: ANN401 - one of the aggregates' states
-        found = self.cell.state_of(stream)
+        found = self.cluster_state.state_of(stream)
         kind, _ = kind_and_key(stream)
         if kind == "round" and isinstance(found, Absent):
             return self._old_round(stream)
@@ -201,12 +205,12 @@ class HistoricalReadModels:
     def _old_round(self, stream: str) -> RoundState:
         """One that ended so long before that the fold has let go of it."""
         state: RoundState = Absent()
-        for recorded in self.log.read_stream(stream)[: self.cell.version_of(stream)]:
+        for recorded in self.log.read_stream(stream)[: self.cluster_state.version_of(stream)]:
             state = evolve_round(state, recorded.event, recorded.at)  # type: ignore[arg-type]
         return state
 
     def _loaded(self, found: Sequence[tuple[str, Any]]) -> list[Loaded]:
-        places = [(stream, self.cell.version_of(stream)) for stream, _ in found]
+        places = [(stream, self.cluster_state.version_of(stream)) for stream, _ in found]
         positions = self.log.positions_of(places)
         return [
             Loaded(stream=stream, version=version, position=position, state=state)
@@ -220,22 +224,22 @@ def _age(workload: Workload) -> tuple[Instant, str]:
     return workload.created_at, workload.key
 
 
-def _matches(cell: Cell, query: WorkloadQuery, workload: Workload) -> bool:
+def _matches(cluster_state: ClusterState, query: WorkloadQuery, workload: Workload) -> bool:
     return (
         (query.namespaces is None or workload.namespace in query.namespaces)
         and (not query.local_queue or workload.spec.queue_name == query.local_queue)
         and query.name_contains in workload.name
         and query.labels.items() <= workload.labels.items()
         and (not query.phases or phase_of(workload) in query.phases)
-        and (not query.cluster_queue or _belongs(cell, query.cluster_queue, workload))
+        and (not query.cluster_queue or _belongs(cluster_state, query.cluster_queue, workload))
         and (query.after is None or _age(workload) < query.after)
     )
 
 
-def _belongs(cell: Cell, cluster_queue: str, workload: Workload) -> bool:
+def _belongs(cluster_state: ClusterState, cluster_queue: str, workload: Workload) -> bool:
     """A workload without a place belongs to the queue its door leads to."""
     given = workload.admission or workload.nomination
-    found = given.cluster_queue if given else cluster_queue_of(cell.config, workload)
+    found = given.cluster_queue if given else cluster_queue_of(cluster_state.config, workload)
     return found == cluster_queue
 
 
@@ -304,13 +308,13 @@ class FixedClock:
 class FixedReader:
     """A fold that nothing is added to."""
 
-    cell: Cell
+    cluster_state: ClusterState
     ready: bool = True
 
     @property
     def position(self) -> int:
         """The position of the moment."""
-        return self.cell.position
+        return self.cluster_state.position
 
     async def while_still(self, steps: Cooperative[Result]) -> Result:
         """The result of work in slices; the past stands still anyway."""
@@ -319,4 +323,4 @@ class FixedReader:
     async def reached(self, position: int, *, within_seconds: float) -> bool:
         """Whether that position lies in this past; waiting would not help."""
         del within_seconds
-        return position <= self.cell.position
+        return position <= self.cluster_state.position

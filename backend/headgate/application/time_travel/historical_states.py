@@ -15,7 +15,7 @@ from headgate.application.bounded_executor import BoundedExecutor
 from headgate.application.failures import Archived
 from headgate.application.live_state.snapshot_store import SnapshotStore, StateCache
 from headgate.application.ports import EventLog, GapInLog
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 
 
@@ -69,7 +69,7 @@ class HistoricalStates:
     state_cache: StateCache
     fold_version: Callable[[], str]
     bounds: HistoryCacheLimits = field(default_factory=HistoryCacheLimits)
-    _known: OrderedDict[int, Cell] = field(default_factory=OrderedDict)
+    _known: OrderedDict[int, ClusterState] = field(default_factory=OrderedDict)
     _log_id: str = ""
     _lock: Lock = field(default_factory=Lock)
     _keeper: SnapshotStore = field(init=False)
@@ -77,7 +77,7 @@ class HistoricalStates:
     def __post_init__(self) -> None:
         self._keeper = SnapshotStore(self.state_cache, self.bounds.decoded)
 
-    def at(self, position: int) -> Cell:
+    def at(self, position: int) -> ClusterState:
         """The fold of the first `position` events, with its partitions; not to be changed.
 
         `position` must not lie past the head of the log. Raises `Archived` where neither the log
@@ -91,19 +91,19 @@ class HistoricalStates:
             self._remember(found)
             return found
 
-    def passing(self, positions: Sequence[int]) -> Generator[Cell, None, None]:
+    def passing(self, positions: Sequence[int]) -> Generator[ClusterState, None, None]:
         """The fold at each of some positions, which do not descend, on one way through the log.
 
         Each may be read only until the next is asked for: it is the same fold, gone on. Only the
         first is remembered, so that looking over a long time displaces nothing others look at.
         """
-        cell = self.at(positions[0]).fork() if positions else Cell()
+        cluster_state = self.at(positions[0]).fork() if positions else ClusterState()
         for position in positions:
             with self._lock, archived_gaps_reported(self.event_log):
-                after = cell.position + DECODE_COST_EVENTS
+                after = cluster_state.position + DECODE_COST_EVENTS
                 nearer = self._keeper.newest(self.fold_version(), at_most=position, after=after)
-                cell = self._go_on(nearer or cell, position)
-            yield cell
+                cluster_state = self._go_on(nearer or cluster_state, position)
+            yield cluster_state
 
     def _forget_another_log(self) -> None:
         log_id = self.event_log.log_id()
@@ -111,44 +111,46 @@ class HistoricalStates:
             self._known.clear()
             self._log_id = log_id
 
-    def _reach(self, position: int) -> Cell:
+    def _reach(self, position: int) -> ClusterState:
         return self._go_on(self._nearest(position), position)
 
-    def _go_on(self, cell: Cell, position: int) -> Cell:
+    def _go_on(self, cluster_state: ClusterState, position: int) -> ClusterState:
         # Nothing that is folded can be collected, and walking it takes most of the time of it.
         gc.disable()
         try:
-            for recorded in self.event_log.read_all(cell.position, up_to=position):
-                cell.apply(recorded)
-                self._cache_on_the_way(cell, recorded)
-            if cell.position != position:
-                raise GapInLog(f"the log can be read up to {cell.position}, not to {position}")
+            for recorded in self.event_log.read_all(cluster_state.position, up_to=position):
+                cluster_state.apply(recorded)
+                self._cache_on_the_way(cluster_state, recorded)
+            if cluster_state.position != position:
+                raise GapInLog(
+                    f"the log can be read up to {cluster_state.position}, not to {position}"
+                )
             # Built here, in the caller's thread, for whoever reads it must not wait for it.
-            assert cell.partitioning is not None
+            assert cluster_state.partitioning is not None
         finally:
             gc.enable()
-        return cell
+        return cluster_state
 
-    def _nearest(self, position: int) -> Cell:
+    def _nearest(self, position: int) -> ClusterState:
         """A fold of one's own to go on with: of memory or the cache, whichever is less work."""
         warm = max((known for known in self._known if known <= position), default=0)
         cached = self._keeper.newest(
             self.fold_version(), at_most=position, after=warm + DECODE_COST_EVENTS
         )
-        return cached or (self._known[warm].fork() if warm else Cell())
+        return cached or (self._known[warm].fork() if warm else ClusterState())
 
-    def _cache_on_the_way(self, cell: Cell, recorded: Recorded) -> None:
+    def _cache_on_the_way(self, cluster_state: ClusterState, recorded: Recorded) -> None:
         if recorded.position % self.bounds.cache_events == 0:
-            self._keeper.put(cell, self.fold_version())
+            self._keeper.put(cluster_state, self.fold_version())
 
-    def _remember(self, cell: Cell) -> None:
-        self._known[cell.position] = cell
-        self._known.move_to_end(cell.position)
+    def _remember(self, cluster_state: ClusterState) -> None:
+        self._known[cluster_state.position] = cluster_state
+        self._known.move_to_end(cluster_state.position)
         while len(self._known) > 1 and self._is_too_much():
             self._known.popitem(last=False)
 
     def _is_too_much(self) -> bool:
-        workloads = sum(len(cell.workloads) for cell in self._known.values())
+        workloads = sum(len(cluster_state.workloads) for cluster_state in self._known.values())
         return len(self._known) > self.bounds.cells or workloads > self.bounds.workloads
 
 

@@ -17,7 +17,7 @@ from headgate.application.time_travel.historical_states import (
     HistoricalStates,
     archived_gaps_reported,
 )
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import InvalidRequest, Violation
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
@@ -37,28 +37,28 @@ async def services_at(services: ApplicationServices, wish: PointInTime) -> Appli
     `Overloaded` when too many ask.
     """
     history = services.history
-    point, cell = await history.executor.do(lambda: _tell(services, history.cells, wish))
-    log = HistoricalLog(services.log, point, cell.version_of)
+    point, cluster_state = await history.executor.do(lambda: _tell(services, history.cells, wish))
+    log = HistoricalLog(services.log, point, cluster_state.version_of)
     return replace(
         services,
         log=log,
-        models=HistoricalReadModels(cell, point, services.log, services.models),
+        models=HistoricalReadModels(cluster_state, point, services.log, services.models),
         followers=HistoricalFollowers(services.followers, point),
         clock=FixedClock(point.at),
-        reader=FixedReader(cell),
+        reader=FixedReader(cluster_state),
     )
 
 
 def _tell(
     services: ApplicationServices, cells: HistoricalStates, wish: PointInTime
-) -> tuple[ResolvedPoint, Cell]:
+) -> tuple[ResolvedPoint, ClusterState]:
     with archived_gaps_reported(services.log):
         return _go(services, cells, wish)
 
 
 def _go(
     services: ApplicationServices, cells: HistoricalStates, wish: PointInTime
-) -> tuple[ResolvedPoint, Cell]:
+) -> tuple[ResolvedPoint, ClusterState]:
     head = services.log.head()
     if wish.position is not None:
         _refuse(wish.position > head, f"The log stands at position {head}.")

@@ -9,7 +9,7 @@ from headgate.application.verify.findings import Findings, Verification
 from headgate.application.verify.history import History
 from headgate.application.verify.rebuilt import States, compare
 from headgate.application.verify.sequence_book import SequenceBook
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 
 Tell = Callable[[int, int], None]
@@ -41,17 +41,17 @@ class Verifier:
     def verify(self, tell: Tell) -> Verification:
         """Everything up to the present head; nothing is written."""
         head = self._log.head()
-        history, states, cell = History(), States(), Cell()
+        history, states, cluster_state = History(), States(), ClusterState()
         try:
             for recorded in self._log.read_all(0, head):
-                self._read(recorded, history, states, cell)
+                self._read(recorded, history, states, cluster_state)
                 if recorded.position % TELL_EVERY == 0:
                     tell(recorded.position, head)
         except GapInLog as gap:
             if gap.came and not history.sequence.position:
                 return self._rest(gap.came, head)
             history.findings.add("positions are gapless", str(gap))
-        self._conclude(history, states, cell)
+        self._conclude(history, states, cluster_state)
         tell(head, head)
         found = sorted(history.findings.found, key=lambda each: (each.position, each.stream))
         return Verification(position=head, counts=dict(history.counts), findings=tuple(found))
@@ -74,15 +74,17 @@ class Verifier:
             position=head, starts_at=starts_at, counts=dict(counts), findings=tuple(findings.found)
         )
 
-    def _read(self, recorded: Recorded, history: History, states: States, cell: Cell) -> None:
+    def _read(
+        self, recorded: Recorded, history: History, states: States, cluster_state: ClusterState
+    ) -> None:
         history.read(recorded)
         states.read(recorded)
-        if recorded.position == cell.position + 1:
-            cell.apply(recorded)
+        if recorded.position == cluster_state.position + 1:
+            cluster_state.apply(recorded)
 
-    def _conclude(self, history: History, states: States, cell: Cell) -> None:
+    def _conclude(self, history: History, states: States, cluster_state: ClusterState) -> None:
         history.conclude(self._log.now())
-        for stream, reason in sorted(cell.set_aside.items()):
+        for stream, reason in sorted(cluster_state.set_aside.items()):
             history.findings.add("every event can be folded", reason, stream=stream)
         for name in self._followers.names():
             position, differing = self._followers.differences(name)

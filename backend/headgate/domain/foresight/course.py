@@ -6,7 +6,7 @@ Everything happens in a trial of the cell, by the same rules and cycles as in ea
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.streams import workload_stream
@@ -30,7 +30,7 @@ class Course:
     After each cycle `is_spent` is asked with the number of facts so far; then it is `Endless`.
     """
 
-    cell: Cell
+    cluster_state: ClusterState
     at: Instant
     is_spent: Callable[[int], bool]
     facts: list[tuple[str, DomainEvent]] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Course:
     def assume(self, *facts: tuple[str, DomainEvent]) -> None:
         """Facts that somebody outside brings about."""
         for stream, event in facts:
-            self.cell.assume(stream, event, self.at)
+            self.cluster_state.assume(stream, event, self.at)
             self.facts.append((stream, event))
 
     def come_to_rest(self) -> None:
@@ -47,14 +47,14 @@ class Course:
         is_moving = True
         while is_moving:
             is_moving = False
-            for key in self.cell.partition_keys():
+            for key in self.cluster_state.partition_keys():
                 is_moving = self._work_off(key) or is_moving
 
     def let_victims_go(self) -> None:
         """Let everyone who is asked to stop do so at once, again and again until nobody is."""
         self.come_to_rest()
         while leaving := [
-            w for _, w in sorted(self.cell.workloads.items()) if oldest_ongoing_eviction(w)
+            w for _, w in sorted(self.cluster_state.workloads.items()) if oldest_ongoing_eviction(w)
         ]:
             before = len(self.facts)
             for workload in leaving:
@@ -64,18 +64,18 @@ class Course:
             self.come_to_rest()
 
     def _let_go(self, key: str) -> None:
-        for eviction in ongoing_evictions(self.cell.workloads[key]):
-            workload = self.cell.workloads[key]
+        for eviction in ongoing_evictions(self.cluster_state.workloads[key]):
+            workload = self.cluster_state.workloads[key]
             command = ReportStopped(uid=workload.uid, eviction=eviction.id)
             events = WORKLOAD.decide(workload, command, self.at)
             self.assume(*((workload_stream(key), event) for event in events))
 
     def _work_off(self, key: str) -> bool:
         has_decided = False
-        while key in self.cell.partition_keys():
+        while key in self.cluster_state.partition_keys():
             self._cycles += 1
             plan = plan_cycle(
-                self.cell,
+                self.cluster_state,
                 key,
                 self.at,
                 f"simulation.{self._cycles}",

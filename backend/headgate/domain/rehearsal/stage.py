@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
@@ -40,7 +40,7 @@ class Progress(msgspec.Struct, kw_only=True):
     and when it is due, `passed_over` counts what was refused here although it was taken then.
     """
 
-    cell: bytes
+    cluster_state: bytes
     now: Instant
     next_step: int = 0
     cues: list[Cue] = []
@@ -57,32 +57,32 @@ class Progress(msgspec.Struct, kw_only=True):
 
 
 def begin(
-    cell: Cell,
+    cluster_state: ClusterState,
     stretch: Stretch,
     overlay: Iterable[tuple[str, DomainEvent]],
 ) -> Progress:
     """The rehearsal at its first instant: the state then, with what is configured otherwise."""
     begun = stretch.begin_at
     lives, use = Lives(), Use(begin_at=begun, end_at=stretch.end_at, now=begun)
-    lives.begin(cell.config, cell.workloads)
-    use.begin(cell.workloads)
-    progress = Progress(cell=cell.dump(), now=begun, lives=lives, use=use)
+    lives.begin(cluster_state.config, cluster_state.workloads)
+    use.begin(cluster_state.workloads)
+    progress = Progress(cluster_state=cluster_state.dump(), now=begun, lives=lives, use=use)
     stage = Stage(progress, stretch)
-    with stage.cell.trial() as trial:
+    with stage.cluster_state.trial() as trial:
         stage.find_what_is_under_way()
-        stage.wake(stage.cell.partition_keys())
+        stage.wake(stage.cluster_state.partition_keys())
         for stream, event in overlay:
             stage.happen(stream, event)
-        trial.keep(stage.cell.position)
+        trial.keep(stage.cluster_state.position)
     return stage.left_at()
 
 
 def go_on(progress: Progress, stretch: Stretch, moves: int) -> tuple[Progress, bool]:
     """Some moves further, and whether that was the end; the same moves give the same bytes."""
     stage = Stage(progress, stretch)
-    with stage.cell.trial() as trial:
+    with stage.cluster_state.trial() as trial:
         is_over = not all(stage.move() for _ in range(moves))
-        trial.keep(stage.cell.position)
+        trial.keep(stage.cluster_state.position)
     if is_over:
         stage.progress.use.pass_time(stretch.end_at)
     return stage.left_at(), is_over
@@ -94,15 +94,17 @@ class Stage:
     def __init__(self, progress: Progress, stretch: Stretch) -> None:
         self.progress = progress
         self.stretch = stretch
-        self.cell = Cell.load(progress.cell)
+        self.cluster_state = ClusterState.load(progress.cluster_state)
         for key, parking in progress.parking.items():
-            park_again(self.cell.partition(key), parking)
+            park_again(self.cluster_state.partition(key), parking)
 
     def left_at(self) -> Progress:
         """The progress with the state as it is now."""
-        progress, cell = self.progress, self.cell
-        progress.cell = cell.dump()
-        memories = {key: parking_of(cell.partition(key)) for key in cell.partition_keys()}
+        progress, cluster_state = self.progress, self.cluster_state
+        progress.cluster_state = cluster_state.dump()
+        memories = {
+            key: parking_of(cluster_state.partition(key)) for key in cluster_state.partition_keys()
+        }
         progress.parking = {key: memory for key, memory in memories.items() if memory}
         return progress
 
@@ -138,8 +140,8 @@ class Stage:
 
     def happen(self, stream: str, event: DomainEvent) -> None:
         """A fact that does not come from the scheduler."""
-        woken, _ = wakes_of(self.cell, stream, event)
-        self.cell.assume(stream, event, self.progress.now)
+        woken, _ = wakes_of(self.cluster_state, stream, event)
+        self.cluster_state.assume(stream, event, self.progress.now)
         self._wake_all(woken)
         self._observe(stream, event)
 
@@ -149,7 +151,7 @@ class Stage:
             self.progress.woken.setdefault(key, self.progress.now)
 
     def _wake_all(self, woken: tuple[str, ...]) -> None:
-        self.wake(self.cell.partition_keys() if EVERYONE in woken else woken)
+        self.wake(self.cluster_state.partition_keys() if EVERYONE in woken else woken)
 
     def _step(self) -> Step | None:
         steps, number = self.stretch.steps, self.progress.next_step
@@ -167,7 +169,7 @@ class Stage:
             self._look()
             return
         kind, _ = kind_and_key(step.stream)
-        state = self.cell.state_of(step.stream)
+        state = self.cluster_state.state_of(step.stream)
         if kind in KINDS_BY_STREAM:
             # An object that is there, or is not, only in the rehearsal is left as it is.
             is_first = hasattr(step.event, "uid")
@@ -187,7 +189,7 @@ class Stage:
         """A line of a scene, unless its scene is over by now."""
         _, _, workload_id, kind, number, at_line = cue
         key = workload_id.partition(" ")[0]
-        workload = self.cell.workloads.get(key)
+        workload = self.cluster_state.workloads.get(key)
         is_present = self.progress.lives.ids.get(key) == workload_id
         if workload is None or not is_present:
             return
@@ -205,7 +207,7 @@ class Stage:
             for key in keys:
                 progress.woken.pop(key, None)
                 progress.dues.pop(key, None)
-                if key in self.cell.partition_keys():
+                if key in self.cluster_state.partition_keys():
                     self._plan(key)
 
     def _to_look_at(self) -> list[str]:
@@ -216,7 +218,7 @@ class Stage:
         progress = self.progress
         progress.cycles += 1
         plan = plan_cycle(
-            self.cell,
+            self.cluster_state,
             key,
             progress.now,
             f"backtest.{progress.cycles}",
@@ -237,8 +239,8 @@ class Stage:
         kind, key = kind_and_key(stream)
         if kind != "workload":
             return
-        progress.lives.observe(stream, event, progress.now, self.cell.config)
-        progress.use.observe(stream, event, progress.now, self.cell.workloads.get(key))
+        progress.lives.observe(stream, event, progress.now, self.cluster_state.config)
+        progress.use.observe(stream, event, progress.now, self.cluster_state.workloads.get(key))
         scene, workload_id = scene_of(event), progress.lives.ids.get(key)
         if scene is not None and workload_id is not None:
             self._cue(workload_id, scene, progress.now)

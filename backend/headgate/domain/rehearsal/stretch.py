@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.kinds.configured_object import StatusEvent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
@@ -65,10 +65,13 @@ class Replaced(NamedTuple):
 
 
 def take_apart(
-    cell: Cell, recorded: Iterable[Recorded], period: tuple[Instant, Instant], replaced: Replaced
+    cluster_state: ClusterState,
+    recorded: Iterable[Recorded],
+    period: tuple[Instant, Instant],
+    replaced: Replaced,
 ) -> Stretch:
-    """The stretch that begins at the state of `cell`, which is folded to its end."""
-    reading = _Reading(cell, period, replaced)
+    """The stretch that begins at the state of `cluster_state`, which is folded to its end."""
+    reading = _Reading(cluster_state, period, replaced)
     for one in recorded:
         reading.take(one)
     return reading.finished()
@@ -77,14 +80,16 @@ def take_apart(
 class _Reading:
     """A stretch as far as it has been read."""
 
-    def __init__(self, cell: Cell, period: tuple[Instant, Instant], replaced: Replaced) -> None:
+    def __init__(
+        self, cluster_state: ClusterState, period: tuple[Instant, Instant], replaced: Replaced
+    ) -> None:
         begin, end = period
-        self._cell = cell
+        self._cell = cluster_state
         self._replaced = replaced
         self._now = begin
         self._looked = ""
         self._asked_to_end: dict[str, None] = {
-            key: None for key, workload in cell.workloads.items() if _must_end(workload)
+            key: None for key, workload in cluster_state.workloads.items() if _must_end(workload)
         }
         self._stretch = Stretch(
             begin_at=begin,
@@ -114,11 +119,11 @@ class _Reading:
         return stretch
 
     def _begin(self) -> None:
-        stretch, cell = self._stretch, self._cell
-        stretch.lives.begin(cell.config, cell.workloads)
-        stretch.use.begin(cell.workloads)
+        stretch, cluster_state = self._stretch, self._cell
+        stretch.lives.begin(cluster_state.config, cluster_state.workloads)
+        stretch.use.begin(cluster_state.workloads)
         for key, workload_id in stretch.lives.ids.items():
-            stretch.conducts.begin(workload_id, cell.workloads[key])
+            stretch.conducts.begin(workload_id, cluster_state.workloads[key])
 
     def _note(self, one: Recorded, kind: str, key: str) -> None:
         stretch, event = self._stretch, one.event

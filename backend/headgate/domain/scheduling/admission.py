@@ -40,7 +40,7 @@ def admit(cycle: CycleContext, evaluation: Evaluation) -> None:
     workload, admission = evaluation.workload, evaluation.admission
     assert admission is not None, "a fitting entry has an admission"
     stream = workload_stream(workload.key)
-    checks = required_checks(cycle.cell.config, admission)
+    checks = required_checks(cycle.cluster_state.config, admission)
     events: list[tuple[str, DomainEvent]] = [
         *_finish_replaced_slice(cycle, workload),
         (stream, WorkloadQuotaReserved(admission=admission, checks=checks)),
@@ -57,7 +57,7 @@ def _finish_replaced_slice(
     cycle: CycleContext, workload: Workload
 ) -> list[tuple[str, DomainEvent]]:
     """Finish the replaced workload slice first, so that its quota is never counted twice."""
-    old = predecessor_slice(cycle.cell.workloads, workload)
+    old = predecessor_slice(cycle.cluster_state.workloads, workload)
     if old is None:
         return []
     message = f"Replaced by {workload.key}, which runs its pods from now on"
@@ -80,7 +80,7 @@ def invalidate_nomination(cycle: CycleContext, evaluation: Evaluation) -> None:
 
 def record_pending(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Record the pending reason of an evaluation if it differs from the recorded one."""
-    partition, workloads = cycle.partition, cycle.cell.workloads
+    partition, workloads = cycle.partition, cycle.cluster_state.workloads
     known = evaluation.workload.explanation
     # Holders are named only for a new reason: finding them costs more than the rest.
     bare = explain_evaluation(partition, workloads, evaluation, with_holders=False)
@@ -115,7 +115,9 @@ MAX_NAMED = 5
 
 def is_admission_blocked(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Whether `blockAdmission` blocks a fitting entry; a quota reservation is exempt."""
-    return bool(cycle.cell.partitioning.blocking) and not has_quota_reservation(evaluation.workload)
+    return bool(cycle.cluster_state.partitioning.blocking) and not has_quota_reservation(
+        evaluation.workload
+    )
 
 
 def admit_unblocked(cycle: CycleContext) -> None:
@@ -124,20 +126,20 @@ def admit_unblocked(cycle: CycleContext) -> None:
     Under `blockAdmission` each admission blocks the next one, also where checks stand between quota
     reservation and admission.
     """
-    found = cycle.cell.partitioning
+    found = cycle.cluster_state.partitioning
     mine = [key for key, home in found.startable.items() if home == cycle.key]
-    for workload in second_pass_order(cycle.cell.workloads[key] for key in mine):
+    for workload in second_pass_order(cycle.cluster_state.workloads[key] for key in mine):
         stream = workload_stream(workload.key)
         if found.blocking:
             return
-        is_due = next_due_at(cycle.cell.config, workload) == IMMEDIATELY
-        if stream not in cycle.cell.set_aside and not is_due:
+        is_due = next_due_at(cycle.cluster_state.config, workload) == IMMEDIATELY
+        if stream not in cycle.cluster_state.set_aside and not is_due:
             cycle.decide(*((stream, event) for event in admission_events(workload, cycle.at)))
 
 
 def record_blocked(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Record that `blockAdmission` blocks a fitting entry, if that is not recorded yet."""
-    blocking = tuple(cycle.cell.partitioning.blocking)
+    blocking = tuple(cycle.cluster_state.partitioning.blocking)
     cycle.record_reason(evaluation.workload, blocked_reason(blocking))
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.admission import (
     admit,
     invalidate_nomination,
@@ -63,19 +63,19 @@ class Plan(msgspec.Struct, frozen=True, gc=False):
 
 
 def plan_cycle(
-    cell: Cell,
+    cluster_state: ClusterState,
     partition_key: str,
     at: Instant,
     cycle_id: str,
 ) -> Plan:
     """Decide what is next in a partition at `at`.
 
-    `cell` must have an overlay; the decisions stay assumed in it, so that the next cycle can be
+    `cluster_state` must have an overlay; the decisions stay assumed in it, so that the next cycle can be
     planned on top of them and all of it is dropped, or kept, with the overlay. Equal state, instant
     and cycle id give an equal plan.
     """
-    assert cell.in_trial, "a cycle is planned inside a trial"
-    cycle = CycleContext(cell, partition_key, at, cycle_id)
+    assert cluster_state.in_trial, "a cycle is planned in an overlay"
+    cycle = CycleContext(cluster_state, partition_key, at, cycle_id)
     reconcile_partition(cycle)
     run_second_passes(cycle)
     while evaluations := _nominate(cycle):
@@ -107,7 +107,7 @@ def _nominate(cycle: CycleContext) -> list[Evaluation]:
 
 
 def _nominate_head(cycle: CycleContext, cluster_queue: str) -> Evaluation | None:
-    ranks = local_queue_ranks(cycle.cell, cluster_queue, cycle.at)
+    ranks = local_queue_ranks(cycle.cluster_state, cluster_queue, cycle.at)
     while (key := cycle.partition.pending[cluster_queue].head(ranks)) is not None:
         evaluation = _evaluate(cycle, key)
         if evaluation is None:
@@ -120,7 +120,7 @@ def _nominate_head(cycle: CycleContext, cluster_queue: str) -> Evaluation | None
 
 
 def _evaluate(cycle: CycleContext, key: str) -> Evaluation | None:
-    partition, workloads = cycle.partition, cycle.cell.workloads
+    partition, workloads = cycle.partition, cycle.cluster_state.workloads
     workload = workloads[key]
 
     def look() -> Evaluation:
@@ -139,7 +139,7 @@ def _evaluate_or_quarantine(
     try:
         return look()
     except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-        cycle.cell.put_aside(workload_stream(key), f"{type(error).__name__}: {error}")
+        cycle.cluster_state.put_aside(workload_stream(key), f"{type(error).__name__}: {error}")
         return None
 
 
@@ -178,7 +178,7 @@ def _is_out_of_date(cycle: CycleContext, evaluation: Evaluation) -> bool:
     if evaluation.mode == Mode.NO_FIT or not (cycle.has_decided or cycle.reservations):
         return False
     fitted = evaluation.mode == Mode.FIT and evaluation.workload.round_id is None
-    return not (fitted and still_fits(cycle.partition, cycle.cell.workloads, evaluation))
+    return not (fitted and still_fits(cycle.partition, cycle.cluster_state.workloads, evaluation))
 
 
 def _reevaluate(cycle: CycleContext, evaluation: Evaluation) -> Evaluation | None:
@@ -189,7 +189,7 @@ def _reevaluate(cycle: CycleContext, evaluation: Evaluation) -> Evaluation | Non
     key = evaluation.workload.key
     if evaluation.overridden_rounds:
         return _evaluate(cycle, key)
-    workloads = cycle.cell.workloads
+    workloads = cycle.cluster_state.workloads
     return _evaluate_or_quarantine(
         cycle, key, lambda: reevaluate(cycle.partition, workloads, evaluation)
     )

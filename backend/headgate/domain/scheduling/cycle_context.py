@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.partition.charges import Charge
@@ -51,7 +51,7 @@ class CycleContext:
     `reservations` are capacity reserved until the cycle ends: partition, view, charge.
     """
 
-    cell: Cell
+    cluster_state: ClusterState
     key: str
     at: Instant
     cycle_id: str
@@ -64,7 +64,7 @@ class CycleContext:
     @property
     def partition(self) -> Partition:
         """The partition after the decisions so far."""
-        return self.cell.partitioning.partitions[self.key]
+        return self.cluster_state.partitioning.partitions[self.key]
 
     def new_id(self) -> str:
         """An id that is unique among all cycles."""
@@ -73,15 +73,15 @@ class CycleContext:
 
     def decide(self, *events: tuple[str, DomainEvent]) -> None:
         """Decide events that are recorded together, and assume them in the state."""
-        expected = {stream: self.cell.version_of(stream) for stream, _ in events}
+        expected = {stream: self.cluster_state.version_of(stream) for stream, _ in events}
         wakes = []
         self.has_decided = self.has_decided or not all(
             self._reason_changed(*fact) for fact in events
         )
         for stream, event in events:
-            wakes.append(wakes_of(self.cell, stream, event))
-            self.cell.assume(stream, event, self.at)
-        self.cell.tell()
+            wakes.append(wakes_of(self.cluster_state, stream, event))
+            self.cluster_state.assume(stream, event, self.at)
+        self.cluster_state.tell()
         self.decisions.append(Decision(expected, events, tuple(wakes)))
 
     def record_reason(self, workload: Workload, explanation: Explanation) -> None:
@@ -94,7 +94,7 @@ class CycleContext:
         """Whether an event only replaces a recorded pending reason by another one."""
         if not isinstance(event, WorkloadExplained):
             return False
-        return self.cell.state_of(stream).explanation is not None
+        return self.cluster_state.state_of(stream).explanation is not None
 
 
 def reserve_capacity(cycle: CycleContext, evaluation: Evaluation) -> None:
@@ -141,7 +141,7 @@ def release_reservations(cycle: CycleContext) -> None:
 
 
 def _needs_reservation(cycle: CycleContext, evaluation: Evaluation) -> bool:
-    spec = cycle.cell.config.cluster_queues[evaluation.cluster_queue].spec
+    spec = cycle.cluster_state.config.cluster_queues[evaluation.cluster_queue].spec
     return spec.preemption.reclaim_within_cohort != "Any"
 
 

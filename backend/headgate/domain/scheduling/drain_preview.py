@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, host_name
@@ -43,13 +43,13 @@ class PodMove:
     reason: str = ""
 
 
-def preview_drain(cell: Cell, node: str) -> tuple[PodMove, ...]:
+def preview_drain(cluster_state: ClusterState, node: str) -> tuple[PodMove, ...]:
     """The moves of all workloads on a node, in the order of their second passes."""
-    known = cell.config.nodes[node]
+    known = cluster_state.config.nodes[node]
     host = host_name(known)
     found: list[PodMove] = []
-    for key in cell.partition_keys():
-        partition = cell.partition(key)
+    for key in cluster_state.partition_keys():
+        partition = cluster_state.partition(key)
         if node in partition.hosts.node_names():
             found.extend(_moves_from(partition, host))
     return tuple(found)

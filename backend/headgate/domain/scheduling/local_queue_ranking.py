@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.lines.competing import shares_by_usage
 from headgate.domain.scheduling.ordering.consumption import rank_of, with_penalties
 from headgate.domain.scheduling.ordering.pending import Rank, Ranks, alike
@@ -12,21 +12,23 @@ DEFAULT_WEIGHT_MILLI = 1000
 """The weight of a LocalQueue that does not exist any more."""
 
 
-def local_queue_ranks(cell: Cell, cluster_queue: str, at: Instant) -> Ranks:
+def local_queue_ranks(cluster_state: ClusterState, cluster_queue: str, at: Instant) -> Ranks:
     """The ranks of LocalQueues at an instant, each computed once.
 
     All are equal where the ClusterQueue does not order by usage (KEP-4136, AdmissionFairSharing).
     """
-    rules = cell.usage_history.rules
+    rules = cluster_state.usage_history.rules
     if rules is None:
         return alike
-    if not shares_by_usage(cell.config, cell.config.cluster_queues[cluster_queue].spec):
+    if not shares_by_usage(
+        cluster_state.config, cluster_state.config.cluster_queues[cluster_queue].spec
+    ):
         return alike
 
     @cache
     def rank(lane: str) -> Rank:
-        local = cell.config.local_queues.get(lane)
+        local = cluster_state.config.local_queues.get(lane)
         weight = local.spec.fair_weight_milli if local else DEFAULT_WEIGHT_MILLI
-        return rank_of(with_penalties(cell.usage_history.at(lane, at)), rules, weight)
+        return rank_of(with_penalties(cluster_state.usage_history.at(lane, at)), rules, weight)
 
     return rank

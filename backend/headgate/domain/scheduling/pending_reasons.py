@@ -5,7 +5,7 @@ A recorded reason is returned as recorded; `current_reason` evaluates the worklo
 
 from msgspec.structs import replace
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rounds.state import oldest_first
 from headgate.domain.scheduling.admission import blocked_reason
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
@@ -35,7 +35,9 @@ from headgate.domain.workloads.state import Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 
 
-def recorded_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+def recorded_reason(
+    cluster_state: ClusterState, workload: Workload, at: Instant
+) -> Explanation | None:
     """The pending reason as far as it is recorded; None for a workload that is not pending.
 
     `evaluated` tells whether the scheduler evaluated this very workload.
@@ -43,77 +45,87 @@ def recorded_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation 
     if workload.finished_at is not None or is_admitted(workload) or workload.eviction is not None:
         return None
     return (
-        _blocked_admission_reason(cell, workload)
+        _blocked_admission_reason(cluster_state, workload)
         or _admission_check_reason(workload)
-        or _workload_reason(cell, workload, at)
-        or _queue_reason(cell, workload)
-        or _heap_reason(cell, workload, at)
+        or _workload_reason(cluster_state, workload, at)
+        or _queue_reason(cluster_state, workload)
+        or _heap_reason(cluster_state, workload, at)
     )
 
 
-def current_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+def current_reason(
+    cluster_state: ClusterState, workload: Workload, at: Instant
+) -> Explanation | None:
     """The pending reason by a fresh evaluation, made whatever else keeps the workload pending.
 
     The blockers of that evaluation are added to a reason that stands before any evaluation.
     """
-    known = recorded_reason(cell, workload, at)
+    known = recorded_reason(cluster_state, workload, at)
     if (
         known is None
-        or workload_stream(workload.key) in cell.set_aside
+        or workload_stream(workload.key) in cluster_state.set_aside
         or has_quota_reservation(workload)
     ):
         return known
-    name = cluster_queue_of(cell.config, workload)
-    partition = cell.partition(cell.partitioning.key_of(workload))
-    if name not in partition.pending or queue_obstacle(cell.config, workload) is not None:
+    name = cluster_queue_of(cluster_state.config, workload)
+    partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
+    if name not in partition.pending or queue_obstacle(cluster_state.config, workload) is not None:
         return known
-    evaluation = evaluate(partition, cell.workloads, workload)
-    kept_out = _workload_reason(cell, workload, at) or _order_reason(cell, workload, at)
+    evaluation = evaluate(partition, cluster_state.workloads, workload)
+    kept_out = _workload_reason(cluster_state, workload, at) or _order_reason(
+        cluster_state, workload, at
+    )
     if evaluation.mode in {Mode.FIT, Mode.PREEMPT}:
-        return kept_out or _about_to_be_decided(cell, workload, known, evaluation, at)
+        return kept_out or _about_to_be_decided(cluster_state, workload, known, evaluation, at)
     if evaluation.lost_nomination:
         return kept_out or _nomination_lost()
-    fresh = _with_unreached_flavors(partition, cell, evaluation)
+    fresh = _with_unreached_flavors(partition, cluster_state, evaluation)
     if kept_out is None:
         return replace(fresh, evaluated=known.evaluated)
     return replace(kept_out, blockers=(*kept_out.blockers, *fresh.blockers))
 
 
-def evaluated_reason(cell: Cell, workload: Workload) -> Explanation | None:
+def evaluated_reason(cluster_state: ClusterState, workload: Workload) -> Explanation | None:
     """What a fresh evaluation finds in the way of a pending workload, in any queue order.
 
     None if the workload could start, or preemption could make it fit.
     """
-    partition = cell.partition(cell.partitioning.key_of(workload))
-    evaluation = evaluate(partition, cell.workloads, workload)
+    partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
+    evaluation = evaluate(partition, cluster_state.workloads, workload)
     if evaluation.mode in {Mode.FIT, Mode.PREEMPT} or evaluation.lost_nomination:
         return None
-    return _with_unreached_flavors(partition, cell, evaluation)
+    return _with_unreached_flavors(partition, cluster_state, evaluation)
 
 
 def _with_unreached_flavors(
-    partition: Partition, cell: Cell, evaluation: Evaluation
+    partition: Partition, cluster_state: ClusterState, evaluation: Evaluation
 ) -> Explanation:
     """The explanation with the flavors that the evaluation had no need to reach."""
-    fresh = explain_evaluation(partition, cell.workloads, evaluation)
+    fresh = explain_evaluation(partition, cluster_state.workloads, evaluation)
     others = unreached_flavors(partition, evaluation)
     return replace(fresh, blockers=(*fresh.blockers, *others))
 
 
-def _order_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+def _order_reason(
+    cluster_state: ClusterState, workload: Workload, at: Instant
+) -> Explanation | None:
     """The reason of a workload behind the head of a strict queue, or not yet requeued."""
-    partition = cell.partition(cell.partitioning.key_of(workload))
-    name = cluster_queue_of(cell.config, workload)
+    partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
+    name = cluster_queue_of(cluster_state.config, workload)
     queue = partition.pending[name]
     if not is_admissible(workload) or workload.key not in queue.members:
-        return _heap_reason(cell, workload, at)
+        return _heap_reason(cluster_state, workload, at)
     return _behind_strict_fifo_head(
-        cell, queue, queue.first(local_queue_ranks(cell, name, at)), workload
+        cluster_state, queue, queue.first(local_queue_ranks(cluster_state, name, at)), workload
     )
 
 
 def _about_to_be_decided(
-    cell: Cell, workload: Workload, known: Explanation, found: Evaluation, at: Instant
+    cluster_state: ClusterState,
+    workload: Workload,
+    known: Explanation,
+    found: Evaluation,
+    at: Instant,
 ) -> Explanation:
     if (
         found.mode is Mode.PREEMPT
@@ -121,9 +133,9 @@ def _about_to_be_decided(
         and closed_preemption_gates(workload)
     ):
         return known
-    later = rate_limited_until(cell, found.cluster_queue, at)
+    later = rate_limited_until(cluster_state, found.cluster_queue, at)
     if found.mode is Mode.PREEMPT and later is not None:
-        told = rate_limited_reason(cell, found.cluster_queue)
+        told = rate_limited_reason(cluster_state, found.cluster_queue)
         return replace(told, sentence=f"{told.sentence}; the next may start in {_in(later, at)}")
     if known.dominant in {"PendingEvaluation", "RoundDraining"}:
         return known
@@ -155,10 +167,15 @@ def _unevaluated(
     )
 
 
-def _blocked_admission_reason(cell: Cell, workload: Workload) -> Explanation | None:
-    if workload.key not in cell.partitioning.startable or not cell.partitioning.blocking:
+def _blocked_admission_reason(
+    cluster_state: ClusterState, workload: Workload
+) -> Explanation | None:
+    if (
+        workload.key not in cluster_state.partitioning.startable
+        or not cluster_state.partitioning.blocking
+    ):
         return None
-    return replace(blocked_reason(tuple(cell.partitioning.blocking)), evaluated=False)
+    return replace(blocked_reason(tuple(cluster_state.partitioning.blocking)), evaluated=False)
 
 
 def _admission_check_reason(workload: Workload) -> Explanation | None:
@@ -183,10 +200,14 @@ def _admission_check_reason(workload: Workload) -> Explanation | None:
     return _unevaluated("AdmissionCheck", "UnsatisfiedAdmissionChecks", sentence)
 
 
-def _workload_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation | None:
+def _workload_reason(
+    cluster_state: ClusterState, workload: Workload, at: Instant
+) -> Explanation | None:
     stream = workload_stream(workload.key)
-    if stream in cell.set_aside:
-        sentence = f"It was set aside because it cannot be judged: {cell.set_aside[stream]}"
+    if stream in cluster_state.set_aside:
+        sentence = (
+            f"It was set aside because it cannot be judged: {cluster_state.set_aside[stream]}"
+        )
         return _unevaluated("Hold", "SetAside", sentence, "change or resubmit it")
     if workload.terminating_at is not None or workload.cancelling_at is not None:
         return _unevaluated("Hold", "Ending", "It is about to end")
@@ -202,7 +223,7 @@ def _workload_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation
         sentence = f"It waits until its admission gates are opened: {', '.join(gates)}"
         return _unevaluated("Hold", "AdmissionGated", sentence, f"{gates[0]} is removed")
     if workload.requeue.requeue_at is not None:
-        return _backoff_reason(cell, workload, workload.requeue.requeue_at, at)
+        return _backoff_reason(cluster_state, workload, workload.requeue.requeue_at, at)
     return None
 
 
@@ -215,54 +236,58 @@ def _deactivation_reason(workload: Workload) -> Explanation:
     return _unevaluated("Hold", "Deactivated", f"It is inactive{told}", "activate it")
 
 
-def _backoff_reason(cell: Cell, workload: Workload, until: Instant, at: Instant) -> Explanation:
+def _backoff_reason(
+    cluster_state: ClusterState, workload: Workload, until: Instant, at: Instant
+) -> Explanation:
     requeued = condition(workload, "Requeued")
     if requeued is not None and requeued.reason == "AdmissionCheck":
         sentence = f"Its admission checks want another try in {_in(until, at)}"
         return _unevaluated("Backoff", "BackingOff", sentence, "requeue it")
-    waits = waits_for_pods_ready(cell.config, workload)
+    waits = waits_for_pods_ready(cluster_state.config, workload)
     limit = waits.requeuing_strategy.backoff_limit_count if waits else None
     of = f" of {limit}" if limit is not None else ""
     sentence = f"It backs off for {_in(until, at)} more before attempt {workload.requeue.count}{of}"
     return _unevaluated("Backoff", "BackingOff", sentence, "requeue it")
 
 
-def _queue_reason(cell: Cell, workload: Workload) -> Explanation | None:
-    found = queue_obstacle(cell.config, workload)
+def _queue_reason(cluster_state: ClusterState, workload: Workload) -> Explanation | None:
+    found = queue_obstacle(cluster_state.config, workload)
     if found is None:
         return None
     return _unevaluated("Queue", found.reason, found.message, found.remedy)
 
 
-def _heap_reason(cell: Cell, workload: Workload, at: Instant) -> Explanation:
-    partition = cell.partition(cell.partitioning.key_of(workload))
-    name = cluster_queue_of(cell.config, workload)
-    queue, ranks = partition.pending[name], local_queue_ranks(cell, name, at)
+def _heap_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:
+    partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
+    name = cluster_queue_of(cluster_state.config, workload)
+    queue, ranks = partition.pending[name], local_queue_ranks(cluster_state, name, at)
     if not is_admissible(workload) or workload.key not in queue.members:
         return _unevaluated("Order", "Requeueing", "It is about to be put back into its queue")
     if workload.explanation is not None:
         return workload.explanation
     return (
-        _behind_strict_fifo_head(cell, queue, queue.first(ranks), workload)
-        or _equivalent_reason(cell, queue, workload)
+        _behind_strict_fifo_head(cluster_state, queue, queue.first(ranks), workload)
+        or _equivalent_reason(cluster_state, queue, workload)
         or _pending_evaluation(partition, queue.in_order(ranks), workload, at)
     )
 
 
 def _behind_strict_fifo_head(
-    cell: Cell, queue: PendingQueue, first: str | None, workload: Workload
+    cluster_state: ClusterState, queue: PendingQueue, first: str | None, workload: Workload
 ) -> Explanation | None:
     if not queue.strict or first is None or first == workload.key:
         return None
-    head = cell.workloads[first]
+    head = cluster_state.workloads[first]
     because = f", which waits: {head.explanation.sentence}" if head.explanation else ""
     sentence = f"Its queue is strict and starts {first} before it{because}"
     return _unevaluated("Order", "BehindHead", sentence, f"{first} starts", held_by=(first,))
 
 
-def _equivalent_reason(cell: Cell, queue: PendingQueue, workload: Workload) -> Explanation | None:
+def _equivalent_reason(
+    cluster_state: ClusterState, queue: PendingQueue, workload: Workload
+) -> Explanation | None:
     other = queue.explained_like(workload.key)
-    known = cell.workloads[other].explanation if other else None
+    known = cluster_state.workloads[other].explanation if other else None
     if known is None:
         return None
     sentence = f"{known.sentence} (found for {other}, which asks for the same)"

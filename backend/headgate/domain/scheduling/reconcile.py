@@ -28,7 +28,7 @@ MAX_FIRED = 500
 
 def reconcile_partition(cycle: CycleContext) -> None:
     """Fire what is due in a partition: stops, timers, host failures, rounds and deletions."""
-    cycle.partition.ranks = partial(local_queue_ranks, cycle.cell, at=cycle.at)
+    cycle.partition.ranks = partial(local_queue_ranks, cycle.cluster_state, at=cycle.at)
     if cycle.partition.shields.look_at(cycle.at):
         cycle.partition.unpark()
     _resume_queues(cycle)
@@ -40,7 +40,9 @@ def reconcile_partition(cycle: CycleContext) -> None:
     if cycle.key == INSTALLATION:
         for name in cycle.partition.leases.fired(cycle.at):
             cycle.decide((stream_of("node", name), NodeFellSilent()))
-        for stream, event in finalized_objects(cycle.cell.config, cycle.cell.workloads):
+        for stream, event in finalized_objects(
+            cycle.cluster_state.config, cycle.cluster_state.workloads
+        ):
             cycle.decide((stream, event))
 
 
@@ -61,7 +63,7 @@ def next_due(cycle: CycleContext) -> Instant | None:
 
 def _next_ranking_change(cycle: CycleContext) -> Instant | None:
     """The next instant at which consumed usage may have changed the head of a strict queue."""
-    rules = cycle.cell.usage_history.rules
+    rules = cycle.cluster_state.usage_history.rules
     if rules is None or not any(q.is_contested() for q in cycle.partition.pending.values()):
         return None
     return seconds_after(cycle.at, rules.usage_sampling_interval_seconds)
@@ -84,13 +86,13 @@ def _fire_timers(cycle: CycleContext) -> None:
 
 
 def _fire(cycle: CycleContext, key: str) -> None:
-    workload = cycle.cell.workloads[key]
+    workload = cycle.cluster_state.workloads[key]
     stream = workload_stream(key)
-    events = due_events(cycle.cell.config, workload, cycle.at, cycle.new_id())
+    events = due_events(cycle.cluster_state.config, workload, cycle.at, cycle.new_id())
     if not events:
         events = cycle.partition.watch.host_events(workload, cycle.at)
     if not events:
-        cycle.cell.put_aside(stream, "It is due, and nothing follows from its state")
+        cycle.cluster_state.put_aside(stream, "It is due, and nothing follows from its state")
         return
     facts: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]
     cycle.decide(*facts)

@@ -6,7 +6,7 @@ For everyone who is inactive, backs off or is held (product.md 8; reference queu
 from dataclasses import dataclass
 from typing import Literal
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.pods_ready import retry_deadline, waits_for_pods_ready
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
@@ -59,26 +59,26 @@ class Case:
     keeps: tuple[str, ...]
 
 
-def case_of(cell: Cell, workload: Workload, at: Instant) -> Case | None:
+def case_of(cluster_state: ClusterState, workload: Workload, at: Instant) -> Case | None:
     """How it came to this; None for who needs no help."""
     phase = phase_of(workload)
     if phase not in PATIENT_PHASES:
         return None
-    found = recorded_reason(cell, workload, at)
+    found = recorded_reason(cluster_state, workload, at)
     deactivation = workload.deactivation
     next_try = workload.hold.expires_at if workload.hold else workload.requeue.requeue_at
     return Case(
         workload=workload,
         phase=phase,
-        cluster_queue=cluster_queue_of(cell.config, workload),
+        cluster_queue=cluster_queue_of(cluster_state.config, workload),
         cause=_cause(workload, phase),
         sentence=found.sentence if found else "",
         by=_who(workload, phase),
         since=_since(workload, phase),
         attempts=deactivation.requeues if deactivation else workload.requeue.count,
         next_try_at=None if phase == "Inactive" else next_try,
-        gives_up_at=retry_deadline(cell.config, workload),
-        limits=_limits(cell.config, workload),
+        gives_up_at=retry_deadline(cluster_state.config, workload),
+        limits=_limits(cluster_state.config, workload),
         helps=HELPS[phase],
         resets=_resets(workload, phase),
         keeps=_keeps(workload),

@@ -6,7 +6,7 @@ Figures are those the scheduler places by (`scheduling.placement`): they never s
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice, running_pods
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.partition.partition import Partition
@@ -48,39 +48,43 @@ class NearFit:
     in_the_way: tuple[InTheWay, ...]
 
 
-def largest_fits(cell: Cell, topology: str, requests: Requests) -> tuple[LevelCapacity, ...]:
+def largest_fits(
+    cluster_state: ClusterState, topology: str, requests: Requests
+) -> tuple[LevelCapacity, ...]:
     """The largest gang of pods that ask for `requests`, for each flavor and level of a topology."""
     return tuple(
         fit
-        for partition, flavor in _flavors(cell, topology)
-        for fit in largest_gangs(_ground(cell, partition, flavor, (ACTUAL,)), requests)
+        for partition, flavor in _flavors(cluster_state, topology)
+        for fit in largest_gangs(_ground(cluster_state, partition, flavor, (ACTUAL,)), requests)
     )
 
 
-def near_fits(cell: Cell, topology: str, workload: Workload) -> tuple[NearFit, ...]:
+def near_fits(
+    cluster_state: ClusterState, topology: str, workload: Workload
+) -> tuple[NearFit, ...]:
     """The domains of a topology that come nearest to taking each pod set, nearest first.
 
     Of a workload that takes over pods of another one, only those to be added need a place.
     """
-    key = cell.partition_of_workload(workload)
-    offered = _offered(cell, workload)
+    key = cluster_state.partition_of_workload(workload)
+    offered = _offered(cluster_state, workload)
     stays = {workload.key, replaced_key(workload.annotations)}
     return tuple(
-        NearFit(pod_set.name, flavor, near, _in_the_way(cell, partition, near, stays))
-        for partition, flavor in _flavors(cell, topology)
+        NearFit(pod_set.name, flavor, near, _in_the_way(cluster_state, partition, near, stays))
+        for partition, flavor in _flavors(cluster_state, topology)
         if partition.key == key and flavor in offered
-        for context, pod_set in _sought(cell, partition, flavor, workload)
+        for context, pod_set in _sought(cluster_state, partition, flavor, workload)
         for near in nearest_domains(context, pod_set)
     )
 
 
 def _sought(
-    cell: Cell, partition: Partition, flavor: str, workload: Workload
+    cluster_state: ClusterState, partition: Partition, flavor: str, workload: Workload
 ) -> Iterator[tuple[PlacementContext, PodSet]]:
     """Each pod set with the ground it may lie on."""
-    context = _ground(cell, partition, flavor, (ACTUAL, PROJECTED))
+    context = _ground(cluster_state, partition, flavor, (ACTUAL, PROJECTED))
     pod_sets = needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
-    old = replaced_slice(partition, cell.workloads, workload)
+    old = replaced_slice(partition, cluster_state.workloads, workload)
     standing = running_pods(old, pod_sets) if old is not None else {}
     for pod_set in pod_sets:
         if pod_set.name in standing:
@@ -89,34 +93,36 @@ def _sought(
             yield context, pod_set
 
 
-def _flavors(cell: Cell, topology: str) -> Iterator[tuple[Partition, str]]:
+def _flavors(cluster_state: ClusterState, topology: str) -> Iterator[tuple[Partition, str]]:
     """The flavors of a topology with the partitions that place pods on them."""
-    for key in cell.partition_keys():
-        partition = cell.partition(key)
+    for key in cluster_state.partition_keys():
+        partition = cluster_state.partition(key)
         for flavor, places in sorted(partition.topologies.items()):
             if places.topology == topology:
                 yield partition, flavor
 
 
-def _offered(cell: Cell, workload: Workload) -> frozenset[str]:
+def _offered(cluster_state: ClusterState, workload: Workload) -> frozenset[str]:
     """The flavors of the workload's ClusterQueue."""
-    queue = cell.config.cluster_queues.get(cluster_queue_of(cell.config, workload))
+    queue = cluster_state.config.cluster_queues.get(
+        cluster_queue_of(cluster_state.config, workload)
+    )
     groups = queue.spec.resource_groups if queue else ()
     return frozenset(flavor.name for group in groups for flavor in group.flavors)
 
 
 def _ground(
-    cell: Cell, partition: Partition, flavor: str, views: tuple[int, ...]
+    cluster_state: ClusterState, partition: Partition, flavor: str, views: tuple[int, ...]
 ) -> PlacementContext:
-    spec = cell.config.resource_flavors[flavor].spec
-    rules = cell.config.configuration.topology
+    spec = cluster_state.config.resource_flavors[flavor].spec
+    rules = cluster_state.config.configuration.topology
     return PlacementContext(
         partition.hosts, partition.topologies[flavor], spec, views, {}, rules=rules
     )
 
 
 def _in_the_way(
-    cell: Cell, partition: Partition, near: NearestDomain, stays: Collection[str]
+    cluster_state: ClusterState, partition: Partition, near: NearestDomain, stays: Collection[str]
 ) -> tuple[InTheWay, ...]:
     """Who takes most of what a domain is short of there, lowest priority first among equals."""
     found: list[tuple[int, InTheWay]] = []
@@ -130,7 +136,7 @@ def _in_the_way(
             ]
             if taken := sum(pods * amount for pods, amount in here):
                 pods = sum(pods for pods, _ in here)
-                priority = cell.workloads[key].spec.priority
+                priority = cluster_state.workloads[key].spec.priority
                 found.append((taken, InTheWay(key, pods, priority, charge.cluster_queue)))
     found.sort(key=lambda each: (-each[0], each[1].priority, each[1].workload))
     return tuple(each for _, each in found[:MOST_HOLDERS])

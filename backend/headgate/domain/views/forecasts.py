@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.admission import blocked_reason
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
@@ -23,36 +23,38 @@ STATED = {
 }
 
 
-def forecast(cell: Cell, key: str, events: Iterable[WorkloadEvent], at: Instant) -> str:
+def forecast(
+    cluster_state: ClusterState, key: str, events: Iterable[WorkloadEvent], at: Instant
+) -> str:
     """One sentence on what the workload would do next, were these facts recorded now."""
-    with cell.trial():
+    with cluster_state.trial():
         for event in events:
-            cell.assume(workload_stream(key), event, at)
-        workload = cell.workloads.get(key)
-        return "It is gone" if workload is None else _what_next(cell, workload, at)
+            cluster_state.assume(workload_stream(key), event, at)
+        workload = cluster_state.workloads.get(key)
+        return "It is gone" if workload is None else _what_next(cluster_state, workload, at)
 
 
-def _what_next(cell: Cell, workload: Workload, at: Instant) -> str:
+def _what_next(cluster_state: ClusterState, workload: Workload, at: Instant) -> str:
     stated = STATED.get(phase_of(workload))
-    return stated or _competing(cell, workload) or _waiting(cell, workload, at)
+    return stated or _competing(cluster_state, workload) or _waiting(cluster_state, workload, at)
 
 
-def _waiting(cell: Cell, workload: Workload, at: Instant) -> str:
-    found = current_reason(cell, workload, at)
+def _waiting(cluster_state: ClusterState, workload: Workload, at: Instant) -> str:
+    found = current_reason(cluster_state, workload, at)
     return found.sentence if found is not None else "It competes for a place"
 
 
-def _competing(cell: Cell, workload: Workload) -> str:
+def _competing(cluster_state: ClusterState, workload: Workload) -> str:
     """What a look at it would find; empty where it is not its turn to be looked at."""
-    partition = cell.partition(cell.partitioning.key_of(workload))
+    partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
     if not partition.competes(workload):
         return ""
-    evaluation = evaluate(partition, cell.workloads, workload)
+    evaluation = evaluate(partition, cluster_state.workloads, workload)
     if evaluation.mode == Mode.FIT:
-        if cell.partitioning.blocking:
-            return blocked_reason(tuple(cell.partitioning.blocking)).sentence
+        if cluster_state.partitioning.blocking:
+            return blocked_reason(tuple(cluster_state.partitioning.blocking)).sentence
         fits = f"It fits in ClusterQueue {evaluation.cluster_queue} now and starts when it is next"
-        return fits + _if_pods_fail(cell, workload)
+        return fits + _if_pods_fail(cluster_state, workload)
     if evaluation.mode == Mode.PREEMPT:
         count = len(evaluation.victims)
         who = "1 workload" if count == 1 else f"{count} workloads"
@@ -60,9 +62,9 @@ def _competing(cell: Cell, workload: Workload) -> str:
     return ""
 
 
-def _if_pods_fail(cell: Cell, workload: Workload) -> str:
+def _if_pods_fail(cluster_state: ClusterState, workload: Workload) -> str:
     """How soon its pods must be ready, and how often it may fail before it is deactivated."""
-    waits = waits_for_pods_ready(cell.config, workload)
+    waits = waits_for_pods_ready(cluster_state.config, workload)
     if waits is None:
         return ""
     ready = f"; its pods must be ready within {waits.timeout_seconds} s"

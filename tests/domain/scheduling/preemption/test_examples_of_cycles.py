@@ -15,7 +15,7 @@ ANY = policies("LowerPriority", "Any")
 
 
 def dominant(world: World, name: str) -> str:
-    found = recorded_reason(world.cell, world[f"team/{name}"], world.at)
+    found = recorded_reason(world.cluster_state, world[f"team/{name}"], world.at)
     return found.dominant if found else ""
 
 
@@ -34,7 +34,7 @@ def test_13_two_wait_for_the_one_that_is_evicted_once() -> None:
     world.asks("big@hero", 2950)
     world.settle()
     assert world.victims_of("small") | world.victims_of("big") == {"rest": BACK}
-    assert len(world.cell.rounds) == 1
+    assert len(world.cluster_state.rounds) == 1
     waits = {dominant(world, name) for name in ("small", "big")}
     assert waits <= {"WaitingForPreemptedWorkloads", "RoundDraining"}
 
@@ -98,7 +98,7 @@ def test_15_room_in_pieces_makes_the_lowest_leave() -> None:
     world.settle()
     world.submit("p", "q", {"cpu": 1}, count=2, topology=one_host, priority=3)
     world.settle()
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert [victim.workload for victim in found.victims] == ["team/low"]
 
 
@@ -126,7 +126,7 @@ def test_23_the_guard_ends_a_loop_of_three_moves_and_shows_the_way_round() -> No
     evictions = []
     for _ in range(10):
         world.settle()
-        leaving = [key for key, w in sorted(world.cell.workloads.items()) if w.eviction]
+        leaving = [key for key, w in sorted(world.cluster_state.workloads.items()) if w.eviction]
         evictions += leaving
         for key in leaving:
             world.stop(key)
@@ -161,7 +161,7 @@ def round_in_its_second_flavor() -> Cohorts:
     world.asks("hi@q0", 6, 2)
     for _ in range(10):
         world.settle()
-        for key in [key for key, w in sorted(world.cell.workloads.items()) if w.eviction]:
+        for key in [key for key, w in sorted(world.cluster_state.workloads.items()) if w.eviction]:
             world.stop(key)
     return world
 

@@ -77,7 +77,7 @@ class Racks(World):
         """The round of a workload that asks for so many pods of 8 gpus."""
         self.submit("p", "q", {"gpu": 8}, count=pods, topology=topology, priority=priority)
         self.settle()
-        return next((r for r in self.cell.rounds.values()), None)
+        return next((r for r in self.cluster_state.rounds.values()), None)
 
 
 def names_of(found: Round | None) -> set[str]:
@@ -191,7 +191,7 @@ def test_who_stands_on_wanted_hosts_is_in_the_way_whatever_it_uses() -> None:
     world.settle()
     world.submit("p", "q", {"gpu": 8, "cpu": 1}, topology=RACK, priority=5)
     world.settle()
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert names_of(found) == {"talker"}
 
 

@@ -21,9 +21,9 @@ def granting(preempt: int = 0, reclaim: int = 0, **rules: Any) -> Any:
 
 
 def next_due(world: World) -> Instant | None:
-    key = next(key for key in world.cell.partition_keys() if key != "installation")
-    with world.cell.trial():
-        return plan_cycle(world.cell, key, world.at, "due").next_due
+    key = next(key for key in world.cluster_state.partition_keys() if key != "installation")
+    with world.cluster_state.trial():
+        return plan_cycle(world.cluster_state, key, world.at, "due").next_due
 
 
 def refused(world: World, key: str) -> dict[str, str]:
@@ -91,7 +91,7 @@ def test_on_hosts_too_only_those_are_evicted_who_have_run_long_enough() -> None:
     world.settle()
     world.submit("high", "q", {"gpu": 8}, priority=5, topology=rack)
     world.settle()
-    (found,) = world.cell.rounds.values()
+    (found,) = world.cluster_state.rounds.values()
     assert [victim.workload for victim in found.victims] == ["team/old"]
     assert [each.workload for each in found.refused] == ["team/young"]
 

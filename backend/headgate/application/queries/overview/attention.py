@@ -7,7 +7,7 @@ from headgate.application.cooperative import Cooperative, at_once, each
 from headgate.application.queries.overview.config_warnings import advice
 from headgate.application.queries.overview.unschedulable import UNSCHEDULABLE
 from headgate.application.queries.overview.views import Attention
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.streams import workload_stream
@@ -28,25 +28,29 @@ LONG_AGO = "It has been the first for a long time"
 SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
 
 
-def needing_attention(cell: Cell, at: Instant, scope: NamespaceScope) -> list[Attention]:
+def needing_attention(
+    cluster_state: ClusterState, at: Instant, scope: NamespaceScope
+) -> list[Attention]:
     """All of it, in no order."""
-    return at_once(find_attention(cell, at, scope))
+    return at_once(find_attention(cluster_state, at, scope))
 
 
-def find_attention(cell: Cell, at: Instant, scope: NamespaceScope) -> Cooperative[list[Attention]]:
+def find_attention(
+    cluster_state: ClusterState, at: Instant, scope: NamespaceScope
+) -> Cooperative[list[Attention]]:
     """The same in steps, as every workload is looked at."""
-    found = [*_queues(cell), *_nodes(cell)]
-    found += yield from each(_blocked_lines(cell, at, scope))
-    found += _configuration(cell, scope)
-    found += yield from _workloads(cell, at, scope)
+    found = [*_queues(cluster_state), *_nodes(cluster_state)]
+    found += yield from each(_blocked_lines(cluster_state, at, scope))
+    found += _configuration(cluster_state, scope)
+    found += yield from _workloads(cluster_state, at, scope)
     if scope is None:
-        found += _quarantined(cell)
+        found += _quarantined(cluster_state)
     return found
 
 
-def attention(cell: Cell, at: Instant, scope: NamespaceScope) -> list[Attention]:
+def attention(cluster_state: ClusterState, at: Instant, scope: NamespaceScope) -> list[Attention]:
     """The worst first; of each kind only the first few."""
-    return most_severe(needing_attention(cell, at, scope))
+    return most_severe(needing_attention(cluster_state, at, scope))
 
 
 def most_severe(found: Iterable[Attention]) -> list[Attention]:
@@ -58,12 +62,14 @@ def most_severe(found: Iterable[Attention]) -> list[Attention]:
     return few
 
 
-def _queues(cell: Cell) -> Iterator[Attention]:
-    for name in sorted(cell.config.cluster_queues):
-        activity = cluster_queue_activity(cell.config, name)
+def _queues(cluster_state: ClusterState) -> Iterator[Attention]:
+    for name in sorted(cluster_state.config.cluster_queues):
+        activity = cluster_queue_activity(cluster_state.config, name)
         if activity.active:
             continue
-        waiting = cell.partitioning.counts.get(f"clusterqueue/{name}", {}).get("Pending", 0)
+        waiting = cluster_state.partitioning.counts.get(f"clusterqueue/{name}", {}).get(
+            "Pending", 0
+        )
         stopped = activity.reason == "Stopped"
         yield Attention(
             kind="QueueInactive",
@@ -75,15 +81,21 @@ def _queues(cell: Cell) -> Iterator[Attention]:
         )
 
 
-def _blocked_lines(cell: Cell, at: Instant, scope: NamespaceScope) -> Iterator[Attention]:
+def _blocked_lines(
+    cluster_state: ClusterState, at: Instant, scope: NamespaceScope
+) -> Iterator[Attention]:
     """Strict lines behind a head that can never start as things are configured (trap T21).
 
     So are those behind one that has waited for very long while others could perhaps start.
     """
-    for name, key in sorted(cell.partitioning.of_cluster_queue.items()):
-        line = cell.partition(key).pending[name]
-        first = line.first(local_queue_ranks(cell, name, cell.changed_at)) if line.strict else None
-        head = cell.workloads.get(first or "")
+    for name, key in sorted(cluster_state.partitioning.of_cluster_queue.items()):
+        line = cluster_state.partition(key).pending[name]
+        first = (
+            line.first(local_queue_ranks(cluster_state, name, cluster_state.changed_at))
+            if line.strict
+            else None
+        )
+        head = cluster_state.workloads.get(first or "")
         if head is None or head.explanation is None:
             continue
         behind = len(line.members) - 1
@@ -104,9 +116,9 @@ def _blocked_lines(cell: Cell, at: Instant, scope: NamespaceScope) -> Iterator[A
         )
 
 
-def _configuration(cell: Cell, scope: NamespaceScope) -> Iterator[Attention]:
+def _configuration(cluster_state: ClusterState, scope: NamespaceScope) -> Iterator[Attention]:
     """What is allowed and hardly meant; a queue that is inactive for it says so by itself."""
-    for one in advice(cell, scope).items:
+    for one in advice(cluster_state, scope).items:
         if one.severity == "warning" and one.rule != "MissingReference":
             name = f"{one.namespace}/{one.name}" if one.namespace else one.name
             yield Attention(
@@ -130,8 +142,8 @@ def _pending_count_text(count: int, where: str = "") -> str:
     return f"{told} {where}".rstrip()
 
 
-def _nodes(cell: Cell) -> Iterator[Attention]:
-    for name, node in sorted(cell.config.nodes.items()):
+def _nodes(cluster_state: ClusterState) -> Iterator[Attention]:
+    for name, node in sorted(cluster_state.config.nodes.items()):
         if not node.spec.ready:
             yield Attention(
                 kind="NodeNotReady",
@@ -143,9 +155,11 @@ def _nodes(cell: Cell) -> Iterator[Attention]:
             )
 
 
-def _workloads(cell: Cell, at: Instant, scope: NamespaceScope) -> Cooperative[list[Attention]]:
+def _workloads(
+    cluster_state: ClusterState, at: Instant, scope: NamespaceScope
+) -> Cooperative[list[Attention]]:
     found: list[Attention] = []
-    for workload in tuple(cell.workloads.values()):
+    for workload in tuple(cluster_state.workloads.values()):
         if scope is None or workload.namespace in scope:
             found += _workload(workload, at)
         yield
@@ -184,8 +198,8 @@ def _workload(workload: Workload, at: Instant) -> Iterator[Attention]:
         )
 
 
-def _quarantined(cell: Cell) -> Iterator[Attention]:
-    for stream, reason in sorted(cell.set_aside.items()):
+def _quarantined(cluster_state: ClusterState) -> Iterator[Attention]:
+    for stream, reason in sorted(cluster_state.set_aside.items()):
         yield Attention(
             kind="SetAside",
             severity="critical",

@@ -7,12 +7,12 @@ from headgate.application.access.redaction import NamespaceScope
 from headgate.application.commands.decide import config_after
 from headgate.application.commands.requests import CommandResult
 from headgate.application.queries.views import Position, Whole
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.lint import lint
 from headgate.domain.object_set import ObjectSet
 
-_KNOWN: WeakKeyDictionary[Cell, tuple[int, tuple[Advice, ...]]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[ClusterState, tuple[int, tuple[Advice, ...]]] = WeakKeyDictionary()
 """By cell the advice, and the position of the configuration that it is about."""
 
 
@@ -36,16 +36,16 @@ class AdvicePage(Whole, kw_only=True, frozen=True):
     items: list[AdviceView]
 
 
-def advice(cell: Cell, scope: NamespaceScope) -> AdvicePage:
+def advice(cluster_state: ClusterState, scope: NamespaceScope) -> AdvicePage:
     """About the whole configuration, as far as one may see it."""
-    return AdvicePage(position=cell.position, items=_shown(_known(cell), scope))
+    return AdvicePage(position=cluster_state.position, items=_shown(_known(cluster_state), scope))
 
 
-def _known(cell: Cell) -> tuple[Advice, ...]:
+def _known(cluster_state: ClusterState) -> tuple[Advice, ...]:
     """The advice, worked out once for each change of the configuration: it is asked for often."""
-    known = _KNOWN.get(cell)
-    if known is None or known[0] != cell.config_position:
-        known = _KNOWN[cell] = (cell.config_position, lint(cell.config))
+    known = _KNOWN.get(cluster_state)
+    if known is None or known[0] != cluster_state.config_position:
+        known = _KNOWN[cluster_state] = (cluster_state.config_position, lint(cluster_state.config))
     return known[1]
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from headgate.application.cooperative import Cooperative, at_once
 from headgate.application.queries.overview.unschedulable import UnschedulableProofs
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
@@ -45,17 +45,17 @@ class DetectedProblem:
     namespace: str = ""
 
 
-def detected_problems(cell: Cell, at: Instant) -> list[DetectedProblem]:
+def detected_problems(cluster_state: ClusterState, at: Instant) -> list[DetectedProblem]:
     """Everything that the state shows, in a fixed order."""
-    return at_once(detect_problems(cell, at))
+    return at_once(detect_problems(cluster_state, at))
 
 
-def detect_problems(cell: Cell, at: Instant) -> Cooperative[list[DetectedProblem]]:
+def detect_problems(cluster_state: ClusterState, at: Instant) -> Cooperative[list[DetectedProblem]]:
     """The same in steps, as every workload is looked at."""
-    never = yield from _unschedulable(cell, at)
+    never = yield from _unschedulable(cluster_state, at)
     hopeless = {found.about for found in never}
-    starving = yield from _starving(cell, at, hopeless)
-    return [*starving, *never, *_thrashing(cell, at)]
+    starving = yield from _starving(cluster_state, at, hopeless)
+    return [*starving, *never, *_thrashing(cluster_state, at)]
 
 
 def drifted_followers(positions: Mapping[str, int], head: int) -> list[DetectedProblem]:
@@ -69,9 +69,9 @@ def drifted_followers(positions: Mapping[str, int], head: int) -> list[DetectedP
     ]
 
 
-def _unschedulable(cell: Cell, at: Instant) -> Cooperative[list[DetectedProblem]]:
-    found, proofs = [], UnschedulableProofs(cell, at)
-    for _, workload in sorted(cell.workloads.items()):
+def _unschedulable(cluster_state: ClusterState, at: Instant) -> Cooperative[list[DetectedProblem]]:
+    found, proofs = [], UnschedulableProofs(cluster_state, at)
+    for _, workload in sorted(cluster_state.workloads.items()):
         why = proofs.of(workload)
         if why is not None:
             found.append(_unschedulable_problem(workload, why))
@@ -91,19 +91,19 @@ def _unschedulable_problem(workload: Workload, why: Explanation) -> DetectedProb
 
 
 def _starving(
-    cell: Cell, at: Instant, hopeless: Container[str]
+    cluster_state: ClusterState, at: Instant, hopeless: Container[str]
 ) -> Cooperative[list[DetectedProblem]]:
-    started = _started_by_queue(cell)
+    started = _started_by_queue(cluster_state)
     latest = at - LONG_WAIT_SECONDS * MICROSECONDS_PER_SECOND
-    old = [item for item in cell.workloads.items() if item[1].created_at <= latest]
+    old = [item for item in cluster_state.workloads.items() if item[1].created_at <= latest]
     found = []
     for key, workload in sorted(old):
         yield
         if phase_of(workload) != "Pending" or key in hopeless:
             continue
-        queue = cluster_queue_of(cell.config, workload)
+        queue = cluster_queue_of(cluster_state.config, workload)
         overtakers = [other for other in started.get(queue, ()) if _overtook(other, workload)]
-        if len(overtakers) >= OVERTAKERS and _takes_part(cell, workload, at):
+        if len(overtakers) >= OVERTAKERS and _takes_part(cluster_state, workload, at):
             last = max(overtakers, key=lambda one: (_reserved_at(one), one.key))
             told = DetectedProblem(
                 "Starvation",
@@ -117,15 +117,15 @@ def _starving(
     return found
 
 
-def _takes_part(cell: Cell, workload: Workload, at: Instant) -> bool:
+def _takes_part(cluster_state: ClusterState, workload: Workload, at: Instant) -> bool:
     """Whether nothing but its competitors keeps it out: no hold, no gate, no queue of its own."""
-    why = recorded_reason(cell, workload, at)
+    why = recorded_reason(cluster_state, workload, at)
     return why is not None and all(b.type not in KEPT_OUT for b in why.blockers)
 
 
-def _started_by_queue(cell: Cell) -> dict[str, list[Workload]]:
+def _started_by_queue(cluster_state: ClusterState) -> dict[str, list[Workload]]:
     found: dict[str, list[Workload]] = {}
-    for workload in cell.workloads.values():
+    for workload in cluster_state.workloads.values():
         if workload.admission is not None:
             found.setdefault(workload.admission.cluster_queue, []).append(workload)
     return found
@@ -140,10 +140,10 @@ def _reserved_at(workload: Workload) -> Instant:
     return found.last_transition_at if found else 0
 
 
-def _thrashing(cell: Cell, at: Instant) -> Iterator[DetectedProblem]:
+def _thrashing(cluster_state: ClusterState, at: Instant) -> Iterator[DetectedProblem]:
     since = at - THRASH_SECONDS * MICROSECONDS_PER_SECOND
     pairs: dict[tuple[str, str], list[Round]] = {}
-    for _, found in sorted(cell.rounds.items()):
+    for _, found in sorted(cluster_state.rounds.items()):
         if found.committed_at >= since:
             for victim in found.victims:
                 one, other = sorted((found.preemptor, victim.workload))

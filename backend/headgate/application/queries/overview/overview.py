@@ -13,7 +13,7 @@ from headgate.application.queries.overview.attention import find_attention, most
 from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
 from headgate.application.queries.overview.views import Attention, CountAt, Overview
 from headgate.application.queries.views import timestamp
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.workloads.state import phase_of
 
 MINUTES = 60
@@ -34,14 +34,14 @@ TITLES = {
 
 async def overview(services: ApplicationServices, scope: NamespaceScope) -> Overview:
     """Of everything that may be seen."""
-    cell = services.reader.cell
+    cluster_state = services.reader.cluster_state
     now = services.clock.now()
     wanted = events.EventQuery()
     newest = await events.page(services, wanted, scope, before=None, limit=LOOKED_AT)
     return Overview(
-        position=cell.position,
+        position=cluster_state.position,
         at=timestamp(now),
-        counts=_counts(cell, scope),
+        counts=_counts(cluster_state, scope),
         attention=await _findings(services, scope, now),
         recent=[event for event in newest.items if event.type != EXPLAINED][:RECENT],
         admitted_per_minute=await _admitted(services, scope, now),
@@ -52,10 +52,10 @@ async def _findings(
     services: ApplicationServices, scope: NamespaceScope, now: int
 ) -> list[Attention]:
     """What the detectors found and what else needs attention, with the positions that show it."""
-    cell, reader = services.reader.cell, services.reader
-    needing = await reader.while_still(find_attention(cell, now, scope))
+    cluster_state, reader = services.reader.cluster_state, services.reader
+    needing = await reader.while_still(find_attention(cluster_state, now, scope))
     found = [*await _detected(services, scope, now), *most_severe(needing)]
-    places = [(one.stream, cell.version_of(one.stream)) for one in found]
+    places = [(one.stream, cluster_state.version_of(one.stream)) for one in found]
     shown_at = await asyncio.to_thread(services.log.positions_of, places)
     return [
         msgspec.structs.replace(one, position=position)
@@ -66,9 +66,9 @@ async def _findings(
 async def _detected(
     services: ApplicationServices, scope: NamespaceScope, now: int
 ) -> list[Attention]:
-    cell = services.reader.cell
+    cluster_state = services.reader.cluster_state
     positions = await asyncio.to_thread(services.followers.positions)
-    shown = await services.reader.while_still(detect_problems(cell, now))
+    shown = await services.reader.while_still(detect_problems(cluster_state, now))
     found = [
         one
         for one in (*shown, *drifted_followers(positions, services.reader.position))
@@ -87,10 +87,10 @@ async def _detected(
     ]
 
 
-def _counts(cell: Cell, scope: NamespaceScope) -> dict[str, int]:
+def _counts(cluster_state: ClusterState, scope: NamespaceScope) -> dict[str, int]:
     if scope is None:
-        return dict(sorted(cell.partitioning.counts.get("", {}).items()))
-    mine = (phase_of(w) for w in cell.workloads.values() if w.namespace in scope)
+        return dict(sorted(cluster_state.partitioning.counts.get("", {}).items()))
+    mine = (phase_of(w) for w in cluster_state.workloads.values() if w.namespace in scope)
     return dict(sorted(Counter(mine).items()))
 
 

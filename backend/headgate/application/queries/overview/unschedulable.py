@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.flavors.eligibility import HOSTS_OF_OTHER_FLAVOR
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.ordering.order import Shape, shape_of
@@ -21,8 +21,8 @@ UNSCHEDULABLE = ("ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed
 class UnschedulableProofs:
     """Who can never start at one moment; those who ask for the same are looked at once."""
 
-    def __init__(self, cell: Cell, at: Instant) -> None:
-        self._cell, self._at = cell, at
+    def __init__(self, cluster_state: ClusterState, at: Instant) -> None:
+        self._cell, self._at = cluster_state, at
         self._found: dict[tuple[str, Shape], Explanation | None] = {}
 
     def of(self, workload: Workload) -> Explanation | None:
@@ -43,23 +43,25 @@ class UnschedulableProofs:
         return found if found is not None and _is_proof(found) else None
 
 
-def unschedulable_workloads(cell: Cell, at: Instant) -> Iterator[tuple[Workload, Explanation]]:
+def unschedulable_workloads(
+    cluster_state: ClusterState, at: Instant
+) -> Iterator[tuple[Workload, Explanation]]:
     """Everyone who waits and can never start as it is, with what proves it, by key."""
-    proofs = UnschedulableProofs(cell, at)
-    for _, workload in sorted(cell.workloads.items()):
+    proofs = UnschedulableProofs(cluster_state, at)
+    for _, workload in sorted(cluster_state.workloads.items()):
         found = proofs.of(workload)
         if found is not None:
             yield workload, found
 
 
-def _is_told_so(cell: Cell, workload: Workload) -> bool:
+def _is_told_so(cluster_state: ClusterState, workload: Workload) -> bool:
     """By what was recorded of it, or of one that asks for the same: cheap enough for everyone."""
     found = workload.explanation
     if found is None:
-        partition = cell.partition(cell.partitioning.key_of(workload))
-        line = partition.pending.get(cluster_queue_of(cell.config, workload))
+        partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
+        line = partition.pending.get(cluster_queue_of(cluster_state.config, workload))
         other = line.explained_like(workload.key) if line is not None else None
-        found = cell.workloads[other].explanation if other else None
+        found = cluster_state.workloads[other].explanation if other else None
     return found is not None and found.dominant in UNSCHEDULABLE
 
 

@@ -5,7 +5,7 @@ from heapq import heapify, heappop, heapreplace
 import msgspec
 
 from headgate.application.cooperative import Cooperative, each
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.lines.standing import cluster_queue_of, effective_spec
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.order import Order, order_of
@@ -25,48 +25,54 @@ class PendingOrder(msgspec.Struct, frozen=True):
         """Its place, from 1."""
         return self.keys.index(key) + 1 if key in self.keys else None
 
-    def place_in_local_queue(self, cell: Cell, key: str) -> int | None:
+    def place_in_local_queue(self, cluster_state: ClusterState, key: str) -> int | None:
         """Its place among those of its LocalQueue, from 1."""
-        workload = cell.workloads.get(key)
+        workload = cluster_state.workloads.get(key)
         if workload is None or key not in self.keys:
             return None
         mates = [
             other
             for other in self.keys
-            if (mate := cell.workloads[other]).namespace == workload.namespace
+            if (mate := cluster_state.workloads[other]).namespace == workload.namespace
             and mate.spec.queue_name == workload.spec.queue_name
         ]
         return mates.index(key) + 1
 
 
-def pending_order(cell: Cell, cluster_queue: str) -> PendingOrder:
+def pending_order(cluster_state: ClusterState, cluster_queue: str) -> PendingOrder:
     """The line of a ClusterQueue; empty where there is no such queue."""
-    key = cell.partitioning.of_cluster_queue.get(cluster_queue)
+    key = cluster_state.partitioning.of_cluster_queue.get(cluster_queue)
     if key is None:
         return PendingOrder(())
-    waiting = cell.partition(key).pending[cluster_queue]
-    ranks = local_queue_ranks(cell, cluster_queue, cell.changed_at)
+    waiting = cluster_state.partition(key).pending[cluster_queue]
+    ranks = local_queue_ranks(cluster_state, cluster_queue, cluster_state.changed_at)
     return PendingOrder(waiting.in_order(ranks), waiting.strict)
 
 
-def pending_order_of_tree(cell: Cell, cluster_queue: str) -> Cooperative[tuple[str, ...]]:
+def pending_order_of_tree(
+    cluster_state: ClusterState, cluster_queue: str
+) -> Cooperative[tuple[str, ...]]:
     """Everyone who waits in the tree of cohorts of a ClusterQueue, as if their lines were merged.
 
     Each time the first of a line comes that goes before the first of the others by priority and
     age; who borrows less, or has the smaller share, is known only when they are looked at.
     """
-    partition = cell.partition(cell.partitioning.of_cluster_queue[cluster_queue])
+    partition = cluster_state.partition(cluster_state.partitioning.of_cluster_queue[cluster_queue])
     root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
     names = tuple(partition.cluster_queues)
     together = [name for name in names if partition.tree.root_of(f"clusterqueue/{name}") == root]
-    lines = yield from each(pending_order(cell, name).keys for name in together)
-    return (yield from _merged(cell, [line for line in lines if line]))
+    lines = yield from each(pending_order(cluster_state, name).keys for name in together)
+    return (yield from _merged(cluster_state, [line for line in lines if line]))
 
 
-def _merged(cell: Cell, lines: list[tuple[str, ...]]) -> Cooperative[tuple[str, ...]]:
+def _merged(
+    cluster_state: ClusterState, lines: list[tuple[str, ...]]
+) -> Cooperative[tuple[str, ...]]:
     def head(number: int, place: int) -> tuple[Order, int, int]:
-        workload = cell.workloads[lines[number][place]]
-        spec = effective_spec(cell.config, cluster_queue_of(cell.config, workload))
+        workload = cluster_state.workloads[lines[number][place]]
+        spec = effective_spec(
+            cluster_state.config, cluster_queue_of(cluster_state.config, workload)
+        )
         return order_of(workload, spec), number, place
 
     heads = [head(number, 0) for number in range(len(lines))]

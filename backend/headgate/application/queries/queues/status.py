@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import (
     Activity,
     active_since,
@@ -33,16 +33,18 @@ class ReservedUsage(msgspec.Struct, frozen=True):
     admitted: FlavorUsage
 
 
-def reserved_usage(cell: Cell, cluster_queue: str, local_queue: str = "") -> ReservedUsage:
+def reserved_usage(
+    cluster_state: ClusterState, cluster_queue: str, local_queue: str = ""
+) -> ReservedUsage:
     """What a ClusterQueue's workloads hold, or those of one of its LocalQueues (`ns/name`)."""
-    key = cell.partitioning.of_cluster_queue.get(cluster_queue)
+    key = cluster_state.partitioning.of_cluster_queue.get(cluster_queue)
     reserved: FlavorUsage = {}
     admitted: FlavorUsage = {}
     if key is None:
         return ReservedUsage(reserved, admitted)
-    partition = cell.partition(key)
+    partition = cluster_state.partition(key)
     for name in partition.charges.holding.get(cluster_queue, ()):
-        workload = cell.workloads[name]
+        workload = cluster_state.workloads[name]
         if local_queue and local_queue != local_queue_key(workload):
             continue
         amounts = usage_of_workload(partition, workload)
@@ -64,9 +66,9 @@ def usage_of_workload(partition: Partition, workload: Workload) -> FlavorResourc
     return partition.charges.charge_of(workload, workload.admission).amounts
 
 
-def counts_of(cell: Cell, name: str) -> Mapping[str, int]:
+def counts_of(cluster_state: ClusterState, name: str) -> Mapping[str, int]:
     """Workloads by phase of `clusterqueue/x`, `localqueue/ns/x`, or of all for an empty name."""
-    return cell.partitioning.counts.get(name, {})
+    return cluster_state.partitioning.counts.get(name, {})
 
 
 def used_below(partition: Partition, node: str, key: FlavorResource) -> int:
@@ -124,11 +126,13 @@ class ConsumedResources(msgspec.Struct, frozen=True):
     about_to_count: dict[str, int]
 
 
-def consumed_by(cell: Cell, local_queue: str, at: Instant) -> ConsumedResources | None:
+def consumed_by(
+    cluster_state: ClusterState, local_queue: str, at: Instant
+) -> ConsumedResources | None:
     """Of a LocalQueue (`namespace/name`); None while admission fair sharing is switched off."""
-    if cell.usage_history.rules is None:
+    if cluster_state.usage_history.rules is None:
         return None
-    found = cell.usage_history.at(local_queue, at)
+    found = cluster_state.usage_history.at(local_queue, at)
     total = with_penalties(found)
     pending = {name: total[name] - found.consumed.get(name, 0) for name in sorted(total)}
     return ConsumedResources(found.at, _nanos(found.consumed), _nanos(pending))
@@ -160,30 +164,30 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     weighted_share: int | None = None
 
 
-def status_of(cell: Cell, cluster_queue: str, local_queue: str = "") -> Status:
+def status_of(cluster_state: ClusterState, cluster_queue: str, local_queue: str = "") -> Status:
     """Of a ClusterQueue, or of the LocalQueue (`namespace/name`) that leads to it."""
     name = f"localqueue/{local_queue}" if local_queue else f"clusterqueue/{cluster_queue}"
-    phases = counts_of(cell, name)
-    standing = reserved_usage(cell, cluster_queue, local_queue)
+    phases = counts_of(cluster_state, name)
+    standing = reserved_usage(cluster_state, cluster_queue, local_queue)
     admitted = sum(phases.get(phase, 0) for phase in ADMITTED)
     return Status(
-        activity=local_queue_activity(cell.config, local_queue)
+        activity=local_queue_activity(cluster_state.config, local_queue)
         if local_queue
-        else cluster_queue_activity(cell.config, cluster_queue),
-        active_since=_active_since(cell, name),
+        else cluster_queue_activity(cluster_state.config, cluster_queue),
+        active_since=_active_since(cluster_state, name),
         pending=sum(phases.get(phase, 0) for phase in WAITING),
         reserving=admitted + phases.get("QuotaReserved", 0),
         admitted=admitted,
         reservation=standing.reserved,
         usage=standing.admitted,
-        weighted_share=None if local_queue else weighted_share_of(cell, name),
+        weighted_share=None if local_queue else weighted_share_of(cluster_state, name),
     )
 
 
-def weighted_share_of(cell: Cell, node: str) -> int | None:
+def weighted_share_of(cluster_state: ClusterState, node: str) -> int | None:
     """The share of fair sharing of a node (`clusterqueue/a`, `cohort/b`) that is in a tree."""
-    for key in cell.partition_keys():
-        partition = cell.partition(key)
+    for key in cluster_state.partition_keys():
+        partition = cluster_state.partition(key)
         if node in partition.tree.path:
             return dominant_resource_share(
                 partition.tree, partition.usage[ACTUAL], node
@@ -191,7 +195,7 @@ def weighted_share_of(cell: Cell, node: str) -> int | None:
     return None
 
 
-def _active_since(cell: Cell, stream: str) -> Instant | None:
+def _active_since(cluster_state: ClusterState, stream: str) -> Instant | None:
     kind, key = kind_and_key(stream)
-    queue = cell.config.of_kind(kind).get(key)
-    return None if queue is None else active_since(cell.config, stream, queue)
+    queue = cluster_state.config.of_kind(kind).get(key)
+    return None if queue is None else active_since(cluster_state.config, stream, queue)

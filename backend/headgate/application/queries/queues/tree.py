@@ -24,7 +24,7 @@ from headgate.application.queries.queues.views import (
     StopView,
 )
 from headgate.application.queries.views import timestamp, timestamp_or_none
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.queue_activity import Activity, cluster_queue_activity, cohort_cycle
@@ -39,24 +39,28 @@ Loans = dict[FlavorResource, list[QuotaLoan]]
 
 def queue_tree(services: ApplicationServices, scope: NamespaceScope) -> QueueTree:
     """All roots, by name; LocalQueues of other teams are left out for submitters."""
-    cell = services.reader.cell
+    cluster_state = services.reader.cluster_state
     at = timestamp(services.clock.now())
     roots: list[QueueNode] = []
     placed: set[str] = set()
-    for key in cell.partition_keys():
-        partition = cell.partition(key)
+    for key in cluster_state.partition_keys():
+        partition = cluster_state.partition(key)
         placed.update(partition.tree.path)
         tops = sorted({path[-1] for path in partition.tree.path.values()})
         all_loans = {line: loans(partition, line) for line in _lines_of(partition)}
-        roots += [_node(cell, partition, top, all_loans, scope) for top in tops]
-    roots += [_empty_cohort(n) for n in sorted(cell.config.cohorts) if f"cohort/{n}" not in placed]
-    return QueueTree(position=cell.position, at=at, roots=sorted(roots, key=_order))
+        roots += [_node(cluster_state, partition, top, all_loans, scope) for top in tops]
+    roots += [
+        _empty_cohort(n)
+        for n in sorted(cluster_state.config.cohorts)
+        if f"cohort/{n}" not in placed
+    ]
+    return QueueTree(position=cluster_state.position, at=at, roots=sorted(roots, key=_order))
 
 
-def lines_of(cell: Cell, node: str) -> list[QueueLine]:
+def lines_of(cluster_state: ClusterState, node: str) -> list[QueueLine]:
     """The lines of one node; none where it is in no tree."""
-    for key in cell.partition_keys():
-        partition = cell.partition(key)
+    for key in cluster_state.partition_keys():
+        partition = cluster_state.partition(key)
         if node in partition.tree.path:
             wanted = (line for line in _lines_of(partition) if _has(partition, node, line))
             return [_line(partition, node, line, loans(partition, line)) for line in wanted]
@@ -68,7 +72,11 @@ def _order(node: QueueNode) -> tuple[bool, str]:
 
 
 def _node(
-    cell: Cell, partition: Partition, node: str, all_loans: Loans, scope: NamespaceScope
+    cluster_state: ClusterState,
+    partition: Partition,
+    node: str,
+    all_loans: Loans,
+    scope: NamespaceScope,
 ) -> QueueNode:
     kind, _, name = node.partition("/")
     lines = [
@@ -77,16 +85,19 @@ def _node(
         if _has(partition, node, key)
     ]
     if kind == "clusterqueue":
-        return _cluster_queue(cell, cell.config.cluster_queues[name], lines, scope)
+        return _cluster_queue(
+            cluster_state, cluster_state.config.cluster_queues[name], lines, scope
+        )
     children = [
-        _node(cell, partition, child, all_loans, scope) for child in partition.tree.children[node]
+        _node(cluster_state, partition, child, all_loans, scope)
+        for child in partition.tree.children[node]
     ]
     return QueueNode(
         kind="Cohort",
         name=name,
         children=sorted(children, key=_order),
         lines=lines,
-        weighted_share=weighted_share_of(cell, node) or 0,
+        weighted_share=weighted_share_of(cluster_state, node) or 0,
     )
 
 
@@ -95,23 +106,26 @@ def _empty_cohort(name: str) -> QueueNode:
 
 
 def _cluster_queue(
-    cell: Cell, queue: Configured[ClusterQueueSpec], lines: list[QueueLine], scope: NamespaceScope
+    cluster_state: ClusterState,
+    queue: Configured[ClusterQueueSpec],
+    lines: list[QueueLine],
+    scope: NamespaceScope,
 ) -> QueueNode:
-    activity = cluster_queue_activity(cell.config, queue.name)
-    circle = cohort_cycle(cell.config, queue.spec.cohort_name)
+    activity = cluster_queue_activity(cluster_state.config, queue.name)
+    circle = cohort_cycle(cluster_state.config, queue.spec.cohort_name)
     return QueueNode(
         kind="ClusterQueue",
         name=queue.name,
         children=[],
         lines=lines,
-        weighted_share=weighted_share_of(cell, f"clusterqueue/{queue.name}") or 0,
+        weighted_share=weighted_share_of(cluster_state, f"clusterqueue/{queue.name}") or 0,
         active=activity.active and not circle,
         inactive_reason=_inactive_reason(activity, circle),
         stop_policy=queue.spec.stop_policy,
         stop=_stop(queue.spec.stop),
         strategy=queue.spec.queueing_strategy,
-        counts=queue_counts(cell, queue.name),
-        local_queues=_local_queues(cell, queue.name, scope),
+        counts=queue_counts(cluster_state, queue.name),
+        local_queues=_local_queues(cluster_state, queue.name, scope),
     )
 
 
@@ -122,11 +136,11 @@ def _inactive_reason(activity: Activity, circle: tuple[str, ...]) -> str | None:
     return f"The cohorts above it form a circle: {', '.join(circle)}." if circle else None
 
 
-def queue_counts(cell: Cell, cluster_queue: str) -> QueueCounts:
+def queue_counts(cluster_state: ClusterState, cluster_queue: str) -> QueueCounts:
     """How many of its workloads stand where; `parked` are known not to fit for now."""
-    phases = counts_of(cell, f"clusterqueue/{cluster_queue}")
-    key = cell.partitioning.of_cluster_queue.get(cluster_queue)
-    waiting = cell.partition(key).pending[cluster_queue] if key else None
+    phases = counts_of(cluster_state, f"clusterqueue/{cluster_queue}")
+    key = cluster_state.partitioning.of_cluster_queue.get(cluster_queue)
+    waiting = cluster_state.partition(key).pending[cluster_queue] if key else None
     parked = min(waiting.waiting_after_a_look() if waiting else 0, phases.get("Pending", 0))
     return QueueCounts(
         pending=phases.get("Pending", 0) - parked,
@@ -141,17 +155,19 @@ def queue_counts(cell: Cell, cluster_queue: str) -> QueueCounts:
     )
 
 
-def _local_queues(cell: Cell, cluster_queue: str, scope: NamespaceScope) -> list[LocalQueueLine]:
+def _local_queues(
+    cluster_state: ClusterState, cluster_queue: str, scope: NamespaceScope
+) -> list[LocalQueueLine]:
     return [
-        _local_queue(cell, key)
-        for key, queue in sorted(cell.config.local_queues.items())
+        _local_queue(cluster_state, key)
+        for key, queue in sorted(cluster_state.config.local_queues.items())
         if queue.spec.cluster_queue == cluster_queue and (scope is None or queue.namespace in scope)
     ]
 
 
-def _local_queue(cell: Cell, key: str) -> LocalQueueLine:
-    queue = cell.config.local_queues[key]
-    phases = counts_of(cell, f"localqueue/{key}")
+def _local_queue(cluster_state: ClusterState, key: str) -> LocalQueueLine:
+    queue = cluster_state.config.local_queues[key]
+    phases = counts_of(cluster_state, f"localqueue/{key}")
     return LocalQueueLine(
         namespace=queue.namespace,
         name=queue.name,

@@ -32,7 +32,7 @@ async def usage_over_time(
     Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
     `Overloaded` when too many look at the past.
     """
-    if cluster_queue not in services.reader.cell.config.cluster_queues:
+    if cluster_queue not in services.reader.cluster_state.config.cluster_queues:
         raise NotFound(f"There is no ClusterQueue {cluster_queue}.", remedy="List ClusterQueues.")
     instants = sample_instants(services, stretch)
     history, late = services.history, services.history.is_late()
@@ -69,13 +69,13 @@ def _looks(
 ) -> Iterator[UsagePoint]:
     node = f"clusterqueue/{cluster_queue}"
     cells = services.history.cells.passing([moment.position for moment in moments])
-    for moment, cell, counts in zip(moments, cells, happened, strict=True):
+    for moment, cluster_state, counts in zip(moments, cells, happened, strict=True):
         yield UsagePoint(
             position=moment.position,
             at=timestamp(moment.at),
-            lines=lines_of(cell, node),
-            weighted_share=weighted_share_of(cell, node) or 0,
-            pending=sum(counts_of(cell, node).get(phase, 0) for phase in WAITING),
+            lines=lines_of(cluster_state, node),
+            weighted_share=weighted_share_of(cluster_state, node) or 0,
+            pending=sum(counts_of(cluster_state, node).get(phase, 0) for phase in WAITING),
             **counts,
         )
 

@@ -38,11 +38,11 @@ class DrainPreview(Whole, kw_only=True, frozen=True):
 
 def drain_preview(services: ApplicationServices, node: str, scope: NamespaceScope) -> DrainPreview:
     """The preview for a node; raises `NotFound`. Other teams' names are withheld."""
-    cell = services.reader.cell
-    if node not in cell.config.nodes:
+    cluster_state = services.reader.cluster_state
+    if node not in cluster_state.config.nodes:
         raise NotFound(f"There is no node {node}.", remedy="Check its name.")
     return DrainPreview(
-        position=cell.position,
+        position=cluster_state.position,
         at=timestamp(services.clock.now()),
         node=node,
         workloads=[
@@ -55,6 +55,6 @@ def drain_preview(services: ApplicationServices, node: str, scope: NamespaceScop
                 hosts=[HostPods(host=host, pods=pods) for host, pods in found.hosts],
                 reason=found.reason,
             )
-            for found in preview_drain(cell, node)
+            for found in preview_drain(cluster_state, node)
         ],
     )

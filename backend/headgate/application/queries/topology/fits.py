@@ -16,7 +16,7 @@ from headgate.application.queries.topology.map import (
 from headgate.application.queries.views import timestamp
 from headgate.application.time_travel.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.time_travel.services_at import SampledPeriod, sample_instants
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.quantities import Requests
@@ -25,18 +25,18 @@ from headgate.domain.views.fits import InTheWay, largest_fits, near_fits
 
 def topology_fits(services: ApplicationServices, name: str, requests: Requests) -> TopologyFits:
     """The largest gang of such pods that each level takes now; raises `NotFound`."""
-    cell = services.reader.cell
-    expect_topology(cell, name)
+    cluster_state = services.reader.cluster_state
+    expect_topology(cluster_state, name)
     return TopologyFits(
-        position=cell.position,
+        position=cluster_state.position,
         at=timestamp(services.clock.now()),
         topology=name,
         requests=dict(requests),
-        fits=fits_of(cell, name, requests),
+        fits=fits_of(cluster_state, name, requests),
     )
 
 
-def fits_of(cell: Cell, name: str, requests: Requests) -> list[LevelFitView]:
+def fits_of(cluster_state: ClusterState, name: str, requests: Requests) -> list[LevelFitView]:
     """What fits in a fold, by flavor and level."""
     return [
         LevelFitView(
@@ -49,7 +49,7 @@ def fits_of(cell: Cell, name: str, requests: Requests) -> list[LevelFitView]:
             together=fit.total,
             fragmentation=fit.fragmentation,
         )
-        for fit in largest_fits(cell, name, requests)
+        for fit in largest_fits(cluster_state, name, requests)
     ]
 
 
@@ -60,13 +60,13 @@ def near_fits_of(
 
     Raises `NotFound`, also for a workload that may not be seen.
     """
-    cell = services.reader.cell
-    expect_topology(cell, name)
-    workload = cell.workloads.get(key)
+    cluster_state = services.reader.cluster_state
+    expect_topology(cluster_state, name)
+    workload = cluster_state.workloads.get(key)
     if workload is None or not allows(scope, workload_stream(key)):
         raise NotFound(f"There is no workload {key}.", remedy="List the workloads.")
     return NearFitsView(
-        position=cell.position,
+        position=cluster_state.position,
         at=timestamp(services.clock.now()),
         topology=name,
         workload=key,
@@ -82,14 +82,14 @@ def near_fits_of(
                 resource=fit.nearest.resource,
                 in_the_way=[_shown(each, scope) for each in fit.in_the_way],
             )
-            for fit in near_fits(cell, name, workload)
+            for fit in near_fits(cluster_state, name, workload)
         ],
     )
 
 
-def expect_topology(cell: Cell, name: str) -> None:
+def expect_topology(cluster_state: ClusterState, name: str) -> None:
     """Raises `NotFound` unless there is a topology of that name."""
-    if name not in cell.config.topologies:
+    if name not in cluster_state.config.topologies:
         raise NotFound(f"There is no Topology {name}.", remedy="List the topologies.")
 
 
@@ -112,7 +112,7 @@ async def fragmentation_of(
     Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
     `Overloaded` when too many look at the past.
     """
-    expect_topology(services.reader.cell, name)
+    expect_topology(services.reader.cluster_state, name)
     instants = sample_instants(services, stretch)
     history, late = services.history, services.history.is_late()
     moments = await history.executor.do(
@@ -137,9 +137,9 @@ def _looks(
     services: ApplicationServices, name: str, requests: Requests, moments: list[ResolvedPoint]
 ) -> Iterator[FragmentationPoint]:
     cells = services.history.cells.passing([moment.position for moment in moments])
-    for moment, cell in zip(moments, cells, strict=True):
+    for moment, cluster_state in zip(moments, cells, strict=True):
         yield FragmentationPoint(
             position=moment.position,
             at=timestamp(moment.at),
-            fits=fits_of(cell, name, requests),
+            fits=fits_of(cluster_state, name, requests),
         )

@@ -8,7 +8,7 @@ from headgate.application.access.redaction import NamespaceScope, foreign_worklo
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
 from headgate.domain.nodes.state import NodeSpec
@@ -160,13 +160,13 @@ def topology_map(
     services: ApplicationServices, name: str, scope: NamespaceScope
 ) -> Cooperative[TopologyMap]:
     """The map of one topology; raises `NotFound`."""
-    cell = services.reader.cell
-    topology = cell.config.topologies.get(name)
+    cluster_state = services.reader.cluster_state
+    topology = cluster_state.config.topologies.get(name)
     if topology is None:
         raise NotFound(f"There is no Topology {name}.", remedy="List the topologies.")
     spec = topology.spec
-    nodes = yield from _nodes_of(cell, name, spec)
-    stays = yield from _stays(cell, name)
+    nodes = yield from _nodes_of(cluster_state, name, spec)
+    stays = yield from _stays(cluster_state, name)
     places: dict[Path, list[NodeObject]] = {}
     for node in nodes:
         places.setdefault(leaf_path(node, spec), []).append(node)
@@ -180,7 +180,7 @@ def topology_map(
     )
     domains = yield from _grouped((yield from each(leaves)), 1)
     return TopologyMap(
-        position=cell.position,
+        position=cluster_state.position,
         at=timestamp(services.clock.now()),
         topology=name,
         levels=list(spec.levels),
@@ -189,31 +189,33 @@ def topology_map(
     )
 
 
-def _nodes_of(cell: Cell, topology: str, spec: TopologySpec) -> Cooperative[list[NodeObject]]:
+def _nodes_of(
+    cluster_state: ClusterState, topology: str, spec: TopologySpec
+) -> Cooperative[list[NodeObject]]:
     flavors = [
         flavor.spec
-        for flavor in cell.config.resource_flavors.values()
+        for flavor in cluster_state.config.resource_flavors.values()
         if flavor.spec.topology_name == topology
     ]
     found = []
-    for node in tuple(cell.config.nodes.values()):
+    for node in tuple(cluster_state.config.nodes.values()):
         if any(belongs_to_flavor(node, flavor, spec) for flavor in flavors):
             found.append(node)
         yield
     return found
 
 
-def _stays(cell: Cell, topology: str) -> Cooperative[dict[Path, list[_Stay]]]:
+def _stays(cluster_state: ClusterState, topology: str) -> Cooperative[dict[Path, list[_Stay]]]:
     flavors = {
         name
-        for name, flavor in cell.config.resource_flavors.items()
+        for name, flavor in cluster_state.config.resource_flavors.items()
         if flavor.spec.topology_name == topology
     }
     found: dict[Path, list[_Stay]] = {}
-    for partition_key in cell.partition_keys():
-        for holders in tuple(cell.partition(partition_key).charges.holding.values()):
+    for partition_key in cluster_state.partition_keys():
+        for holders in tuple(cluster_state.partition(partition_key).charges.holding.values()):
             for key in tuple(holders):
-                _add_stays(found, cell.workloads[key], flavors)
+                _add_stays(found, cluster_state.workloads[key], flavors)
                 yield
     return found
 

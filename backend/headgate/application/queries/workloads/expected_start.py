@@ -7,7 +7,7 @@ same size. How well such ranges held before is told with them.
 from collections.abc import Sequence
 
 from headgate.application.queries.views import Schema, Timestamp, timestamp
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.explanation import Explanation
@@ -49,16 +49,16 @@ class ExpectedStart(Schema, kw_only=True, frozen=True):
 
 
 def expected_start(
-    cell: Cell, workload: Workload, why: Explanation, at: Instant
+    cluster_state: ClusterState, workload: Workload, why: Explanation, at: Instant
 ) -> ExpectedStart | None:
     """None for one that has a place or needs none any more."""
     phase = phase_of(workload)
     if phase not in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:
         return None
-    obstacle = _unforeseeable(cell, why)
+    obstacle = _unforeseeable(cluster_state, why)
     if obstacle:
         return ExpectedStart(cannot_say=f"{CANNOT_SAY}: {obstacle}.")
-    waits = _waits_like(cell, workload)
+    waits = _waits_like(cluster_state, workload)
     waited = at - workload.created_at
     longer = sorted(wait for wait in waits if wait > waited)
     if len(waits) < MIN_SAMPLES:
@@ -76,14 +76,14 @@ def expected_start(
     )
 
 
-def _unforeseeable(cell: Cell, why: Explanation) -> str:
+def _unforeseeable(cluster_state: ClusterState, why: Explanation) -> str:
     """What only a person can end, in its own way or in that of who is before it; often nothing."""
     if why.dominant in UNPREDICTABLE_REASONS:
         return UNPREDICTABLE_REASONS[why.dominant]
     if any(blocker.type == "Queue" for blocker in why.blockers):
         return BROKEN_QUEUE
     if why.dominant == "BehindHead":
-        head = cell.workloads.get(why.blockers[0].held_by[0])
+        head = cluster_state.workloads.get(why.blockers[0].held_by[0])
         if head and head.explanation and head.explanation.dominant in UNPREDICTABLE_REASONS:
             return UNSCHEDULABLE_HEAD
     return ""
@@ -96,11 +96,11 @@ def _too_few(count: int) -> str:
     return f"only {started} started in its queue so far"
 
 
-def _waits_like(cell: Cell, workload: Workload) -> list[int]:
+def _waits_like(cluster_state: ClusterState, workload: Workload) -> list[int]:
     """What others of its queue and size waited, in the order they started."""
-    queue, size = cluster_queue_of(cell.config, workload), _size(workload)
+    queue, size = cluster_queue_of(cluster_state.config, workload), _size(workload)
     found = []
-    for key, other in sorted(cell.workloads.items()):
+    for key, other in sorted(cluster_state.workloads.items()):
         reserved = condition(other, "QuotaReserved")
         is_like = other.admission is not None and other.admission.cluster_queue == queue
         if is_like and reserved is not None and reserved.status and _size(other) == size:

@@ -18,7 +18,7 @@ from headgate.application.queries.views import Free, Position, Schema, Timestamp
 from headgate.application.queries.workloads.expected_start import ExpectedStart, expected_start
 from headgate.application.queries.workloads.moved_pods import moved_pods
 from headgate.application.queries.workloads.reason_since import evaluation_count, reason_since
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import Recorded
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
@@ -173,16 +173,16 @@ async def explanation_view(
     stream = workload_stream(workload.key)
     read = services.log.read_stream
     past = await asyncio.to_thread(read, stream)
-    cell = services.reader.cell
-    found = fresh_explanation(cell, workload, services.clock.now())
-    start = await asyncio.to_thread(reason_since, cell.config, workload, found, read)
-    place = await services.reader.while_still(position_of(cell, workload))
+    cluster_state = services.reader.cluster_state
+    found = fresh_explanation(cluster_state, workload, services.clock.now())
+    start = await asyncio.to_thread(reason_since, cluster_state.config, workload, found, read)
+    place = await services.reader.while_still(position_of(cluster_state, workload))
     attempts = evaluation_count(past)
     hide = services.redaction.redacted
     phase = phase_of(workload)
     return ExplanationView(
         workload=workload.key,
-        as_of=AsOf(position=cell.position, time=timestamp(services.clock.now())),
+        as_of=AsOf(position=cluster_state.position, time=timestamp(services.clock.now())),
         phase=phase,
         verdict=VERDICTS.get(phase, "Waiting"),  # type: ignore[arg-type]
         dominant=found.dominant,
@@ -195,7 +195,7 @@ async def explanation_view(
         position=place,
         attempts=attempts.count,
         last_attempt=_attempt(attempts.last),
-        expected_start=expected_start(cell, workload, found, services.clock.now()),
+        expected_start=expected_start(cluster_state, workload, found, services.clock.now()),
         history=_history(services, past, scope, reasons),
     )
 
@@ -232,14 +232,14 @@ def _history(
     ]
 
 
-def explanation_of(cell: Cell, workload: Workload, at: Instant) -> Explanation:
+def explanation_of(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:
     """The explanation that holds, as it was recorded where the scheduler looked."""
-    return _stated(workload) or _waiting(recorded_reason(cell, workload, at))
+    return _stated(workload) or _waiting(recorded_reason(cluster_state, workload, at))
 
 
-def fresh_explanation(cell: Cell, workload: Workload, at: Instant) -> Explanation:
+def fresh_explanation(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:
     """The same with the numbers of this moment."""
-    return _stated(workload) or _waiting(current_reason(cell, workload, at))
+    return _stated(workload) or _waiting(current_reason(cluster_state, workload, at))
 
 
 def _stated(workload: Workload) -> Explanation | None:
@@ -295,17 +295,19 @@ def blocker_view(
     )
 
 
-def position_of(cell: Cell, workload: Workload) -> Cooperative[QueuePosition | None]:
+def position_of(
+    cluster_state: ClusterState, workload: Workload
+) -> Cooperative[QueuePosition | None]:
     """Its place in line, if it waits in one."""
-    name = cluster_queue_of(cell.config, workload)
-    line: PendingOrder = pending_order(cell, name)
+    name = cluster_queue_of(cluster_state.config, workload)
+    line: PendingOrder = pending_order(cluster_state, name)
     place = line.place(workload.key)
     if place is None:
         return None
-    together = yield from pending_order_of_tree(cell, name)
+    together = yield from pending_order_of_tree(cluster_state, name)
     return QueuePosition(
         cluster_queue=place,
-        local_queue=line.place_in_local_queue(cell, workload.key),
+        local_queue=line.place_in_local_queue(cluster_state, workload.key),
         cohort=together.index(workload.key) + 1,
         of=len(line.keys),
     )

@@ -37,8 +37,8 @@ def pending_in_cluster_queue(
     services: ApplicationServices, name: str, scope: NamespaceScope, stretch: PendingPageRequest
 ) -> Cooperative[PendingWorkloadsSummary]:
     """Who waits in a ClusterQueue; raises `NotFound`."""
-    cell = services.reader.cell
-    if name not in cell.config.cluster_queues:
+    cluster_state = services.reader.cluster_state
+    if name not in cluster_state.config.cluster_queues:
         raise NotFound(f"There is no ClusterQueue {name}.", remedy="List the ClusterQueues.")
     places = yield from _places(services, name)
     return (yield from _summary(services, places, scope, stretch))
@@ -48,8 +48,8 @@ def pending_in_local_queue(
     services: ApplicationServices, key: str, scope: NamespaceScope, stretch: PendingPageRequest
 ) -> Cooperative[PendingWorkloadsSummary]:
     """Who waits in a LocalQueue (`namespace/name`); raises `NotFound`."""
-    cell = services.reader.cell
-    queue = cell.config.local_queues.get(key)
+    cluster_state = services.reader.cluster_state
+    queue = cluster_state.config.local_queues.get(key)
     if queue is None:
         raise NotFound(f"There is no LocalQueue {key}.", remedy="List the LocalQueues.")
     places = yield from _places(services, queue.spec.cluster_queue)
@@ -58,13 +58,13 @@ def pending_in_local_queue(
 
 
 def _places(services: ApplicationServices, cluster_queue: str) -> Cooperative[list[_Place]]:
-    cell = services.reader.cell
+    cluster_state = services.reader.cluster_state
     seen: dict[str, int] = {}
     places = []
-    together = yield from pending_order_of_tree(cell, cluster_queue)
+    together = yield from pending_order_of_tree(cluster_state, cluster_queue)
     of_tree = {key: place for place, key in enumerate(together)}
-    for index, key in enumerate(pending_order(cell, cluster_queue).keys):
-        workload = cell.workloads[key]
+    for index, key in enumerate(pending_order(cluster_state, cluster_queue).keys):
+        workload = cluster_state.workloads[key]
         local = local_queue_key(workload)
         places.append(_Place(workload, index, seen.get(local, 0), of_tree[key]))
         seen[local] = seen.get(local, 0) + 1
@@ -89,8 +89,8 @@ def _summary(
 def _item(services: ApplicationServices, place: _Place, scope: NamespaceScope) -> PendingWorkload:
     workload = place.workload
     is_open = scope is None or workload.namespace in scope
-    cell = services.reader.cell
-    found = explanation_of(cell, workload, services.clock.now())
+    cluster_state = services.reader.cluster_state
+    found = explanation_of(cluster_state, workload, services.clock.now())
     sentence = services.redaction.redacted(found.sentence, scope)
     return PendingWorkload(
         metadata=PendingMeta(

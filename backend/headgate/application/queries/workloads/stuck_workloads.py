@@ -89,15 +89,15 @@ def stuck_workloads(
     services: ApplicationServices, query: BulkSelection, scope: NamespaceScope, *, limit: int
 ) -> Cooperative[StuckWorkloads]:
     """Those that match, who have been so the longest first."""
-    cell, at = services.reader.cell, services.clock.now()
+    cluster_state, at = services.reader.cluster_state, services.clock.now()
     phases = query.phases or PATIENT_PHASES
     wanted = msgspec.structs.replace(query, phases=phases)
-    found = yield from selected(cell, wanted, scope, at)
-    looked_at = yield from each(case_of(cell, workload, at) for workload in found)
+    found = yield from selected(cluster_state, wanted, scope, at)
+    looked_at = yield from each(case_of(cluster_state, workload, at) for workload in found)
     cases = [case for case in looked_at if case is not None]
     cases.sort(key=lambda case: (case.since or 0, case.workload.key))
     return StuckWorkloads(
-        position=cell.position,
+        position=cluster_state.position,
         at=timestamp(at),
         causes=dict(sorted(Counter(case.cause for case in cases).items())),
         more=max(0, len(cases) - limit),
@@ -109,11 +109,11 @@ def stuck_workload_with_forecast(
     services: ApplicationServices, key: str, scope: NamespaceScope
 ) -> StuckWorkloadView:
     """One case, with what its workload would do right after the action that helps."""
-    cell, at = services.reader.cell, services.clock.now()
-    workload = cell.workloads.get(key)
+    cluster_state, at = services.reader.cluster_state, services.clock.now()
+    workload = cluster_state.workloads.get(key)
     if workload is None:
         raise NotFound(f"There is no workload {key}.", remedy="Check its name and namespace.")
-    case = case_of(cell, workload, at)
+    case = case_of(cluster_state, workload, at)
     if case is None:
         raise IllegalNow(
             f"Workload {key} is neither inactive nor held, and does not back off.",
@@ -124,7 +124,7 @@ def stuck_workload_with_forecast(
 
 
 def _next(services: ApplicationServices, case: Case, at: Instant) -> str:
-    return forecast(services.reader.cell, case.workload.key, (HELP[case.helps],), at)
+    return forecast(services.reader.cluster_state, case.workload.key, (HELP[case.helps],), at)
 
 
 def _view(services: ApplicationServices, case: Case, scope: NamespaceScope) -> StuckWorkloadView:

@@ -14,7 +14,7 @@ from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.application.queries.overview.config_warnings import AdviceView
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.lines.standing import Obstacle
 from headgate.domain.streams import stream_of
 from headgate.domain.values.pointers import moved
@@ -37,11 +37,13 @@ class _KeptOut(msgspec.Struct):
 
 
 def warnings_about(
-    cell: Cell, written: Iterable[tuple[CommandResult, FieldPointers]], scope: NamespaceScope
+    cluster_state: ClusterState,
+    written: Iterable[tuple[CommandResult, FieldPointers]],
+    scope: NamespaceScope,
 ) -> Cooperative[list[AdviceView]]:
     """One warning for all that goes to the same queue and cannot, named after the first of them."""
     pairs = tuple(written)
-    config = config_after(cell.config, [changed for changed, _ in pairs])
+    config = config_after(cluster_state.config, [changed for changed, _ in pairs])
     known: dict[tuple[str, str, str], _KeptOut] = {}
     for changed, places in pairs:
         found = queue_failure(config, changed)
@@ -50,10 +52,10 @@ def warnings_about(
             key = (after.namespace, after.spec.queue_name, found.reason)
             known.setdefault(key, _KeptOut(after, found, places)).count += 1
         yield
-    return [_warning(cell, one, scope) for one in known.values()]
+    return [_warning(cluster_state, one, scope) for one in known.values()]
 
 
-def _warning(cell: Cell, one: _KeptOut, scope: NamespaceScope) -> AdviceView:
+def _warning(cluster_state: ClusterState, one: _KeptOut, scope: NamespaceScope) -> AdviceView:
     workload, found = one.workload, one.obstacle
     who = "It waits" if one.count == 1 else f"It and {one.count - 1} more wait"
     pointer = POD_SETS if found.reason == "OutsideLimitRange" else QUEUE_NAME
@@ -66,14 +68,16 @@ def _warning(cell: Cell, one: _KeptOut, scope: NamespaceScope) -> AdviceView:
         rule=found.reason,
         severity="warning",
         message=f"{found.message}. {who} until that has changed.",
-        remedy=f"{remedy} {_near(cell, workload, found, scope)}".rstrip(),
+        remedy=f"{remedy} {_near(cluster_state, workload, found, scope)}".rstrip(),
     )
 
 
-def _near(cell: Cell, workload: Workload, found: Obstacle, scope: NamespaceScope) -> str:
+def _near(
+    cluster_state: ClusterState, workload: Workload, found: Obstacle, scope: NamespaceScope
+) -> str:
     """A LocalQueue that may have been meant, where there is none of that name."""
     if found.reason != "LocalQueueDoesNotExist":
         return ""
     return did_you_mean(
-        cell, stream_of("localqueue", workload.spec.queue_name, workload.namespace), scope
+        cluster_state, stream_of("localqueue", workload.spec.queue_name, workload.namespace), scope
     )

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.facts import DomainEvent
 from headgate.domain.nodes.events import NodeLeaseRenewed
 from headgate.domain.rounds.events import RoundCommitted
@@ -43,47 +43,51 @@ RELEASING = (WorkloadStopped, WorkloadFinished, WorkloadDeleted, ReservationDrop
 """Facts after which an object that waits for its last user to go might go."""
 
 
-def wakes_of(cell: Cell, stream: str, event: DomainEvent) -> tuple[tuple[str, ...], bool]:
-    """The partitions to wake, and whether their guard moves; `cell` may stand before or after it.
+def wakes_of(
+    cluster_state: ClusterState, stream: str, event: DomainEvent
+) -> tuple[tuple[str, ...], bool]:
+    """Return the partitions that an event wakes, and whether their guard moves.
+
+    `cluster_state` may stand before or after the event.
 
     Configuration, stops and what nodes report concern everyone; where admission is blocked until
     pods are ready, so does who started and whose pods are ready.
     """
     kind, key = kind_and_key(stream)
     if kind == "round":
-        return (_of_round(cell, key, event),), False
+        return (_of_round(cluster_state, key, event),), False
     if kind != "workload":
         is_lease = isinstance(event, NodeLeaseRenewed)
         return ((INSTALLATION,), False) if is_lease else (EVERYONE, True)
-    if cell.config.configuration.block_admission and isinstance(
+    if cluster_state.config.configuration.block_admission and isinstance(
         event, (*BLOCKING_EVENTS, *UNBLOCKING_EVENTS)
     ):
         return EVERYONE, isinstance(event, BLOCKING_EVENTS)
-    woken = {_of_workload(cell, key, event): None}
+    woken = {_of_workload(cluster_state, key, event): None}
     if isinstance(event, WorkloadSpecChanged):
-        woken.update(_moved_to(cell, key, event))
-    if cell.layout.has_terminating and isinstance(event, RELEASING):
+        woken.update(_moved_to(cluster_state, key, event))
+    if cluster_state.layout.has_terminating and isinstance(event, RELEASING):
         woken[INSTALLATION] = None
     return tuple(woken), type(event) in GUARDING
 
 
-def _moved_to(cell: Cell, key: str, event: WorkloadSpecChanged) -> dict[str, None]:
+def _moved_to(cluster_state: ClusterState, key: str, event: WorkloadSpecChanged) -> dict[str, None]:
     """Where a workload waits after a change of its spec, which may name another queue."""
-    known = cell.workloads.get(key)
+    known = cluster_state.workloads.get(key)
     if known is None:
         return {}
-    return {cell.layout.key_of(replace(known, spec=event.spec)): None}
+    return {cluster_state.layout.key_of(replace(known, spec=event.spec)): None}
 
 
-def _of_round(cell: Cell, key: str, event: DomainEvent) -> str:
-    found = cell.rounds.get(key)
+def _of_round(cluster_state: ClusterState, key: str, event: DomainEvent) -> str:
+    found = cluster_state.rounds.get(key)
     queue = found.cluster_queue if isinstance(found, Round) else ""
     if isinstance(event, RoundCommitted):
         queue = event.cluster_queue
-    return cell.layout.of_cluster_queue.get(queue, INSTALLATION)
+    return cluster_state.layout.of_cluster_queue.get(queue, INSTALLATION)
 
 
-def _of_workload(cell: Cell, key: str, event: DomainEvent) -> str:
+def _of_workload(cluster_state: ClusterState, key: str, event: DomainEvent) -> str:
     if isinstance(event, WorkloadSubmitted):
         submitted = Workload(
             uid=event.uid,
@@ -92,6 +96,6 @@ def _of_workload(cell: Cell, key: str, event: DomainEvent) -> str:
             created_at=0,
             spec=event.spec,
         )
-        return cell.layout.key_of(submitted)
-    known = cell.workloads.get(key)
-    return cell.layout.key_of(known) if known else INSTALLATION
+        return cluster_state.layout.key_of(submitted)
+    known = cluster_state.workloads.get(key)
+    return cluster_state.layout.key_of(known) if known else INSTALLATION

@@ -134,7 +134,7 @@ def _with_superseded(ending: list[Round], cycle: CycleContext) -> list[Round]:
     key = ending[0].preemptor
     before = (
         each
-        for each in cycle.cell.rounds.values()
+        for each in cycle.cluster_state.rounds.values()
         if each.preemptor == key and each.stage == "Superseded" and each.started_at is None
     )
     return [*ending, *oldest_first(before)]
@@ -149,14 +149,14 @@ def _workloads_of(events: StreamEvents) -> tuple[str, ...]:
 
 
 def _withdraw_nomination(cycle: CycleContext, found: Round) -> StreamEvents:
-    preemptor = cycle.cell.workloads.get(found.preemptor)
+    preemptor = cycle.cluster_state.workloads.get(found.preemptor)
     if preemptor is None or preemptor.round_id != found.id:
         return []
     return [(workload_stream(found.preemptor), NominationWithdrawn(round_id=found.id))]
 
 
 def _abort_cause(cycle: CycleContext, found: Round) -> str:
-    preemptor = cycle.cell.workloads.get(found.preemptor)
+    preemptor = cycle.cluster_state.workloads.get(found.preemptor)
     if preemptor is None:
         return f"{found.preemptor} was deleted"
     if preemptor.finished_at is not None:
@@ -167,7 +167,7 @@ def _abort_cause(cycle: CycleContext, found: Round) -> str:
         return f"{found.preemptor} no longer wants the place"
     if cycle.partition.competes(preemptor):
         return ""
-    obstacle = queue_obstacle(cycle.cell.config, preemptor)
+    obstacle = queue_obstacle(cycle.cluster_state.config, preemptor)
     return obstacle.message if obstacle else f"{found.preemptor} may not start now"
 
 
@@ -177,7 +177,7 @@ def _has_lost_placement(cycle: CycleContext, found: Round) -> bool:
 
 def _invalidation_cause(cycle: CycleContext, found: Round) -> InvalidatedBy:
     """Whether hosts or quota were lost; a placement taken by a workload is recorded at once."""
-    preemptor = cycle.cell.workloads[found.preemptor]
+    preemptor = cycle.cluster_state.workloads[found.preemptor]
     partition = cycle.partition
     with _without_nomination(cycle, preemptor, found) as charge:
         has_hosts = charge.is_whole and partition.hosts.fits(PROJECTED, charge.pods)
@@ -186,7 +186,7 @@ def _invalidation_cause(cycle: CycleContext, found: Round) -> InvalidatedBy:
 
 def nomination_fits(cycle: CycleContext, found: Round) -> bool:
     """Whether the preemptor will fit at the nominated placement once all victims have gone."""
-    preemptor = cycle.cell.workloads.get(found.preemptor)
+    preemptor = cycle.cluster_state.workloads.get(found.preemptor)
     if preemptor is None or preemptor.round_id != found.id:
         return True
     with _without_nomination(cycle, preemptor, found) as charge:
@@ -198,7 +198,7 @@ def _without_nomination(cycle: CycleContext, preemptor: Workload, found: Round) 
     """The projected view without the nominated charge of a round and the slice it replaces."""
     partition = cycle.partition
     charge = partition.charges.charge_of(preemptor, found.admission)
-    old = replaced_slice(partition, cycle.cell.workloads, preemptor)
+    old = replaced_slice(partition, cycle.cluster_state.workloads, preemptor)
     partition.charges.give_back(PROJECTED, charge)
     try:
         with partition.charges.without(old):
@@ -223,7 +223,7 @@ def _stalled_victims(cycle: CycleContext, found: Round) -> tuple[str, ...]:
 
 
 def _release_cause(cycle: CycleContext, found: Round, named: RoundVictim) -> ReleaseCause | None:
-    victim = cycle.cell.workloads.get(named.workload)
+    victim = cycle.cluster_state.workloads.get(named.workload)
     if victim is None:
         return "Deleted"
     if victim.finished_at is not None:
@@ -267,7 +267,7 @@ def _cancellable(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[
     """Victims in their grace period that have not begun to stop, each with its round."""
     for found in ended:
         for named in found.victims:
-            victim = cycle.cell.workloads.get(named.workload)
+            victim = cycle.cluster_state.workloads.get(named.workload)
             eviction = None if victim is None else find_eviction(victim, found.id)
             if victim is None or eviction is None or not is_cancellable(eviction):
                 continue
@@ -290,7 +290,7 @@ def _with_placement_of(
     cycle: CycleContext, preemptor: str, place: Admission | None
 ) -> Iterator[None]:
     """The projected view with a preemptor's new placement instead of its nominated one."""
-    partition, workload = cycle.partition, cycle.cell.workloads.get(preemptor)
+    partition, workload = cycle.partition, cycle.cluster_state.workloads.get(preemptor)
     actual, kept = claims(workload)
     if workload is None or actual is not None:
         yield

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import structs
 from msgspec.structs import replace
 
-from headgate.domain.cell import Cell
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.queue_preemption import PreemptionRate, SoftEviction
 from headgate.domain.object_set import ObjectSet
@@ -96,7 +96,7 @@ def _victim_eviction(
     cycle: CycleContext, evaluation: Evaluation, victim: Victim, round_id: str
 ) -> StreamEvents:
     """The eviction of a victim, or of the pods that it gives up."""
-    config, workload, part = cycle.cell.config, victim.workload, victim.candidate.part
+    config, workload, part = cycle.cluster_state.config, victim.workload, victim.candidate.part
     preemptor = evaluation.workload
     message = f"Preempted to make room for {preemptor.key} (priority {preemptor.spec.priority})"
     if part is None:
@@ -157,7 +157,7 @@ def _preemption_gated(found: Explanation, gates: tuple[str, ...]) -> Explanation
 
 def _rate_limited(cycle: CycleContext, evaluation: Evaluation) -> Explanation:
     """The pending reason of a workload that could preempt but for the rate of its ClusterQueue."""
-    told = rate_limited_reason(cycle.cell, evaluation.cluster_queue)
+    told = rate_limited_reason(cycle.cluster_state, evaluation.cluster_queue)
     found = _unstarted(cycle, evaluation, "")
     return structs.replace(told, blockers=(*told.blockers, *found.blockers))
 
@@ -168,14 +168,14 @@ def _unstarted(cycle: CycleContext, evaluation: Evaluation, reason: str) -> Expl
     blocked = structs.replace(
         evaluation, mode=Mode.NO_FIT, victims=(), search=structs.replace(search, reason=reason)
     )
-    return explain_evaluation(cycle.partition, cycle.cell.workloads, blocked)
+    return explain_evaluation(cycle.partition, cycle.cluster_state.workloads, blocked)
 
 
 def _commit_round(
     cycle: CycleContext, evaluation: Evaluation, admission: Admission, round_id: str
 ) -> CommitRound:
     search = evaluation.search
-    rules = cycle.cell.config.configuration.preemption
+    rules = cycle.cluster_state.config.configuration.preemption
     return CommitRound(
         round_id=round_id,
         preemptor=evaluation.workload.key,
@@ -192,7 +192,7 @@ def _commit_round(
         ),
         figures=_figures(cycle, evaluation, admission),
         epoch=cycle.partition.epoch_of(evaluation.cluster_queue),
-        basis_position=cycle.cell.base_position,
+        basis_position=cycle.cluster_state.base_position,
         ttl_seconds=rules.round_ttl_seconds,
     )
 
@@ -200,7 +200,9 @@ def _commit_round(
 def _victims(cycle: CycleContext, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]:
     """The victims with the budgets that each violates, the most protected first (trap T11)."""
     victims = tuple(chosen)
-    standings = budget_statuses(cycle.cell.config.disruption_budgets, cycle.cell.workloads.values())
+    standings = budget_statuses(
+        cycle.cluster_state.config.disruption_budgets, cycle.cluster_state.workloads.values()
+    )
     ranked = by_protection(victims)
     broken = violated_budgets(standings, [removal_of(victim.candidate) for victim in ranked])
     by_key = {v.workload.key: names for v, names in zip(ranked, broken, strict=True)}
@@ -218,7 +220,7 @@ def _victim(cycle: CycleContext, chosen: Victim, violates: tuple[str, ...]) -> R
     )
     admitted = condition(victim, "Admitted")
     running = cycle.at - admitted.last_transition_at if admitted and admitted.status else 0
-    terms = soft_terms(cycle.cell.config, victim, cycle.at)
+    terms = soft_terms(cycle.cluster_state.config, victim, cycle.at)
     return RoundVictim(
         workload=victim.key,
         cluster_queue=victim.admission.cluster_queue,
@@ -271,7 +273,7 @@ def _figure(cycle: CycleContext, queue: str, key: FlavorResource, wanted: int) -
 
 
 def _cohort(cycle: CycleContext, cluster_queue: str) -> str:
-    queue = cycle.cell.config.cluster_queues.get(cluster_queue)
+    queue = cycle.cluster_state.config.cluster_queues.get(cluster_queue)
     return queue.spec.cohort_name if queue else ""
 
 
@@ -283,24 +285,28 @@ MINUTE = 60 * MICROSECONDS_PER_SECOND
 
 def next_round_at(cycle: CycleContext, cluster_queue: str) -> Instant | None:
     """The instant of the next round that a ClusterQueue may start; None for now."""
-    return rate_limited_until(cycle.cell, cluster_queue, cycle.at)
+    return rate_limited_until(cycle.cluster_state, cluster_queue, cycle.at)
 
 
-def rate_limited_until(cell: Cell, cluster_queue: str, at: Instant) -> Instant | None:
+def rate_limited_until(
+    cluster_state: ClusterState, cluster_queue: str, at: Instant
+) -> Instant | None:
     """The instant until which the preemption rate delays a round of the ClusterQueue, if any."""
-    rate = cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
+    rate = cluster_state.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
     if rate is None:
         return None
     started = sorted(
-        found.committed_at for found in cell.rounds.values() if found.cluster_queue == cluster_queue
+        found.committed_at
+        for found in cluster_state.rounds.values()
+        if found.cluster_queue == cluster_queue
     )
     free_at = next_token_at(rate, started)
     return free_at if free_at > at else None
 
 
-def rate_limited_reason(cell: Cell, cluster_queue: str) -> Explanation:
+def rate_limited_reason(cluster_state: ClusterState, cluster_queue: str) -> Explanation:
     """The pending reason of workloads in a ClusterQueue that has used up its preemption rate."""
-    rate = cell.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
+    rate = cluster_state.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
     assert rate is not None, "only a rate limit delays rounds"
     rounds = "round of preemption" if rate.per_minute == 1 else "rounds of preemption"
     burst = f", {rate.burst} of them at once" if rate.burst > 1 else ""

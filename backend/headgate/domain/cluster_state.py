@@ -58,10 +58,10 @@ class _Assumed(msgspec.Struct, frozen=True, gc=False):
 class Trial:
     """Events assumed for the moment; undone on leaving unless they are kept."""
 
-    def __init__(self, cell: "Cell") -> None:
-        self.base_position = cell.position
+    def __init__(self, cluster_state: "ClusterState") -> None:
+        self.base_position = cluster_state.position
         self.kept = False
-        self._cell = cell
+        self._cell = cluster_state
 
     def keep(self, last_position: int, between: Sequence[Recorded] = ()) -> None:
         """Make what was assumed the truth: it was appended in this order, up to `last_position`.
@@ -75,7 +75,7 @@ class Trial:
         self.kept = True
 
 
-class Cell:
+class ClusterState:
     """Mutable container of frozen states, changed by events alone; deterministic.
 
     `set_aside` names streams with an event or a state that could not be taken into account, with
@@ -221,11 +221,11 @@ class Cell:
         )
         return msgspec.msgpack.encode(folded)
 
-    def fork(self) -> "Cell":
+    def fork(self) -> "ClusterState":
         """Another cell with the same states, going its own way; cheap, as states are shared."""
         assert self._journal is None, "what is only assumed is not forked"
         self.tell()
-        forked = Cell()
+        forked = ClusterState()
         forked.position = forked.base_position = self.position
         forked.config_position = self.config_position
         forked.config = self.config.copied()
@@ -238,21 +238,21 @@ class Cell:
         return forked
 
     @classmethod
-    def load(cls, body: bytes) -> "Cell":
+    def load(cls, body: bytes) -> "ClusterState":
         """The cell that `dump` wrote down."""
         folded = msgspec.msgpack.decode(body, type=_Dump)
-        cell = cls()
-        cell.position = cell.base_position = folded.position
-        cell.config_position = folded.config_position
-        cell.config = folded.config
-        cell.workloads = folded.workloads
-        cell.rounds = folded.rounds
-        cell.versions = folded.versions
-        cell.set_aside = folded.set_aside
-        cell.changed_at = folded.changed_at
+        cluster_state = cls()
+        cluster_state.position = cluster_state.base_position = folded.position
+        cluster_state.config_position = folded.config_position
+        cluster_state.config = folded.config
+        cluster_state.workloads = folded.workloads
+        cluster_state.rounds = folded.rounds
+        cluster_state.versions = folded.versions
+        cluster_state.set_aside = folded.set_aside
+        cluster_state.changed_at = folded.changed_at
         rules = folded.config.configuration.admission_fair_sharing
-        cell.usage_history = UsageHistory.load(rules, folded.used)
-        return cell
+        cluster_state.usage_history = UsageHistory.load(rules, folded.used)
+        return cluster_state
 
     def _build(self) -> Partitioning:
         self._untold.take()
