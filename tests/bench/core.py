@@ -63,7 +63,7 @@ def measure(name: str, world: World) -> None:
     decisions = evaluation_count = cycles = 0
     longest = 0.0
     started = process_time()
-    with cluster_state.trial() as trial:
+    with cluster_state.overlay() as overlay:
         while True:
             began = process_time()
             plan = plan_cycle(cluster_state, key, world.at, f"bench-{cycles}")
@@ -73,7 +73,7 @@ def measure(name: str, world: World) -> None:
             cycles += 1
             decisions += len(plan.decisions)
             evaluation_count += plan.evaluation_count
-        trial.keep(cluster_state.position)
+        overlay.keep(cluster_state.position)
     took = process_time() - started
     print(
         f"{name}: {decisions} decisions in {took:.2f} cpu s = {decisions / took:,.0f}/s, "

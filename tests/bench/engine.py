@@ -133,7 +133,7 @@ class Player:
     def _cycle(self, partition: str) -> None:
         cluster_state = self.cluster_state
         made: list[tuple[str, DomainEvent]] = []
-        with cluster_state.trial() as trial:
+        with cluster_state.overlay() as overlay:
             while True:
                 self._cycles += 1
                 plan = plan_cycle(cluster_state, partition, self._at, f"c{self._cycles}")
@@ -142,7 +142,7 @@ class Player:
                 made.extend(fact for decision in plan.decisions for fact in decision.events)
                 if not plan.decisions:
                     break
-            trial.keep(cluster_state.position)
+            overlay.keep(cluster_state.position)
         for stream, event in made:
             self._happened(stream.removeprefix("workload/"), event)
 

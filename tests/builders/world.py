@@ -253,7 +253,7 @@ class World:
             k for k in self.cluster_state.partition_keys() if k != "installation"
         )
         made: list[Fact] = []
-        with self.cluster_state.trial():
+        with self.cluster_state.overlay():
             while True:
                 self._cycles += 1
                 plan = plan_cycle(self.cluster_state, key, self.at, f"cycle-{self._cycles}")

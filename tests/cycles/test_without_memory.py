@@ -32,7 +32,7 @@ def left_to_decide(cluster: Cluster) -> list[Fact]:
     """The decisions left for a state that was folded from the log alone."""
     cluster_state = cluster.witness.cluster_state.fork()
     known = explained_streams(cluster_state)
-    with cluster_state.trial():
+    with cluster_state.overlay():
         plans = [
             plan_cycle(cluster_state, key, cluster.now, "anew")
             for key in cluster_state.partition_keys()

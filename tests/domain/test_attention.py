@@ -55,7 +55,7 @@ def test_a_strict_line_behind_a_head_that_can_never_start_is_told(others: int, s
 
 def test_such_a_head_is_looked_at_once_and_not_time_after_time() -> None:
     world = strict_line(others=2)
-    with world.cluster_state.trial():
+    with world.cluster_state.overlay():
         assert (
             plan_cycle(world.cluster_state, "clusterqueue/q", world.at, "again").evaluation_count
             <= 1

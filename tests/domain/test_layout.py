@@ -26,7 +26,7 @@ def test_a_trial_leaves_no_layout_behind() -> None:
     world = World()
     world.flavor()
     before = world.cluster_state.layout
-    with world.cluster_state.trial():
+    with world.cluster_state.overlay():
         tried = World()
         tried.cluster_queue("tried", quotas(default=1))
         fact = tried.history[0]

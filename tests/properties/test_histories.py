@@ -296,7 +296,7 @@ class Histories(RuleBasedStateMachine):
     def plan_and_give_up(self, queue: str) -> None:
         cluster_state = self.world.cluster_state
         before, indices = folded_copy(cluster_state), state_digest_text(cluster_state)
-        with cluster_state.trial():
+        with cluster_state.overlay():
             for cycle in range(5):
                 plan_cycle(cluster_state, queue, self.world.at, f"lost-{cycle}")
         assert folded_copy(cluster_state) == before, "an undone trial leaves no trace in the fold"
@@ -313,7 +313,7 @@ class Histories(RuleBasedStateMachine):
     def _cycle(self, key: str) -> None:
         cluster_state = self.world.cluster_state
         made: list[Fact] = []
-        with cluster_state.trial() as trial:
+        with cluster_state.overlay() as overlay:
             for cycle in range(500):
                 plan = plan_cycle(
                     cluster_state, key, self.world.at, f"{cluster_state.position}-{cycle}"
@@ -325,7 +325,7 @@ class Histories(RuleBasedStateMachine):
                     break
             else:
                 raise AssertionError("it never settles")
-            trial.keep(cluster_state.position)
+            overlay.keep(cluster_state.position)
 
     def _judge(self, events: tuple[Fact, ...]) -> None:
         """A decision is judged on the state after it and those made in the same cycle."""
@@ -374,7 +374,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: hasattr(self, "world"))
     def indices_are_as_if_built_anew(self) -> None:
         cluster_state = self.world.cluster_state
-        assert not cluster_state.set_aside, cluster_state.set_aside
+        assert not cluster_state.quarantined, cluster_state.quarantined
         built = ClusterState.load(cluster_state.dump())
         assert state_digest_text(built) == state_digest_text(cluster_state)
 

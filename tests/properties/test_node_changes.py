@@ -224,7 +224,7 @@ class NodeChanges(RuleBasedStateMachine):
     @precondition(lambda self: hasattr(self, "world"))
     def indices_are_as_if_built_anew(self) -> None:
         cluster_state = self.world.cluster_state
-        assert not cluster_state.set_aside, cluster_state.set_aside
+        assert not cluster_state.quarantined, cluster_state.quarantined
         assert state_digest_text(ClusterState.load(cluster_state.dump())) == state_digest_text(
             cluster_state
         )

@@ -78,7 +78,7 @@ def _happens(world: World, tree: Tree, step: Step, number: int) -> None:
 def _run(world: World, key: str) -> None:
     """Cycles until nothing is decided, each judged."""
     cluster_state = world.cluster_state
-    with cluster_state.trial() as trial:
+    with cluster_state.overlay() as overlay:
         for number in range(MAX_CYCLES):
             deserving = _most_deserving(world, key)
             plan = plan_cycle(cluster_state, key, world.at, f"{cluster_state.position}-{number}")
@@ -96,7 +96,7 @@ def _run(world: World, key: str) -> None:
                 break
         else:
             raise AssertionError("it never settles")
-        trial.keep(cluster_state.position)
+        overlay.keep(cluster_state.position)
 
 
 def _most_deserving(world: World, key: str) -> str | None:

@@ -230,7 +230,7 @@ class Lives(RuleBasedStateMachine):
             self._ask_for(want)
         cluster_state = self.world.cluster_state
         for key in cluster_state.partition_keys():
-            with cluster_state.trial():
+            with cluster_state.overlay():
                 plan_cycle(cluster_state, key, self.world.at, "lost")
         self.decide()
 
@@ -306,13 +306,13 @@ class Lives(RuleBasedStateMachine):
         self._tell_unasked()
         fresh = self.log.fork()
         known = explained_streams(fresh)
-        with fresh.trial():
+        with fresh.overlay():
             anew = _facts(plan_cycle(fresh, key, at, cycle_id))
-        with cluster_state.trial() as trial:
+        with cluster_state.overlay() as overlay:
             made = _facts(plan_cycle(cluster_state, key, at, cycle_id))
             between = self._come_between(made)
             assert all(cluster_state.may_come_after(recorded) for recorded in between)
-            trial.keep(cluster_state.position + len(between), between)
+            overlay.keep(cluster_state.position + len(between), between)
         self._write_down(made)
         ours, theirs = without_reason_changes(made, known), without_reason_changes(anew, known)
         assert kinds(ours) == kinds(theirs)

@@ -72,7 +72,7 @@ class Cluster:
         self._watch()
         cluster_state = self.witness.cluster_state
         expected = {stream: cluster_state.version_of(stream) for stream, _ in facts}
-        with cluster_state.trial():
+        with cluster_state.overlay():
             wakes = []
             for stream, event in facts:
                 wakes.append(wakes_of(cluster_state, stream, event))

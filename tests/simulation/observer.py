@@ -39,7 +39,7 @@ class Observer:
             self.seen[name] = self.seen.get(name, 0) + 1
             if recorded.position % self.rebuild_every == 0:
                 self._as_if_built_anew()
-        assert not self.cluster_state.set_aside, self.cluster_state.set_aside
+        assert not self.cluster_state.quarantined, self.cluster_state.quarantined
 
     def every_pending_workload_is_explained(self, at: int) -> None:
         """No workload waits without a reason that can be told."""

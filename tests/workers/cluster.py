@@ -44,7 +44,7 @@ def record(log: EventLog, *facts: Fact) -> int:
     cluster_state = folded(log)
     decided = _Decided({stream: cluster_state.version_of(stream) for stream, _ in facts}, facts)
     at = log.now()
-    with cluster_state.trial():
+    with cluster_state.overlay():
         for stream, event in facts:
             cluster_state.assume(stream, event, at)
         unit = unit_of(

@@ -15,13 +15,13 @@ from headgate.domain.kinds.queue_activity import (
 )
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.pending_index_updates import PendingIndexUpdates
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.lines.usage_history import Before, UsageHistory
 from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout, partition_layout
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partitioning import Partitioning
 from headgate.domain.streams import kind_and_key, workload_stream
-from headgate.domain.untold import Untold
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 
@@ -38,7 +38,7 @@ class _Dump(msgspec.Struct, kw_only=True):
     workloads: dict[str, Workload]
     rounds: dict[str, Round]
     versions: dict[str, int]
-    set_aside: dict[str, str]
+    quarantined: dict[str, str]
     changed_at: Instant
     used: bytes
 
@@ -55,7 +55,7 @@ class _Assumed(msgspec.Struct, frozen=True, gc=False):
     used: Before
 
 
-class Trial:
+class Overlay:
     """Events assumed for the moment; undone on leaving unless they are kept."""
 
     def __init__(self, cluster_state: "ClusterState") -> None:
@@ -78,7 +78,7 @@ class Trial:
 class ClusterState:
     """Mutable container of frozen states, changed by events alone; deterministic.
 
-    `set_aside` names streams with an event or a state that could not be taken into account, with
+    `quarantined` names streams with an event or a state that could not be taken into account, with
     the reason; everything else goes on without them.
     """
 
@@ -89,14 +89,14 @@ class ClusterState:
         self.workloads: dict[str, Workload] = {}
         self.rounds: dict[str, Round] = {}
         self.versions: dict[str, int] = {}
-        self.set_aside: dict[str, str] = {}
+        self.quarantined: dict[str, str] = {}
         self.base_position = 0
         self.changed_at: Instant = 0
         self.usage_history = UsageHistory()
         self._journal: list[_Assumed] | None = None
         self._partitioning: Partitioning | None = None
         self._layout: Layout | None = None
-        self._untold = Untold()
+        self._pending_index = PendingIndexUpdates()
 
     def apply(self, recorded: Recorded) -> None:
         """Fold the next event of the log; a gap, or a step back, is a bug and crashes."""
@@ -129,26 +129,26 @@ class ClusterState:
         self.versions[stream] = version + 1
 
     @contextmanager
-    def trial(self) -> Iterator[Trial]:
+    def overlay(self) -> Iterator[Overlay]:
         """A stretch of events on approval: everything assumed inside is undone on leaving."""
         assert self._journal is None, "trials do not nest"
-        trial = Trial(self)
-        self.tell()
+        overlay = Overlay(self)
+        self.flush_index()
         self._journal = []
         self.base_position = self.position
         try:
-            yield trial
+            yield overlay
         finally:
             journal, self._journal = self._journal, None
-            if not trial.kept:
+            if not overlay.kept:
                 self._undo(journal)
             self.base_position = self.position
 
     @property
     def partitioning(self) -> Partitioning:
         """All partitions, up to date; built anew after a change of configuration."""
-        if self._untold.before:
-            self.tell()
+        if self._pending_index.before:
+            self.flush_index()
         return self._partitioning or self._build()
 
     @property
@@ -159,9 +159,9 @@ class ClusterState:
         self._layout = self._layout or partition_layout(self.config)
         return self._layout
 
-    def tell(self) -> None:
+    def flush_index(self) -> None:
         """Bring the partitions up to date, for those who go on with the one they have."""
-        for key, before in self._untold.take().items():
+        for key, before in self._pending_index.take().items():
             after = self.workloads.get(key)
             if before is not after:
                 self._index_now("workload", key, before, after)
@@ -174,9 +174,9 @@ class ClusterState:
         """The partitions of the present configuration, `installation` among them."""
         return self.layout.keys
 
-    def put_aside(self, stream: str, reason: str) -> None:
+    def quarantine(self, stream: str, reason: str) -> None:
         """Leave an object out of account until its next event; everything else goes on."""
-        self.set_aside[stream] = reason
+        self.quarantined[stream] = reason
         self._partitioning = None
 
     def partition_of_workload(self, workload: Workload) -> str:
@@ -184,7 +184,7 @@ class ClusterState:
         return key if (key := self.layout.key_of(workload)) != INSTALLATION else ""
 
     @property
-    def in_trial(self) -> bool:
+    def has_overlay(self) -> bool:
         """Whether events may be assumed now."""
         return self._journal is not None
 
@@ -207,7 +207,7 @@ class ClusterState:
 
     def _dumped(self, workloads: dict[str, Workload]) -> bytes:
         assert self._journal is None, "what is only assumed is not kept"
-        self.tell()
+        self.flush_index()
         folded = _Dump(
             position=self.position,
             config_position=self.config_position,
@@ -215,7 +215,7 @@ class ClusterState:
             workloads=workloads,
             rounds=self.rounds,
             versions=self.versions,
-            set_aside=self.set_aside,
+            quarantined=self.quarantined,
             changed_at=self.changed_at,
             used=self.usage_history.dump(),
         )
@@ -224,7 +224,7 @@ class ClusterState:
     def fork(self) -> "ClusterState":
         """Another cell with the same states, going its own way; cheap, as states are shared."""
         assert self._journal is None, "what is only assumed is not forked"
-        self.tell()
+        self.flush_index()
         forked = ClusterState()
         forked.position = forked.base_position = self.position
         forked.config_position = self.config_position
@@ -232,7 +232,7 @@ class ClusterState:
         forked.workloads = dict(self.workloads)
         forked.rounds = dict(self.rounds)
         forked.versions = dict(self.versions)
-        forked.set_aside = dict(self.set_aside)
+        forked.quarantined = dict(self.quarantined)
         forked.changed_at = self.changed_at
         forked.usage_history = self.usage_history.copied()
         return forked
@@ -248,17 +248,17 @@ class ClusterState:
         cluster_state.workloads = folded.workloads
         cluster_state.rounds = folded.rounds
         cluster_state.versions = folded.versions
-        cluster_state.set_aside = folded.set_aside
+        cluster_state.quarantined = folded.quarantined
         cluster_state.changed_at = folded.changed_at
         rules = folded.config.configuration.admission_fair_sharing
         cluster_state.usage_history = UsageHistory.load(rules, folded.used)
         return cluster_state
 
     def _build(self) -> Partitioning:
-        self._untold.take()
-        self._partitioning = built = Partitioning(self.layout, self.set_aside)
+        self._pending_index.take()
+        self._partitioning = built = Partitioning(self.layout, self.quarantined)
         for key, reason in built.fill(self.workloads, self.rounds).items():
-            self.set_aside[workload_stream(key)] = reason
+            self.quarantined[workload_stream(key)] = reason
         return built
 
     def _change(self, stream: str, event: DomainEvent, at: Instant) -> Before:
@@ -273,9 +273,9 @@ class ClusterState:
         try:
             after = evolve_state(kind, before, event, at)
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
-            self.set_aside[stream] = f"{type(event).__name__} could not be applied: {error}"
+            self.quarantined[stream] = f"{type(event).__name__} could not be applied: {error}"
             return {}
-        if self.set_aside.pop(stream, None) is not None:
+        if self.quarantined.pop(stream, None) is not None:
             self._partitioning = None
         if isinstance(after, Absent):
             states.pop(key, None)
@@ -312,14 +312,14 @@ class ClusterState:
         """Of workloads the partitions are told when somebody asks, or before anything else."""
         after = self._states(kind).get(key)
         if kind == "workload":
-            first = self._untold.put(key, before, after)
+            first = self._pending_index.put(key, before, after)
             if first is not None:
                 self._index_now(kind, key, first, before)
-            if self._untold.is_full:
-                self.tell()
+            if self._pending_index.is_full:
+                self.flush_index()
             return
         if kind == "node" or self._journal is not None:
-            self.tell()
+            self.flush_index()
         self._index_now(kind, key, before, after)
 
     def _index_now(self, kind: str, key: str, before: Any, after: Any) -> None:  # noqa: ANN401 - same
@@ -334,7 +334,7 @@ class ClusterState:
             elif not self._node_reported(kind, key, before):
                 self._partitioning = None
         except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-            self.set_aside[f"{kind}/{key}"] = f"{type(error).__name__}: {error}"
+            self.quarantined[f"{kind}/{key}"] = f"{type(error).__name__}: {error}"
             self._partitioning = None
 
     def _node_reported(self, kind: str, key: str, before: Any) -> bool:  # noqa: ANN401 - same

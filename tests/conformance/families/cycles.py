@@ -167,7 +167,7 @@ def one_cycle(installed: Installed) -> Iterator[ClusterState]:
     """The cell as it is after one cycle of every partition; undone on leaving."""
     cluster_state = installed.cluster_state
     installed.made = []
-    with cluster_state.trial():
+    with cluster_state.overlay():
         for number, key in enumerate(cluster_state.partition_keys()):
             plan = plan_cycle(cluster_state, key, installed.at, f"cycle-{number}")
             installed.made += [fact for decision in plan.decisions for fact in decision.events]

@@ -90,7 +90,7 @@ def not_recorded(installed: Installed, value: Manifest, spec: Manifest) -> str:
     """What its cycle decided could not be recorded."""
     _add_queue(installed, QUEUE, [("only", "2")], spec)
     key = _add_workload(installed, QUEUE, value)
-    with installed.cluster_state.trial():
+    with installed.cluster_state.overlay():
         plan = plan_cycle(installed.cluster_state, f"clusterqueue/{QUEUE}", installed.at, "refused")
         assert plan.decisions, "it fits"
     return key
@@ -164,9 +164,9 @@ def _add_workload(installed: Installed, queue: str, value: Manifest, priority: i
 def _cycle(installed: Installed, partition: str = f"clusterqueue/{QUEUE}") -> None:
     """One cycle whose decisions stay."""
     cluster_state = installed.cluster_state
-    with cluster_state.trial() as trial:
+    with cluster_state.overlay() as overlay:
         plan_cycle(cluster_state, partition, installed.at, f"at-{cluster_state.position}")
-        trial.keep(cluster_state.position)
+        overlay.keep(cluster_state.position)
 
 
 def _is_apart(installed: Installed, key: str) -> bool:

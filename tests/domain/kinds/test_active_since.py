@@ -92,7 +92,7 @@ def test_what_was_only_tried_leaves_no_trace() -> None:
     world.flavor("gold")
     world.cluster_queue("one", quotas(gold=8))
     before = since(world.cluster_state)
-    with world.cluster_state.trial():
+    with world.cluster_state.overlay():
         world.cluster_state.assume(FLAVOR, ResourceFlavorDeleted(), world.at + 1)
         assert since(world.cluster_state)["localqueue/team/one"] == world.at + 1
     assert since(world.cluster_state) == before

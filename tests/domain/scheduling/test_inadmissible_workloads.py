@@ -40,7 +40,7 @@ class StatefulWorld(World):
         made = []
         self.looks = 0
         for key in self.cluster_state.partition_keys():
-            with self.cluster_state.trial() as trial:
+            with self.cluster_state.overlay() as overlay:
                 for number in range(MAX_CYCLES):
                     plan = plan_cycle(
                         self.cluster_state, key, self.at, f"{self.cluster_state.position}.{number}"
@@ -49,7 +49,7 @@ class StatefulWorld(World):
                     self.looks += plan.evaluation_count
                     if not plan.decisions:
                         break
-                trial.keep(self.cluster_state.position)
+                overlay.keep(self.cluster_state.position)
         return made
 
     def anew(self) -> list[Fact]:
@@ -63,7 +63,7 @@ class StatefulWorld(World):
     def _next_cycle(self, cluster_state: ClusterState) -> list[Fact]:
         made: list[Fact] = []
         for key in cluster_state.partition_keys():
-            with cluster_state.trial():
+            with cluster_state.overlay():
                 made += _facts(plan_cycle(cluster_state, key, self.at, "next"))
         return made
 

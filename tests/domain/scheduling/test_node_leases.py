@@ -47,7 +47,7 @@ def test_the_installation_is_due_when_the_first_lease_ends() -> None:
     beat(world, "b", lease_seconds=90)
     heard_at = world.at
 
-    with world.cluster_state.trial():
+    with world.cluster_state.overlay():
         plan = plan_cycle(world.cluster_state, INSTALLATION, world.at, "c")
 
     assert plan.next_due == heard_at + 60_000_000

@@ -139,7 +139,7 @@ def test_a_poison_workload_is_set_aside_and_the_rest_goes_on() -> None:
     good = world.submit("good", "q")
     world.settle()
     assert world.admitted() == [good]
-    assert list(world.cluster_state.set_aside) == [f"workload/{bad}"]
+    assert list(world.cluster_state.quarantined) == [f"workload/{bad}"]
     found = recorded_reason(world.cluster_state, world[bad], world.at)
     assert found is not None
     assert found.dominant == "SetAside"

@@ -161,7 +161,7 @@ def test_what_was_only_tried_leaves_the_history_alone() -> None:
     world = two_doors()
     world.submit("w", "a", {"gpu": 4})
     before = world.cluster_state.dump()
-    with world.cluster_state.trial():
+    with world.cluster_state.overlay():
         assert plan_cycle(world.cluster_state, "clusterqueue/q", world.at + 99, "try").decisions
         assert world.cluster_state.usage_history.queues["team/a"].usage == {"gpu": 4}
     assert world.cluster_state.dump() == before
@@ -215,7 +215,7 @@ def test_a_strict_line_is_looked_at_again_when_another_queue_may_have_become_fir
     world.settle()
     world.submit("large", "a", {"gpu": 9})
     world.submit("small", "b", {"gpu": 1})
-    with world.cluster_state.trial():
+    with world.cluster_state.overlay():
         while (plan := plan_cycle(world.cluster_state, "clusterqueue/q", world.at, "c")).decisions:
             pass
     assert plan.next_due == world.at + HOUR.usage_sampling_interval_seconds * 1_000_000

@@ -45,7 +45,7 @@ def timed_queue(limit: int | None = None) -> tuple[World, str]:
 
 
 def next_due(world: World) -> int | None:
-    with world.cluster_state.trial():
+    with world.cluster_state.overlay():
         return plan_cycle(world.cluster_state, "clusterqueue/q", world.at, "look").next_due
 
 
@@ -231,7 +231,7 @@ def test_a_drain_of_many_goes_on_until_all_are_evicted() -> None:
         world.submit(f"w{number}", "q")
     world.settle()
     stop(world, "HoldAndDrain")
-    with world.cluster_state.trial():
+    with world.cluster_state.overlay():
         first = plan_cycle(world.cluster_state, "clusterqueue/q", world.at, "first")
     assert len(first.decisions) == 500
     assert names(world.settle()) == ["WorkloadEvicted"] * 600

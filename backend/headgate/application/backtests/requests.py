@@ -112,7 +112,7 @@ def _overlay(
     """The facts of all changes, each made after those before it on a fork of the state then."""
     fork = cluster_state.fork()
     found: list[tuple[str, DomainEvent]] = []
-    with fork.trial():
+    with fork.overlay():
         for change in changes:
             for stream, event in decide_on_state(fork, change, at).events:
                 fork.assume(stream, event, at)

@@ -35,7 +35,7 @@ def rerun_cycle(
 ) -> RerunResult:
     """Plan once more on the fold at the record's input position; the cell is as before then."""
     assert cluster_state.position == record.input_position, "a cycle runs again on its own input"
-    with cluster_state.trial():
+    with cluster_state.overlay():
         park_again(cluster_state.partition(record.partition), record.parking)
         planned = plan_batch(cluster_state, _planning(record))
         unit = planned.unit

@@ -87,7 +87,10 @@ async def exposition(services: ApplicationServices) -> bytes:
             await reader.while_still(_findings(services, positions)),
         ),
         *metric_lines(
-            "headgate_set_aside", "gauge", "Objects left out", [({}, len(cluster_state.set_aside))]
+            "headgate_set_aside",
+            "gauge",
+            "Objects left out",
+            [({}, len(cluster_state.quarantined))],
         ),
     ]
     return ("\n".join(lines) + "\n").encode()

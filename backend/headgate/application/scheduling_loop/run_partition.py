@@ -188,7 +188,7 @@ def _decide(
     before = cluster_state.position
     planning = _planning(scheduler, session)
     stopwatch = Stopwatch(scheduler.elapsed)
-    with cluster_state.trial() as trial:
+    with cluster_state.overlay() as overlay:
         parking = parking_of(cluster_state.partition(session.row.key))
         planned = plan_batch(cluster_state, planning)
         if planned.unit is None:
@@ -199,7 +199,7 @@ def _decide(
         stopwatch.committed()
         between = _between(scheduler.live, before, verdict)
         if isinstance(verdict, Appended) and between is not None:
-            trial.keep(verdict.last_position, between)
+            overlay.keep(verdict.last_position, between)
     record = record_of(planning, planned, verdict, input_position=before, parking=parking)
     timed = stopwatch.noted(record, worker=scheduler.owner, conflicts=progress.conflicts)
     scheduler.note(timed)

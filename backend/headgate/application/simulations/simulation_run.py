@@ -77,7 +77,7 @@ def run_simulation(cluster_state: ClusterState, request: SimulationRequest) -> S
     Raises the `Rejection` of a change that is refused, and `Endless`.
     """
     without = _without(cluster_state, request)
-    with cluster_state.trial():
+    with cluster_state.overlay():
         course = request.course(cluster_state)
         keys = _make(cluster_state, request, course)
         course.come_to_rest()
@@ -94,7 +94,7 @@ def _without(
     cluster_state: ClusterState, request: SimulationRequest
 ) -> tuple[tuple[Fact, ...], dict[str, Workload]]:
     """How it goes on by itself; only those states are kept that are touched."""
-    with cluster_state.trial():
+    with cluster_state.overlay():
         course = request.course(cluster_state)
         course.let_victims_go()
         return tuple(course.facts), dict(cluster_state.workloads)

@@ -84,7 +84,7 @@ class Verifier:
 
     def _conclude(self, history: History, states: States, cluster_state: ClusterState) -> None:
         history.conclude(self._log.now())
-        for stream, reason in sorted(cluster_state.set_aside.items()):
+        for stream, reason in sorted(cluster_state.quarantined.items()):
             history.findings.add("every event can be folded", reason, stream=stream)
         for name in self._followers.names():
             position, differing = self._followers.differences(name)

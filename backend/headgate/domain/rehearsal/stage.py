@@ -59,7 +59,7 @@ class Progress(msgspec.Struct, kw_only=True):
 def begin(
     cluster_state: ClusterState,
     stretch: Stretch,
-    overlay: Iterable[tuple[str, DomainEvent]],
+    changes: Iterable[tuple[str, DomainEvent]],
 ) -> Progress:
     """The rehearsal at its first instant: the state then, with what is configured otherwise."""
     begun = stretch.begin_at
@@ -68,21 +68,21 @@ def begin(
     use.begin(cluster_state.workloads)
     progress = Progress(cluster_state=cluster_state.dump(), now=begun, lives=lives, use=use)
     stage = Stage(progress, stretch)
-    with stage.cluster_state.trial() as trial:
+    with stage.cluster_state.overlay() as overlay:
         stage.find_what_is_under_way()
         stage.wake(stage.cluster_state.partition_keys())
-        for stream, event in overlay:
+        for stream, event in changes:
             stage.happen(stream, event)
-        trial.keep(stage.cluster_state.position)
+        overlay.keep(stage.cluster_state.position)
     return stage.left_at()
 
 
 def go_on(progress: Progress, stretch: Stretch, moves: int) -> tuple[Progress, bool]:
     """Some moves further, and whether that was the end; the same moves give the same bytes."""
     stage = Stage(progress, stretch)
-    with stage.cluster_state.trial() as trial:
+    with stage.cluster_state.overlay() as overlay:
         is_over = not all(stage.move() for _ in range(moves))
-        trial.keep(stage.cluster_state.position)
+        overlay.keep(stage.cluster_state.position)
     if is_over:
         stage.progress.use.pass_time(stretch.end_at)
     return stage.left_at(), is_over

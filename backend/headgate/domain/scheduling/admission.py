@@ -133,7 +133,7 @@ def admit_unblocked(cycle: CycleContext) -> None:
         if found.blocking:
             return
         is_due = next_due_at(cycle.cluster_state.config, workload) == IMMEDIATELY
-        if stream not in cycle.cluster_state.set_aside and not is_due:
+        if stream not in cycle.cluster_state.quarantined and not is_due:
             cycle.decide(*((stream, event) for event in admission_events(workload, cycle.at)))
 
 

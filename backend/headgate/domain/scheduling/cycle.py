@@ -74,7 +74,7 @@ def plan_cycle(
     planned on top of them and all of it is dropped, or kept, with the overlay. Equal state, instant
     and cycle id give an equal plan.
     """
-    assert cluster_state.in_trial, "a cycle is planned in an overlay"
+    assert cluster_state.has_overlay, "a cycle is planned in an overlay"
     cycle = CycleContext(cluster_state, partition_key, at, cycle_id)
     reconcile_partition(cycle)
     run_second_passes(cycle)
@@ -139,7 +139,7 @@ def _evaluate_or_quarantine(
     try:
         return look()
     except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-        cycle.cluster_state.put_aside(workload_stream(key), f"{type(error).__name__}: {error}")
+        cycle.cluster_state.quarantine(workload_stream(key), f"{type(error).__name__}: {error}")
         return None
 
 

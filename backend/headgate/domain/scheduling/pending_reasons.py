@@ -63,7 +63,7 @@ def current_reason(
     known = recorded_reason(cluster_state, workload, at)
     if (
         known is None
-        or workload_stream(workload.key) in cluster_state.set_aside
+        or workload_stream(workload.key) in cluster_state.quarantined
         or has_quota_reservation(workload)
     ):
         return known
@@ -204,9 +204,9 @@ def _workload_reason(
     cluster_state: ClusterState, workload: Workload, at: Instant
 ) -> Explanation | None:
     stream = workload_stream(workload.key)
-    if stream in cluster_state.set_aside:
+    if stream in cluster_state.quarantined:
         sentence = (
-            f"It was set aside because it cannot be judged: {cluster_state.set_aside[stream]}"
+            f"It was set aside because it cannot be judged: {cluster_state.quarantined[stream]}"
         )
         return _unevaluated("Hold", "SetAside", sentence, "change or resubmit it")
     if workload.terminating_at is not None or workload.cancelling_at is not None:

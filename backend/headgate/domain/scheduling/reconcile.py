@@ -92,7 +92,7 @@ def _fire(cycle: CycleContext, key: str) -> None:
     if not events:
         events = cycle.partition.watch.host_events(workload, cycle.at)
     if not events:
-        cycle.cluster_state.put_aside(stream, "It is due, and nothing follows from its state")
+        cycle.cluster_state.quarantine(stream, "It is due, and nothing follows from its state")
         return
     facts: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]
     cycle.decide(*facts)

@@ -66,7 +66,7 @@ def run_second_passes(cycle: CycleContext) -> None:
         try:
             events = _second_pass(cycle, workload)
         except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-            cycle.cluster_state.put_aside(
+            cycle.cluster_state.quarantine(
                 workload_stream(workload.key), f"{type(error).__name__}: {error}"
             )
             continue

@@ -27,7 +27,7 @@ def forecast(
     cluster_state: ClusterState, key: str, events: Iterable[WorkloadEvent], at: Instant
 ) -> str:
     """One sentence on what the workload would do next, were these facts recorded now."""
-    with cluster_state.trial():
+    with cluster_state.overlay():
         for event in events:
             cluster_state.assume(workload_stream(key), event, at)
         workload = cluster_state.workloads.get(key)

@@ -22,7 +22,7 @@ def granting(preempt: int = 0, reclaim: int = 0, **rules: Any) -> Any:
 
 def next_due(world: World) -> Instant | None:
     key = next(key for key in world.cluster_state.partition_keys() if key != "installation")
-    with world.cluster_state.trial():
+    with world.cluster_state.overlay():
         return plan_cycle(world.cluster_state, key, world.at, "due").next_due
 
 

@@ -199,7 +199,7 @@ def _workload(workload: Workload, at: Instant) -> Iterator[Attention]:
 
 
 def _quarantined(cluster_state: ClusterState) -> Iterator[Attention]:
-    for stream, reason in sorted(cluster_state.set_aside.items()):
+    for stream, reason in sorted(cluster_state.quarantined.items()):
         yield Attention(
             kind="SetAside",
             severity="critical",

@@ -57,11 +57,11 @@ class Partition:
         key: str,
         config: ObjectSet,
         cluster_queues: Iterable[str],
-        set_aside: Mapping[str, str],
+        quarantined: Mapping[str, str],
     ) -> None:
         self.key = key
         self.config = config
-        self.set_aside = set_aside
+        self.quarantined = quarantined
         self.stops: list[tuple[Instant, str]] = []
         self.cluster_queues = tuple(sorted(cluster_queues))
         self.tree: QuotaTree = build_tree(config, self.cluster_queues)
@@ -156,7 +156,7 @@ class Partition:
         return not self._is_aside(workload) and competes(self.config, workload)
 
     def _is_aside(self, workload: Workload) -> bool:
-        return bool(self.set_aside) and f"workload/{workload.key}" in self.set_aside
+        return bool(self.quarantined) and f"workload/{workload.key}" in self.quarantined
 
     def _recharge(self, old: Workload | None, new: Workload | None) -> None:
         moves = self.charges.replace(old, new)

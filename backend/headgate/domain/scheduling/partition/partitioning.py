@@ -31,7 +31,7 @@ class Partitioning:
     have quota and all checks and wait for nothing else, with the partition of each.
     """
 
-    def __init__(self, layout: Layout, set_aside: Mapping[str, str]) -> None:
+    def __init__(self, layout: Layout, quarantined: Mapping[str, str]) -> None:
         self.layout = layout
         self.config = config = layout.config
         self.keys = layout.keys
@@ -45,7 +45,7 @@ class Partitioning:
         for name, key in layout.of_cluster_queue.items():
             queues[key].append(name)
         self.partitions = {
-            key: Partition(key, config, names, set_aside) for key, names in queues.items()
+            key: Partition(key, config, names, quarantined) for key, names in queues.items()
         }
         for _, node in sorted(config.nodes.items()):
             self._watch_lease(node)
@@ -105,7 +105,7 @@ class Partitioning:
     def _note_retention(self, partition: Partition, workload: Workload) -> None:
         if self.config.configuration.retention.after_finished_seconds is None:
             return
-        if f"workload/{workload.key}" not in partition.set_aside:
+        if f"workload/{workload.key}" not in partition.quarantined:
             partition.timers.set(workload.key, next_due_at(self.config, workload))
 
     def key_of(self, workload: Workload) -> str:

@@ -4,11 +4,11 @@ from headgate.domain.scheduling.partition.claimed import takes_the_same
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
-MOST_UNTOLD = 1_000
+MAX_PENDING_INDEX_UPDATES = 1_000
 """So many workloads at most are kept waiting: whoever asks then waits some 50 ms for them."""
 
 
-class Untold:
+class PendingIndexUpdates:
     """What each changed workload was when the partitions last heard of it.
 
     Most workloads change several times before anybody asks, and only the last state matters then:
@@ -23,7 +23,7 @@ class Untold:
     @property
     def is_full(self) -> bool:
         """Whether the partitions should be told now."""
-        return len(self.before) >= MOST_UNTOLD
+        return len(self.before) >= MAX_PENDING_INDEX_UPDATES
 
     def put(self, key: str, before: Workload | None, after: Workload | None) -> Workload | None:
         """Note a change; what the workload was before, if its change to `before` is told first."""
