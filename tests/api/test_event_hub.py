@@ -9,14 +9,14 @@ import pytest
 from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.event_hub import EventHub, EventSubscription
 from headgate.bootstrap import Platform
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from tests.api.callers import Api, workload
 
 HERE = "/v1/namespaces/team-a/workloads"
 
 
 @pytest.fixture(scope="module")
-def recorded(admin: Api, platform: Platform) -> list[Recorded]:
+def recorded(admin: Api, platform: Platform) -> list[RecordedEvent]:
     for number in range(12):
         assert admin.post(HERE, workload(f"hub-{number}")).status_code == 201
     return list(platform.event_log.read(0, limit=12))
@@ -35,7 +35,7 @@ async def _next(chunks: AsyncIterator[bytes]) -> bytes:
 
 
 def test_a_watcher_too_slow_for_the_ring_is_told_to_begin_anew(
-    platform: Platform, recorded: list[Recorded], monkeypatch: pytest.MonkeyPatch
+    platform: Platform, recorded: list[RecordedEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headgate.application.event_hub.MAX_KEPT", 4)
 
@@ -83,7 +83,7 @@ def test_a_watcher_whose_token_is_revoked_is_let_go(
 
 
 def test_watchers_of_everything_share_the_same_bytes(
-    platform: Platform, recorded: list[Recorded]
+    platform: Platform, recorded: list[RecordedEvent]
 ) -> None:
     async def scenario() -> None:
         hub = EventHub(platform.event_log, NamespaceRedaction())

@@ -8,7 +8,7 @@ import pytest
 
 from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.bootstrap import Platform
-from headgate.domain.facts import Origin
+from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
@@ -50,7 +50,7 @@ def head(admin: Api, platform: Platform, submitted: int) -> int:
     stream = "workload/team-a/old"
     unit = AppendUnit(
         at=platform.event_log.now(),
-        origin=Origin(actor="scheduler"),
+        origin=EventMetadata(actor="scheduler"),
         expected={stream: 1},
         events=tuple(
             NewEvent(stream=stream, event=_explained(number))

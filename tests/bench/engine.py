@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from time import process_time
 
 from headgate.application.live_state.live_state import COLLECT_AFTER
-from headgate.domain.facts import DomainEvent, Recorded
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -162,7 +162,7 @@ class Player:
 
     def _record(self, key: str, event: DomainEvent) -> None:
         stream = f"workload/{key}"
-        recorded = Recorded(
+        recorded = RecordedEvent(
             position=self.cluster_state.position + 1,
             stream=stream,
             version=self.cluster_state.version_of(stream) + 1,

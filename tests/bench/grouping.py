@@ -16,8 +16,8 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_state import LiveReader
 from headgate.application.ports import Appended, AppendUnit, Loaded
 from headgate.bootstrap import open_platform
-from headgate.domain.facts import Origin
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.recorded_event import EventMetadata
 from headgate.settings import Settings
 from tests.bench.submits import IN_FLIGHT
 from tests.bench.wire import manifest
@@ -53,7 +53,7 @@ def decided_submit(services: ApplicationServices, name: str) -> AppendUnit:
     at, config_position = services.clock.now(), cluster_state.config_position
     unused = Loaded(stream=change.stream, version=0, position=0, state=Absent())
     results = list(decide_commands(cluster_state, [change], {change.stream: unused}, at))
-    origin = Origin(actor="user:bench")
+    origin = EventMetadata(actor="user:bench")
     return at_once(unit_of_results(cluster_state, results, at, origin, config_position))
 
 

@@ -22,10 +22,10 @@ from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.queues.tree import queue_tree
 from headgate.application.time_travel.services_at import PointInTime, services_at
 from headgate.bootstrap import migrate, open_platform
-from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.events import (

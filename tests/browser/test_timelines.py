@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, expect
 from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.application.ports import Appended, AppendUnit, NewEvent
-from headgate.domain.facts import Origin
+from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
 from tests.browser.cluster import NAMESPACE, workload
@@ -47,7 +47,7 @@ class Explained:
         log = PostgresEventLog(pool)
         unit = AppendUnit(
             at=log.now(),
-            origin=Origin(actor="scheduler"),
+            origin=EventMetadata(actor="scheduler"),
             expected={stream: after_version},
             events=tuple(NewEvent(stream=stream, event=_reason(number)) for number in numbers),
         )

@@ -7,7 +7,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckSpec
 from headgate.domain.kinds.cluster_queue import (
     ClusterQueueChanged,
@@ -26,6 +25,7 @@ from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, R
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyCreated, TopologySpec
 from headgate.domain.nodes.events import NodeCreated
 from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
@@ -46,7 +46,7 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import Workload
 
-ORIGIN = Origin(actor="user:test")
+ORIGIN = EventMetadata(actor="user:test")
 LEVELS = ("block", "rack", HOSTNAME_LABEL)
 MAX_CYCLES = 2_000
 
@@ -74,7 +74,7 @@ class World:
     def __init__(self, seconds: int = 1_000) -> None:
         self.cluster_state = ClusterState()
         self.seconds = seconds
-        self.history: list[Recorded] = []
+        self.history: list[RecordedEvent] = []
         self._cycles = 0
 
     @property
@@ -82,7 +82,7 @@ class World:
         return self.seconds * MICROSECONDS_PER_SECOND
 
     def record(self, stream: str, event: DomainEvent) -> None:
-        recorded = Recorded(
+        recorded = RecordedEvent(
             position=self.cluster_state.position + 1,
             stream=stream,
             version=self.cluster_state.version_of(stream) + 1,

@@ -8,7 +8,7 @@ from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.client.client import PAGE_SIZE, HeadgateClient
-from headgate.domain.facts import Origin
+from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from tests.cli.invoking import Invoker
@@ -43,7 +43,7 @@ def often_explained(client: HeadgateClient, database_url: str) -> int:
     log = PostgresEventLog(pool)
     unit = AppendUnit(
         at=log.now(),
-        origin=Origin(actor="scheduler"),
+        origin=EventMetadata(actor="scheduler"),
         expected={stream: 1},
         events=tuple(
             NewEvent(stream=stream, event=_explained(number))

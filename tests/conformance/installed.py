@@ -8,7 +8,6 @@ from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.parse import parse_value
 from headgate.adapters.manifests.registry import version_written
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent, Origin, Recorded
 from headgate.domain.kinds.admission_check import AdmissionCheckCreated, AdmissionCheckReported
 from headgate.domain.kinds.cluster_queue import ClusterQueueChanged, ClusterQueueCreated
 from headgate.domain.kinds.cohort import CohortCreated
@@ -21,6 +20,7 @@ from headgate.domain.kinds.runtime_class import RuntimeClassCreated
 from headgate.domain.kinds.topology import TopologyCreated
 from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassCreated
 from headgate.domain.nodes.events import NodeCreated
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.streams import stream_of
 from headgate.domain.values.instants import Instant
@@ -29,7 +29,7 @@ from tests.conformance.completing import COMPLETED, with_readiness
 from tests.conformance.instants import NOW, instant_of
 from tests.conformance.statuses import life_of
 
-ORIGIN = Origin(actor="user:conformance")
+ORIGIN = EventMetadata(actor="user:conformance")
 NAMESPACE = "default"
 """Where objects live that name no namespace."""
 
@@ -89,7 +89,7 @@ class Installed:
     def record(self, stream: str, event: DomainEvent, at: Instant | None = None) -> None:
         """One fact, by default now."""
         self.cluster_state.apply(
-            Recorded(
+            RecordedEvent(
                 position=self.cluster_state.position + 1,
                 stream=stream,
                 version=self.cluster_state.version_of(stream) + 1,

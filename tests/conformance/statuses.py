@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from headgate.adapters.manifests.desired import Desired
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import amount_of
 from headgate.domain.workloads.admission import (

@@ -14,11 +14,11 @@ from headgate.application.ports import (
     Row,
     Verdict,
 )
-from headgate.domain.facts import DomainEvent, Origin
+from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.workloads.events import WorkloadActivated, WorkloadPodsNotReady
 
 AT = 1_800_000_000_000_000
-ORIGIN = Origin(actor="user:ada")
+ORIGIN = EventMetadata(actor="user:ada")
 
 
 def event(stream: str = "workload/a/1", note: str = "", **given: object) -> NewEvent:

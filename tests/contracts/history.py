@@ -1,8 +1,8 @@
 """A short history with queues, workloads and a preemption, for tests of what is read from it."""
 
 from headgate.application.ports import AppendUnit, NewEvent
-from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
+from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.rounds.events import (
     RoundAborted,
     RoundCommitted,
@@ -39,7 +39,7 @@ class History:
         self.units.append(
             AppendUnit(
                 at=at,
-                origin=Origin(actor="scheduler"),
+                origin=EventMetadata(actor="scheduler"),
                 expected={stream: version},
                 events=(NewEvent(stream=stream, event=event),),
             )

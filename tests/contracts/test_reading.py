@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.application.ports import EventCount, EventFilter, NewEvent
-from headgate.domain.facts import Origin
+from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.workloads.events import WorkloadActivated
 from tests.contracts.adapters import Adapters
 from tests.contracts.building import AT, ORIGIN, event, unit
@@ -13,7 +13,7 @@ MINUTE = 60_000_000
 
 def fill(adapters: Adapters) -> None:
     """Six events that differ in everything one can ask for."""
-    other = Origin(
+    other = EventMetadata(
         actor="scheduler", reason="room", correlation="cycle-1", causation="3", trace="t"
     )
     activated = NewEvent(stream="workload/a/2", event=WorkloadActivated())
@@ -90,7 +90,7 @@ def test_filters_narrow_a_page(
 def test_everything_beside_an_event_is_kept(adapters: Adapters) -> None:
     fill(adapters)
 
-    assert adapters.log.read(2, limit=1)[0].origin == Origin(
+    assert adapters.log.read(2, limit=1)[0].origin == EventMetadata(
         actor="scheduler", reason="room", correlation="cycle-1", causation="3", trace="t"
     )
     assert adapters.log.read(0, limit=1)[0].origin == ORIGIN

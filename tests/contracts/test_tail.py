@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from tests.contracts.adapters import Adapters
 from tests.contracts.building import event, unit
 
@@ -15,7 +15,7 @@ PATIENCE_SECONDS = 60
 async def followed(adapters: Adapters, after: int, up_to: int) -> list[int]:
     """The positions that the tail gives, from after one up to another."""
     positions: list[int] = []
-    tail: AsyncIterator[list[Recorded]] = adapters.tail.follow(after)
+    tail: AsyncIterator[list[RecordedEvent]] = adapters.tail.follow(after)
     async with asyncio.timeout(PATIENCE_SECONDS), aclosing(tail):  # type: ignore[type-var]
         async for batch in tail:
             positions.extend(recorded.position for recorded in batch)

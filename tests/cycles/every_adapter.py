@@ -15,7 +15,7 @@ from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, C
 from headgate.application.cycles.rerun import rerun_cycle
 from headgate.application.ports import EventLog
 from headgate.application.time_travel.historical_states import HistoricalStates
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from tests.contracts.adapters import on_postgres
 
 HASH_SEEDS = ("1", "2")
@@ -81,7 +81,7 @@ def digests_of(log: EventLog, records: Sequence[CycleRecord]) -> dict[str, tuple
     return found
 
 
-def memory_log(events: Iterable[Recorded]) -> MemoryEventLog:
+def memory_log(events: Iterable[RecordedEvent]) -> MemoryEventLog:
     """The same log on the memory adapter."""
     database = MemoryDatabase(lambda: 0)
     for recorded in events:

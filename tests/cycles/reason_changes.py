@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.workloads.events import WorkloadExplained
 
 Fact = tuple[str, DomainEvent]

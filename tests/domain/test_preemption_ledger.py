@@ -2,19 +2,19 @@
 
 from headgate.application.projections.preemption_ledger import PreemptionLedger
 from headgate.application.projections.projection import Amend
-from headgate.domain.facts import Origin, Recorded
+from headgate.domain.recorded_event import EventMetadata, RecordedEvent
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from tests.builders.instants import T0
 
 
 def test_a_victim_that_was_called_back_is_noted_in_its_round() -> None:
-    recorded = Recorded(
+    recorded = RecordedEvent(
         position=7,
         stream="workload/team/v",
         version=3,
         event=EvictionCancelled(eviction="r1", cause="not needed"),
         at=T0,
-        origin=Origin(actor="scheduler"),
+        origin=EventMetadata(actor="scheduler"),
     )
     (change,) = PreemptionLedger().changes(recorded, {})
     assert change == Amend(

@@ -6,7 +6,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 
 
 def sample_of(event_class: type[DomainEvent]) -> DomainEvent:

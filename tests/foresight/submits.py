@@ -10,7 +10,7 @@ from headgate.application.simulations.simulation_run import (
     run_simulation,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.decide.decider import WORKLOAD

@@ -3,7 +3,7 @@
 from headgate.application.metrics.counter_metrics import counter_lines
 from headgate.application.metrics.event_counters import EventCounters
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent, Origin, Recorded
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -27,8 +27,8 @@ def tallied(*happened: tuple[str, DomainEvent]) -> list[str]:
     submitted = a_submission(queue_name="main")
     for number, (run, event) in enumerate((("", submitted), *happened), 1):
         at = number * MICROSECONDS_PER_SECOND
-        origin = Origin(actor="scheduler" if run else "user:x", correlation=run)
-        recorded = Recorded(
+        origin = EventMetadata(actor="scheduler" if run else "user:x", correlation=run)
+        recorded = RecordedEvent(
             position=number, stream=STREAM, version=number, event=event, at=at, origin=origin
         )
         cluster_state.apply(recorded)

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.cluster_queue import ClusterQueueResumed, ClusterQueueStopped
 from headgate.domain.kinds.queue_stop import Stop, StopPolicy
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rejection import IllegalNow
 from headgate.domain.scheduling.lines.standing import queue_obstacle
 from headgate.domain.workloads.commands import (

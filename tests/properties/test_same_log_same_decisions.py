@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from headgate.application.cycles.rerun import digest
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
 from headgate.domain.kinds.configuration import AdmissionFairSharing, FairSharing
 from headgate.domain.kinds.configured_object import ObjectEvent
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
@@ -28,6 +27,7 @@ from headgate.domain.kinds.queue_preemption import (
     PreemptionRate,
 )
 from headgate.domain.nodes.events import NodeCordoned, NodeReported, NodeUncordoned
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.selectors import LabelSelector
@@ -319,7 +319,7 @@ class Lives(RuleBasedStateMachine):
         assert digest(ours) == digest(theirs), "the same facts, byte by byte"
         return bool(made)
 
-    def _come_between(self, made: list[Fact]) -> list[Recorded]:
+    def _come_between(self, made: list[Fact]) -> list[RecordedEvent]:
         """What others append before these decisions, which does not concern the same workloads."""
         if self.coming is None or not made:
             return []
@@ -344,7 +344,7 @@ class Lives(RuleBasedStateMachine):
         for stream, event in made:
             versions[stream] += 1
             history.append(
-                Recorded(
+                RecordedEvent(
                     position=len(history) + 1,
                     stream=stream,
                     version=versions[stream],

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rehearsal.outcome import Outcome, outcome_of
 from headgate.domain.rehearsal.stage import begin, go_on
 from headgate.domain.rehearsal.stretch import Replaced, take_apart

@@ -16,7 +16,7 @@ from headgate.application.scheduling_loop.run_partition import (
     Scheduler,
     run_partition,
 )
-from headgate.domain.facts import DomainEvent, Origin
+from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.cycle_context import Decision
 from headgate.domain.scheduling.partition.wakes import wakes_of
@@ -83,7 +83,7 @@ class Cluster:
                 cluster_state.state_of,
                 lambda _stream, _event: next(follower_runner),
                 at=self.now,
-                origin=Origin(actor="user:simulation"),
+                origin=EventMetadata(actor="user:simulation"),
             )
         (verdict,) = self.log.append([unit])
         assert isinstance(verdict, Appended), verdict

@@ -12,7 +12,7 @@ from typing import get_args
 
 from headgate.application.queries.overview.unschedulable import unschedulable_workloads
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
@@ -77,7 +77,7 @@ def run_cluster(seed: int, workloads: int) -> Cluster:
     return cluster
 
 
-def check(log: Sequence[Recorded], seed: int, positions: int) -> Checker:
+def check(log: Sequence[RecordedEvent], seed: int, positions: int) -> Checker:
     """Fold the log anew and stop at so many of its positions, in the middle of decisions too."""
     checker, cluster_state = Checker(), ClusterState()
     chosen = set(Random(seed).sample(range(1, len(log) + 1), positions))

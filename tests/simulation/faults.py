@@ -12,7 +12,7 @@ from headgate.application.ports import (
     Unavailable,
     Verdict,
 )
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
 
 
@@ -42,7 +42,7 @@ class FaultySession:
         self._partitions = partitions
         self.row: PartitionRow = session.row
 
-    def catch_up(self, after: int, *, limit: int = 5_000) -> list[Recorded]:
+    def catch_up(self, after: int, *, limit: int = 5_000) -> list[RecordedEvent]:
         return self._session.catch_up(after, limit=limit)
 
     def now(self) -> Instant:

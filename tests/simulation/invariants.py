@@ -6,7 +6,7 @@ I4 to I7, I13, I14, I16 and I20 are about plans and are held by tests of plans a
 from dataclasses import dataclass, field
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.events import PlacementInvalidated, RoundCommitted
 from headgate.domain.rounds.state import Round, is_open, reclaims_nominal_quota
 from headgate.domain.scheduling.partition.charges import Charge
@@ -38,7 +38,7 @@ class Invariants:
     thieves: list[str] = field(default_factory=list)
     unsettled: list[str] = field(default_factory=list)
 
-    def before(self, recorded: Recorded) -> None:
+    def before(self, recorded: RecordedEvent) -> None:
         """Judge a fact by the state it was decided on."""
         event = recorded.event
         if isinstance(event, RoundCommitted):
@@ -61,7 +61,7 @@ class Invariants:
         if isinstance(event, WorkloadQuotaReserved | RoundCommitted):
             self._fits_in_the_end()
 
-    def after(self, recorded: Recorded) -> None:
+    def after(self, recorded: RecordedEvent) -> None:
         """Judge what a fact has led to."""
         event = recorded.event
         if isinstance(event, WorkloadQuotaReserved):
@@ -79,7 +79,7 @@ class Invariants:
         self._places_are_kept()
         self._fits_in_the_end()
 
-    def _committed(self, event: RoundCommitted, recorded: Recorded) -> None:
+    def _committed(self, event: RoundCommitted, recorded: RecordedEvent) -> None:
         others = [found for found in self.cluster_state.rounds.values() if is_open(found)]
         taken = [
             v.workload

@@ -1,7 +1,7 @@
 """Follows the log event by event and fails at the first impossible one."""
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import (
@@ -26,7 +26,7 @@ class Observer:
         self.promises = Invariants(self.cluster_state)
         self.seen: dict[str, int] = {}
 
-    def look_at(self, facts: list[Recorded]) -> None:
+    def look_at(self, facts: list[RecordedEvent]) -> None:
         """The next events of the log, each checked against the state before and after it."""
         for recorded in facts:
             kind, key = kind_and_key(recorded.stream)
@@ -47,7 +47,7 @@ class Observer:
             if phase_of(workload) in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:
                 assert recorded_reason(self.cluster_state, workload, at) is not None, key
 
-    def _judge_before(self, recorded: Recorded, before: Workload | None) -> None:
+    def _judge_before(self, recorded: RecordedEvent, before: Workload | None) -> None:
         event = recorded.event
         if isinstance(event, WorkloadQuotaReserved):
             assert before is not None

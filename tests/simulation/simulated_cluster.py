@@ -5,7 +5,6 @@ It adds to what `life` has; queues stand for their LocalQueues of the same name.
 
 from msgspec.structs import replace
 
-from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.admission_check import (
     AdmissionCheckCreated,
     AdmissionCheckReported,
@@ -32,6 +31,7 @@ from headgate.domain.kinds.queue_preemption import (
 )
 from headgate.domain.kinds.queue_stop import Stop
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.events import CheckStateName

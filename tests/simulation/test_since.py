@@ -4,7 +4,7 @@ import pytest
 
 from headgate.application.queries.workloads.reason_since import reason_since
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import (
     WorkloadEvent,
@@ -25,12 +25,12 @@ class Past:
     """The log up to here, by stream."""
 
     def __init__(self) -> None:
-        self.streams: dict[str, list[Recorded]] = {}
+        self.streams: dict[str, list[RecordedEvent]] = {}
 
-    def add(self, recorded: Recorded) -> None:
+    def add(self, recorded: RecordedEvent) -> None:
         self.streams.setdefault(recorded.stream, []).append(recorded)
 
-    def read(self, stream: str) -> list[Recorded]:
+    def read(self, stream: str) -> list[RecordedEvent]:
         return self.streams.get(stream, [])
 
 

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from headgate.application.verify.findings import Finding
 from headgate.application.verify.history import GRACE, History
-from headgate.domain.facts import Origin, Recorded
 from headgate.domain.kinds import cluster_queue as q
 from headgate.domain.kinds import cohort, resource_flavor
 from headgate.domain.kinds import local_queue as lq
@@ -18,6 +17,7 @@ from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.nodes import events as t
 from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.recorded_event import EventMetadata, RecordedEvent
 from headgate.domain.rounds import events as r
 from headgate.domain.workloads import events as w
 from headgate.domain.workloads.admission import (
@@ -166,26 +166,26 @@ def preemption() -> list[Fact]:
     ]
 
 
-def recorded(facts: Sequence[Fact]) -> list[Recorded]:
+def recorded(facts: Sequence[Fact]) -> list[RecordedEvent]:
     """The facts as the log would keep them, a second apart."""
     versions: dict[str, int] = {}
-    found: list[Recorded] = []
+    found: list[RecordedEvent] = []
     for position, (stream, event) in enumerate(facts, start=1):
         versions[stream] = versions.get(stream, 0) + 1
         found.append(
-            Recorded(
+            RecordedEvent(
                 position=position,
                 stream=stream,
                 version=versions[stream],
                 event=event,
                 at=START + position * SECOND,
-                origin=Origin(actor="scheduler"),
+                origin=EventMetadata(actor="scheduler"),
             )
         )
     return found
 
 
-def findings_of(events: Sequence[Recorded], *, later: int = 2 * GRACE) -> list[Finding]:
+def findings_of(events: Sequence[RecordedEvent], *, later: int = 2 * GRACE) -> list[Finding]:
     """What is found in these events, looked at some time after the last."""
     history = History()
     for each in events:
@@ -199,6 +199,6 @@ def rules_broken(facts: Sequence[Fact]) -> set[str]:
     return {found.rule for found in findings_of(recorded([*settings(), *facts]))}
 
 
-def moved(found: Recorded, **changes: Any) -> Recorded:
+def moved(found: RecordedEvent, **changes: Any) -> RecordedEvent:
     """The event with something else about it."""
     return replace(found, **changes)

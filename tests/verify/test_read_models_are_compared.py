@@ -12,7 +12,7 @@ from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.application.verify.findings import Finding
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import Platform, open_platform
-from headgate.domain.facts import Origin
+from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.workloads.evolve import evolve
 from headgate.domain.workloads.state import Workload
 from headgate.settings import Settings
@@ -34,7 +34,7 @@ def platform(database_url: str) -> Iterator[Platform]:
 def append(platform: Platform, stream: str, event: Any, state: Any, version: int = 0) -> None:
     unit = AppendUnit(
         at=START,
-        origin=Origin(actor="scheduler"),
+        origin=EventMetadata(actor="scheduler"),
         expected={stream: version},
         events=(NewEvent(stream=stream, event=event),),
         rows=() if state is None else rows_of(stream, state),

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from headgate.application.commands.append_unit import unit_of
 from headgate.application.ports import Appended, EventLog
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
 from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
 from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
+from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.values.selectors import LabelSelector
@@ -52,7 +52,7 @@ def record(log: EventLog, *facts: Fact) -> int:
             cluster_state.state_of,
             lambda stream, event: wakes_of(cluster_state, stream, event),
             at=at,
-            origin=Origin(actor="user:ada"),
+            origin=EventMetadata(actor="user:ada"),
         )
     verdict = log.append([unit])[0]
     assert isinstance(verdict, Appended), verdict

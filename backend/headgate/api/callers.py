@@ -12,7 +12,7 @@ from headgate.api.problems import FORBIDDEN, UNAUTHORIZED, ApiFailure
 from headgate.application.access.identity import Identity, Right
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Unavailable
-from headgate.domain.facts import Origin
+from headgate.domain.recorded_event import EventMetadata
 
 Caller = Request[Identity, None, Any]
 
@@ -28,10 +28,10 @@ def services_of(request: Request[Any, Any, Any]) -> ApplicationServices:
     return past or request.app.state.services
 
 
-def origin_of(request: Caller, reason: str = "") -> Origin:
+def origin_of(request: Caller, reason: str = "") -> EventMetadata:
     """How events caused by this request say so."""
     request_id = request_id_of(request.scope)
-    return Origin(
+    return EventMetadata(
         actor=request.user.actor,
         reason=reason,
         causation=f"request:{request_id}",

@@ -11,13 +11,13 @@ from headgate.application.commands.append_unit import configures
 from headgate.application.commands.object_commands import change_to, object_deletion
 from headgate.application.commands.requests import DesiredObject, StreamCommand
 from headgate.application.ports import EventFilter
-from headgate.domain.facts import Recorded
 from headgate.domain.kinds.admission_check import AdmissionCheckReported
 from headgate.domain.kinds.cluster_queue import ClusterQueueResumed, ClusterQueueStopped
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopped
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
 from headgate.domain.nodes.events import NodeCordoned, NodeDrainStarted, NodeUncordoned
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.streams import kind_and_key
 
@@ -40,7 +40,7 @@ SWITCH_EVENTS = (
 class Revision:
     """One change: what was recorded, and the object before and after it."""
 
-    recorded: Recorded
+    recorded: RecordedEvent
     before: Absent | Configured[Any]
     after: Absent | Configured[Any]
 
@@ -99,7 +99,7 @@ def _wanted(kind: str, was: Configured[Any]) -> DesiredObject:
 def _revisions(
     services: ApplicationServices, question: RevisionQuery, scope: NamespaceScope
 ) -> list[Revision]:
-    found: list[Recorded] = []
+    found: list[RecordedEvent] = []
     before = question.before
     where = EventFilter(streams=_streams(question))
     while len(found) < question.limit:
@@ -118,14 +118,14 @@ def _streams(question: RevisionQuery) -> tuple[str, ...]:
     return tuple(f"{kind}/" for kind in kinds)
 
 
-def _counts(recorded: Recorded) -> bool:
+def _counts(recorded: RecordedEvent) -> bool:
     """Stops and cordons are changes as well, and their ends; what is reported is none."""
     event = recorded.event
     is_wanted = configures(recorded.stream, event) and not isinstance(event, AdmissionCheckReported)
     return is_wanted or isinstance(event, SWITCH_EVENTS)
 
 
-def _with_states(services: ApplicationServices, found: Sequence[Recorded]) -> list[Revision]:
+def _with_states(services: ApplicationServices, found: Sequence[RecordedEvent]) -> list[Revision]:
     wanted = {recorded.position for recorded in found}
     revisions_: dict[int, Revision] = {}
     for stream in dict.fromkeys(recorded.stream for recorded in found):
@@ -138,7 +138,7 @@ def _with_states(services: ApplicationServices, found: Sequence[Recorded]) -> li
     return [revisions_[recorded.position] for recorded in found]
 
 
-def _evolved(state: Absent | Configured[Any], recorded: Recorded) -> Absent | Configured[Any]:
+def _evolved(state: Absent | Configured[Any], recorded: RecordedEvent) -> Absent | Configured[Any]:
     kind, _ = kind_and_key(recorded.stream)
     after: Absent | Configured[Any] = evolve_state(kind, state, recorded.event, recorded.at)
     return after

@@ -16,7 +16,7 @@ from headgate.application.access.redaction import (
 )
 from headgate.application.event_json import render_event, shown_event
 from headgate.application.ports import EventLog
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.event_log.catalogue import name_of
 
 SECONDS_BETWEEN_FLUSHES = 0.03
@@ -40,7 +40,7 @@ class EventSubscription(msgspec.Struct, frozen=True, kw_only=True):
         """Whether nothing is filtered but what may not be seen."""
         return not (self.types or self.streams or self.namespaces)
 
-    def takes(self, recorded: Recorded, kind: str) -> bool:
+    def takes(self, recorded: RecordedEvent, kind: str) -> bool:
         """Whether this event is wanted and may be seen."""
         if self.types and kind not in self.types:
             return False
@@ -58,7 +58,7 @@ class Frame:
     It is rendered when it is first wanted: most of the time nobody watches.
     """
 
-    recorded: Recorded
+    recorded: RecordedEvent
     kind: str
     _wire: bytes = b""
 
@@ -91,7 +91,7 @@ class EventHub:
         """What comes after this position will be told to `publish`."""
         self.position = position
 
-    def publish(self, batch: Sequence[Recorded]) -> None:
+    def publish(self, batch: Sequence[RecordedEvent]) -> None:
         """Take new events in; watchers hear of them within 30 ms."""
         for recorded in batch:
             self._frames.append(frame_of(recorded))
@@ -192,7 +192,7 @@ class EventHub:
         self._more = asyncio.Event()
 
 
-def frame_of(recorded: Recorded) -> Frame:
+def frame_of(recorded: RecordedEvent) -> Frame:
     """The frame of one event."""
     return Frame(recorded, name_of(type(recorded.event)))
 

@@ -7,13 +7,13 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceRedaction, NamespaceScope
 from headgate.application.queries.views import timestamp
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.event_log.codec import encode
 
 _ENCODER = msgspec.json.Encoder()
 
 
-def render_event(recorded: Recorded) -> bytes:
+def render_event(recorded: RecordedEvent) -> bytes:
     """The whole of an event as JSON."""
     kind, _, fields = encode(recorded.event)
     return _ENCODER.encode(_envelope(recorded, kind, msgspec.Raw(fields)))
@@ -24,7 +24,7 @@ def _whole(data: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def shown_event(
-    recorded: Recorded,
+    recorded: RecordedEvent,
     redaction: NamespaceRedaction,
     scope: NamespaceScope,
     cut: Callable[[Any], Any] = _whole,
@@ -37,7 +37,7 @@ def shown_event(
     return envelope
 
 
-def _envelope(recorded: Recorded, kind: str, data: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+def _envelope(recorded: RecordedEvent, kind: str, data: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     origin = recorded.origin
     return {
         "position": recorded.position,

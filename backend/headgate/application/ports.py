@@ -11,7 +11,7 @@ import msgspec
 
 from headgate.application.projections.preemption_ledger import Ledger, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
-from headgate.domain.facts import DomainEvent, Origin, Recorded
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
 
 
@@ -69,7 +69,7 @@ class AppendUnit(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     at: Instant
-    origin: Origin
+    origin: EventMetadata
     expected: dict[str, int]
     events: tuple[NewEvent, ...]
     rows: tuple[Row, ...] = ()
@@ -157,16 +157,16 @@ class EventLog(Protocol):
     def now(self) -> Instant:
         """The database's clock."""
 
-    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[Recorded]:
+    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[RecordedEvent]:
         """Up to `limit` events after that position in order; raises `GapInLog` at a gap."""
 
-    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:
+    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[RecordedEvent]:
         """Every event after that position in order, streamed."""
 
-    def read_stream(self, stream: str, after_version: int = 0) -> list[Recorded]:
+    def read_stream(self, stream: str, after_version: int = 0) -> list[RecordedEvent]:
         """One stream from its beginning, or after a version."""
 
-    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[Recorded]:
+    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events of one stream, before a version, newest first.
 
         It reads no more of the stream than the page, however long the stream is.
@@ -175,7 +175,7 @@ class EventLog(Protocol):
     def positions_of(self, places: Sequence[tuple[str, int]]) -> list[int]:
         """The position of each event, given by stream and version; 0 where there is none."""
 
-    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
+    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events matching `where`, before a position, newest first."""
 
     def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
@@ -272,7 +272,7 @@ class PartitionSession(Protocol):
 
     row: PartitionRow
 
-    def catch_up(self, after: int, *, limit: int = 5_000) -> list[Recorded]:
+    def catch_up(self, after: int, *, limit: int = 5_000) -> list[RecordedEvent]:
         """Events after a position, inside the transaction."""
 
     def now(self) -> Instant:
@@ -376,5 +376,5 @@ class Ids(Protocol):
 class Tail(Protocol):
     """Follows the log as it grows, for API processes: a hint to look, a slow poll behind it."""
 
-    def follow(self, after: int) -> AsyncIterator[list[Recorded]]:
+    def follow(self, after: int) -> AsyncIterator[list[RecordedEvent]]:
         """Batches of new events in order, for ever; survives restarts of the database."""

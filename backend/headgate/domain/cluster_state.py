@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 
-from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.kinds.configured_object import Absent, StatusEvent
 from headgate.domain.kinds.queue_activity import (
     ACTIVITY_KINDS,
@@ -16,6 +15,7 @@ from headgate.domain.kinds.queue_activity import (
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.pending_index_updates import PendingIndexUpdates
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.lines.usage_history import Before, UsageHistory
 from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout, partition_layout
@@ -63,7 +63,7 @@ class Overlay:
         self.kept = False
         self._cell = cluster_state
 
-    def keep(self, last_position: int, between: Sequence[Recorded] = ()) -> None:
+    def keep(self, last_position: int, between: Sequence[RecordedEvent] = ()) -> None:
         """Make what was assumed the truth: it was appended in this order, up to `last_position`.
 
         `between` are facts of others that came before it, all `may_come_after`: folding them last
@@ -98,20 +98,20 @@ class ClusterState:
         self._layout: Layout | None = None
         self._pending_index = PendingIndexUpdates()
 
-    def apply(self, recorded: Recorded) -> None:
+    def apply(self, recorded: RecordedEvent) -> None:
         """Fold the next event of the log; a gap, or a step back, is a bug and crashes."""
         assert self._journal is None, "the log cannot be followed during a trial"
         expected = self.position + 1
         assert recorded.position == expected, f"expected {expected}, got {recorded.position}"
         self.fold(recorded)
 
-    def fold(self, recorded: Recorded) -> None:
+    def fold(self, recorded: RecordedEvent) -> None:
         """Fold a fact whose place in the order somebody else has looked at; see `apply`, `keep`."""
         self._change(recorded.stream, recorded.event, recorded.at)
         self.versions[recorded.stream] = recorded.version
         self._forget_old_rounds(recorded.stream)
 
-    def may_come_after(self, recorded: Recorded) -> bool:
+    def may_come_after(self, recorded: RecordedEvent) -> bool:
         """Whether folding it after what was assumed leads where folding it before does.
 
         A fact of a workload changes that workload alone, and nothing was assumed of it where the

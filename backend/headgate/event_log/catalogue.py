@@ -2,8 +2,8 @@
 
 from typing import get_args
 
-from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.registry import KINDS
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.workloads.events import WorkloadEvent
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import msgspec
 
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.event_log.catalogue import CLASSES_BY_NAME, schema_version_of
 from headgate.event_log.upcasters import UPCASTERS, Fields, Step
 

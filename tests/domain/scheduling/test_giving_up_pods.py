@@ -1,7 +1,7 @@
 """What happens until pods that were asked for have gone, and after (preemption.md §6.6, units)."""
 
-from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,

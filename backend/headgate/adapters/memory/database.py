@@ -21,7 +21,7 @@ from headgate.application.ports import (
     Row,
     Verdict,
 )
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
 
 Columns = dict[str, Any]
@@ -38,8 +38,8 @@ class MemoryDatabase:
         self.clock = clock
         self.log_id = log_id
         self.lock = threading.RLock()
-        self.events: list[Recorded] = []
-        self.by_stream: dict[str, list[Recorded]] = {}
+        self.events: list[RecordedEvent] = []
+        self.by_stream: dict[str, list[RecordedEvent]] = {}
         self.config_position = 0
         self.reshaped_position = -1
         self.rows: dict[str, dict[tuple[str, ...], Columns]] = {name: {} for name in TABLES}
@@ -124,7 +124,7 @@ class MemoryDatabase:
 
     def _record(self, unit: AppendUnit, new: NewEvent) -> None:
         known = self.by_stream.setdefault(new.stream, [])
-        recorded = Recorded(
+        recorded = RecordedEvent(
             position=self.head + 1,
             stream=new.stream,
             version=len(known) + 1,

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.application.ports import AppendUnit, EventCount, EventFilter, Verdict
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
 from headgate.event_log.catalogue import name_of
 
@@ -33,22 +33,22 @@ class MemoryEventLog:
         """The clock the database was given."""
         return self._database.clock()
 
-    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[Recorded]:
+    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[RecordedEvent]:
         """Up to `limit` events after that position in order."""
         with self._database.lock:
             end = min(after + limit, self._database.head if up_to is None else up_to)
             return self._database.events[after:end]
 
-    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:
+    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[RecordedEvent]:
         """Every event after that position in order."""
         yield from self.read(after, limit=self.head(), up_to=up_to)
 
-    def read_stream(self, stream: str, after_version: int = 0) -> list[Recorded]:
+    def read_stream(self, stream: str, after_version: int = 0) -> list[RecordedEvent]:
         """One stream from its beginning, or after a version."""
         with self._database.lock:
             return self._database.by_stream.get(stream, [])[after_version:]
 
-    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[Recorded]:
+    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events of one stream, before a version, newest first."""
         with self._database.lock:
             events = self._database.by_stream.get(stream, [])
@@ -60,12 +60,12 @@ class MemoryEventLog:
         with self._database.lock:
             return [self._position_of(stream, version) for stream, version in places]
 
-    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
+    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events matching `where`, before a position, newest first."""
         with self._database.lock:
             events = self._database.events
             end = len(events) if before is None else min(max(before - 1, 0), len(events))
-            found: list[Recorded] = []
+            found: list[RecordedEvent] = []
             for recorded in reversed(events[:end]):
                 if len(found) == limit:
                     break
@@ -88,7 +88,7 @@ class MemoryEventLog:
         return known[version - 1].position if 0 < version <= len(known) else 0
 
 
-def matches(where: EventFilter, recorded: Recorded) -> bool:
+def matches(where: EventFilter, recorded: RecordedEvent) -> bool:
     """Whether an event passes a filter."""
     origin = recorded.origin
     return (
@@ -115,7 +115,7 @@ class MemoryTail:
     def __init__(self, database: MemoryDatabase) -> None:
         self._database = database
 
-    async def follow(self, after: int) -> AsyncIterator[list[Recorded]]:
+    async def follow(self, after: int) -> AsyncIterator[list[RecordedEvent]]:
         """Batches of new events in order, for ever."""
         loop = asyncio.get_running_loop()
         grown = asyncio.Event()

@@ -15,7 +15,7 @@ from headgate.application.ports import (
     Unavailable,
     Verdict,
 )
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
 
 
@@ -94,7 +94,7 @@ class MemoryPartitionSession:
         self._database = database
         self._owner = owner
 
-    def catch_up(self, after: int, *, limit: int = 5_000) -> list[Recorded]:
+    def catch_up(self, after: int, *, limit: int = 5_000) -> list[RecordedEvent]:
         """Events after a position."""
         self._require_session()
         with self._database.lock:

@@ -16,7 +16,7 @@ from headgate.application.ports import (
     Replayed,
     Verdict,
 )
-from headgate.domain.facts import Origin
+from headgate.domain.recorded_event import EventMetadata
 from headgate.event_log.codec import Unstorable, encode
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
@@ -182,7 +182,7 @@ def _written_wakes(unit: AppendUnit) -> list[dict[str, Any]]:
     return [{"key": key, "nth": nth, "guards": int(g)} for key, (nth, g) in woken.items()]
 
 
-def _written_origin(origin: Origin) -> dict[str, str]:
+def _written_origin(origin: EventMetadata) -> dict[str, str]:
     """What is known of the origin; the rest is empty."""
     return {name: text for name, text in msgspec.structs.asdict(origin).items() if text} | {
         "actor": origin.actor

@@ -6,7 +6,7 @@ from typing import Any
 from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.application.ports import AppendUnit, EventCount, EventFilter, GapInLog, Verdict
-from headgate.domain.facts import Origin, Recorded
+from headgate.domain.recorded_event import EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
 from headgate.event_log.codec import decode
 
@@ -27,15 +27,15 @@ the page, however long the stream is.
 """
 
 
-def recorded_of(row: Sequence[Any]) -> Recorded:
+def recorded_of(row: Sequence[Any]) -> RecordedEvent:
     """One event from a row of `COLUMNS`."""
-    return Recorded(
+    return RecordedEvent(
         position=row[0],
         stream=row[1],
         version=row[2],
         event=decode(row[3], row[4], row[5]),
         at=row[6],
-        origin=Origin(
+        origin=EventMetadata(
             actor=row[7], reason=row[8], causation=row[9], correlation=row[10], trace=row[11]
         ),
     )
@@ -59,7 +59,7 @@ def begins_late(rows: Sequence[Sequence[Any]], after: int) -> bool:
     return not rows or rows[0][0] != after + 1
 
 
-def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[Recorded]:
+def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[RecordedEvent]:
     """The events of these rows, which must follow on `after` without a gap."""
     expected = after + 1
     for row in rows:
@@ -123,7 +123,7 @@ class PostgresEventLog:
         """The database's clock."""
         return int(self._value(_NOW))
 
-    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[Recorded]:
+    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[RecordedEvent]:
         """Up to `limit` events after that position in order; raises `GapInLog` at a gap."""
         with connection_of(self._pool) as connection:
             if up_to is None:
@@ -137,19 +137,19 @@ class PostgresEventLog:
                     rows = connection.execute(query, values, binary=True).fetchall()
         return list(gapless(rows, after))
 
-    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:
+    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[RecordedEvent]:
         """Every event after that position in order, a page at a time."""
         while page := self.read(after, limit=PAGE, up_to=up_to):
             yield from page
             after = page[-1].position
 
-    def read_stream(self, stream: str, after_version: int = 0) -> list[Recorded]:
+    def read_stream(self, stream: str, after_version: int = 0) -> list[RecordedEvent]:
         """One stream from its beginning, or after a version."""
         with connection_of(self._pool) as connection:
             rows = connection.execute(_READ_STREAM, (stream, after_version)).fetchall()
         return [recorded_of(row) for row in rows]
 
-    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[Recorded]:
+    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events of one stream, before a version, newest first."""
         end = _PAST_ALL if before is None else before
         with connection_of(self._pool) as connection:
@@ -163,7 +163,7 @@ class PostgresEventLog:
         with connection_of(self._pool) as connection:
             return [row[0] for row in connection.execute(_POSITIONS, (streams, versions))]
 
-    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
+    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events matching `where`, before a position, newest first."""
         condition, values = matching(where, before)
         query = (

@@ -17,7 +17,7 @@ from headgate.application.ports import (
     PartitionRow,
     Verdict,
 )
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
 
 LATEST_INSTANT = 2**63 - 1
@@ -137,7 +137,7 @@ class PostgresPartitionSession:
         self._owner = owner
         self._stack = stack
 
-    def catch_up(self, after: int, *, limit: int = 5_000) -> list[Recorded]:
+    def catch_up(self, after: int, *, limit: int = 5_000) -> list[RecordedEvent]:
         """Events after a position, inside the transaction."""
         with outages():
             rows = rows_after(self._connection, after, limit)

@@ -8,7 +8,7 @@ import psycopg
 
 from headgate.adapters.postgres.connections import CONNECT_TIMEOUT_SECONDS
 from headgate.adapters.postgres.event_log import COLUMNS, gapless
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 
 CHANNEL = "headgate_log"
 BATCH = 250
@@ -27,7 +27,7 @@ class PostgresTail:
         self._url = url
         self._poll_seconds = poll_seconds
 
-    async def follow(self, after: int) -> AsyncIterator[list[Recorded]]:
+    async def follow(self, after: int) -> AsyncIterator[list[RecordedEvent]]:
         """Batches of new events in order, for ever; raises `GapInLog` at a gap."""
         position = after
         while True:
@@ -39,7 +39,7 @@ class PostgresTail:
                 # The database is away: what was missed is read by position once it is back.
                 await asyncio.sleep(RECONNECT_SECONDS)
 
-    async def _connected(self, position: int) -> AsyncIterator[list[Recorded]]:
+    async def _connected(self, position: int) -> AsyncIterator[list[RecordedEvent]]:
         async with await psycopg.AsyncConnection.connect(
             self._url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_SECONDS
         ) as connection:
@@ -55,7 +55,7 @@ class PostgresTail:
 
 async def _batch(
     connection: psycopg.AsyncConnection[tuple[Any, ...]], position: int
-) -> list[Recorded]:
+) -> list[RecordedEvent]:
     rows = await (await connection.execute(_READ, (position,), binary=True)).fetchall()
     return list(gapless(rows, position))
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from headgate.domain.facts import Recorded
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, NAMESPACED_STREAMS
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
 
 NamespaceScope: TypeAlias = frozenset[str] | None
@@ -57,7 +57,7 @@ class NamespaceRedaction:
         """Take the namespaces of these streams in."""
         self._namespaces.update(filter(None, map(namespace_of, streams)))
 
-    def learn_from(self, batch: Iterable[Recorded]) -> None:
+    def learn_from(self, batch: Iterable[RecordedEvent]) -> None:
         """Take the namespaces of new events in."""
         self.learn(recorded.stream for recorded in batch)
 

@@ -14,7 +14,7 @@ from headgate.application.failures import LimitExceeded
 from headgate.application.time_travel.historical_ports import ResolvedPoint
 from headgate.application.time_travel.services_at import PointInTime, services_at
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rejection import IllegalNow, InvalidRequest, NotFound, Violation
 from headgate.domain.values.instants import Instant
 from headgate.event_log.codec import encode

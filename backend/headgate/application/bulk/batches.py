@@ -21,7 +21,7 @@ from headgate.application.ports import EventFilter
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.titles import title_of
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.state import Workload, is_admitted, phase_of
@@ -54,7 +54,7 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
     first = mine[0]
     verb = first.origin.causation.removeprefix(CAUSE)
     latest = {fact.stream: fact for fact in mine}
-    firsts: dict[str, Recorded] = {}
+    firsts: dict[str, RecordedEvent] = {}
     for fact in mine:
         firsts.setdefault(fact.stream, fact)
     cluster_state = services.reader.cluster_state
@@ -105,7 +105,9 @@ def _why_final(verb: str) -> str:
     return f"What {verb} did cannot be taken back" + (f": {because}" if because else ".")
 
 
-def _item(cluster_state: ClusterState, verb: str, first: Recorded, latest: Recorded) -> BatchItem:
+def _item(
+    cluster_state: ClusterState, verb: str, first: RecordedEvent, latest: RecordedEvent
+) -> BatchItem:
     _, key = kind_and_key(first.stream)
     workload = cluster_state.workloads.get(key)
     why_not = _why_it_stays(workload, verb, first)
@@ -118,7 +120,7 @@ def _item(cluster_state: ClusterState, verb: str, first: Recorded, latest: Recor
     )
 
 
-def _why_it_stays(workload: Workload | None, verb: str, first: Recorded) -> str:
+def _why_it_stays(workload: Workload | None, verb: str, first: RecordedEvent) -> str:
     """Why what was done to it is not taken back; empty if it is."""
     if verb not in UNDOES:
         return _why_final(verb)

@@ -23,7 +23,7 @@ from headgate.application.commands.workload_commands import WorkloadAction, Work
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.views import Position, Schema, Timestamp, Whole
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Origin
+from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.matching import matches_selector
@@ -241,7 +241,7 @@ class _Planned(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     targets: list[tuple[str, str]]
     changes: list[StreamCommand]
-    origin: Origin
+    origin: EventMetadata
 
     def told(self, results: Sequence[CommandResult]) -> Cooperative[BulkResult]:
         """What became of each, in order."""

@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from headgate.application.cooperative import Cooperative, at_once
 from headgate.application.ports import AppendUnit, NewEvent, Row
-from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.kinds.configured_object import Absent, Configured, StatusEvent
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.rounds.state import Round
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
@@ -41,7 +41,7 @@ def unit_of(
     wakes_of: WakesOf,
     *,
     at: Instant,
-    origin: Origin,
+    origin: EventMetadata,
 ) -> AppendUnit:
     """One unit of all these decisions, each made after the ones before it.
 
@@ -56,7 +56,7 @@ def unit_in_steps(
     wakes_of: WakesOf,
     *,
     at: Instant,
-    origin: Origin,
+    origin: EventMetadata,
 ) -> Cooperative[AppendUnit]:
     """The same in steps, for very many decisions."""
     expected: dict[str, int] = {}

@@ -12,10 +12,10 @@ from headgate.application.cooperative import Cooperative
 from headgate.application.failures import StaleVersion
 from headgate.application.ports import AppendUnit, Loaded
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Origin
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.lines.standing import Obstacle, queue_obstacle
 from headgate.domain.scheduling.partition.wakes import wakes_of
@@ -79,7 +79,7 @@ def unit_of_results(
     cluster_state: ClusterState,
     results: Sequence[CommandResult],
     at: Instant,
-    origin: Origin,
+    origin: EventMetadata,
     config_position: int,
 ) -> Cooperative[AppendUnit]:
     """The unit that records the events of all results, refused if the configuration has changed.

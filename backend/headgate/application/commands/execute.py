@@ -32,8 +32,8 @@ from headgate.application.ports import (
     Replayed,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Origin
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.values.instants import Instant
 
 MAX_ATTEMPTS = 8
@@ -66,7 +66,7 @@ async def execute(
 
 
 async def execute_each(
-    services: ApplicationServices, origin: Origin, commands: Sequence[StreamCommand]
+    services: ApplicationServices, origin: EventMetadata, commands: Sequence[StreamCommand]
 ) -> tuple[list[CommandResult], int]:
     """Decides and appends each command by itself; the results in order, and the last position."""
     results: dict[int, CommandResult] = {}
@@ -162,7 +162,7 @@ def _units(
     cluster_state: ClusterState,
     recorded: Mapping[int, CommandResult],
     at: Instant,
-    origin: Origin,
+    origin: EventMetadata,
     config_position: int,
 ) -> Cooperative[dict[int, AppendUnit]]:
     """One unit for each result that has events, by the index of its command."""
@@ -218,7 +218,7 @@ def _replayed(replayed: Replayed) -> CommandResponse:
 
 
 async def _earlier_response(
-    services: ApplicationServices, origin: Origin, request: CommandRequest
+    services: ApplicationServices, origin: EventMetadata, request: CommandRequest
 ) -> CommandResponse | None:
     assert request.key is not None, "only a request with a key has an earlier response"
     replayed = await asyncio.to_thread(services.models.replay_of, request.key, origin.actor)

@@ -16,7 +16,6 @@ from headgate.application.commands.requests import (
 )
 from headgate.application.commands.workload_commands import change_of_spec, submission
 from headgate.application.cooperative import each, run_yielding
-from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.admission_check import ReportCheck
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.object_commands import Change as ChangeObject
@@ -25,6 +24,7 @@ from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
 from headgate.domain.kinds.references import referrers_of
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.commands import CordonNode, DrainNode, ReportNode, UncordonNode
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.streams import kind_and_key
 
 NodeOrder = ReportNode | CordonNode | DrainNode | UncordonNode

@@ -13,9 +13,9 @@ import msgspec
 from headgate.application.access.identity import Identity
 from headgate.application.cooperative import Cooperative
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent, Origin
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.streams import stream_of
 from headgate.domain.values.instants import Instant
 
@@ -130,7 +130,7 @@ class CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     identity: Identity
-    origin: Origin
+    origin: EventMetadata
     respond: Responder
     key: str | None = None
     request_hash: str = ""

@@ -17,10 +17,10 @@ from headgate.application.commands.requests import (
     StreamCommand,
 )
 from headgate.application.cooperative import each, run_yielding
-from headgate.domain.facts import Origin
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.rejection import Violation
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
@@ -76,7 +76,7 @@ async def submit(
 
 
 async def submit_each(
-    services: ApplicationServices, origin: Origin, desired: Sequence[DesiredObject]
+    services: ApplicationServices, origin: EventMetadata, desired: Sequence[DesiredObject]
 ) -> tuple[list[CommandResult], int]:
     """Record of each workload by itself that it asks for a place; and the position."""
     changes = [submission(services, one) for one in desired]

@@ -8,7 +8,7 @@ from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.ports import Fence
 from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent, Recorded
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.scheduling.partition.parking import park_again
 from headgate.event_log.codec import encode
 
@@ -31,7 +31,7 @@ class RerunResult:
 
 
 def rerun_cycle(
-    cluster_state: ClusterState, record: CycleRecord, recorded: Sequence[Recorded]
+    cluster_state: ClusterState, record: CycleRecord, recorded: Sequence[RecordedEvent]
 ) -> RerunResult:
     """Plan once more on the fold at the record's input position; the cell is as before then."""
     assert cluster_state.position == record.input_position, "a cycle runs again on its own input"

@@ -9,7 +9,7 @@ from headgate.application.cooperative import Cooperative, Result, run_yielding
 from headgate.application.live_state.snapshot_store import SnapshotStore, StateCache
 from headgate.application.ports import EventLog, GapInLog, Tail
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 
 COLLECT_AFTER = (20_000, 5, 200)
 """When the collector looks. By default it looks far more often, and a fold that grows is walked
@@ -68,7 +68,7 @@ class LiveState:
         self._cell = None
         self.synced_at = -1
 
-    def catch_up(self, facts: Iterable[Recorded]) -> int:
+    def catch_up(self, facts: Iterable[RecordedEvent]) -> int:
         """Fold the next facts; the position they lead to. A fold that fails is forgotten."""
         cluster_state = self.cluster_state
         try:
@@ -127,7 +127,7 @@ class LiveState:
         self._kept_at = self.elapsed()
 
 
-Listener = Callable[[Sequence[Recorded]], None]
+Listener = Callable[[Sequence[RecordedEvent]], None]
 
 
 class LiveReader:
@@ -198,14 +198,14 @@ class LiveReader:
             async with self._still:
                 self._fold(batch)
 
-    def _fold(self, batch: Sequence[Recorded]) -> None:
+    def _fold(self, batch: Sequence[RecordedEvent]) -> None:
         for recorded in batch:
             if recorded.position != self.cluster_state.position + 1:
                 raise GapInLog(f"{recorded.position} follows {self.cluster_state.position}")
             self.cluster_state.apply(recorded)
         self._tell(batch)
 
-    def _tell(self, batch: Sequence[Recorded]) -> None:
+    def _tell(self, batch: Sequence[RecordedEvent]) -> None:
         for listener in self._listeners:
             listener(batch)
         for position, seen in self._waiting:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from headgate.application.metrics.text_format import DurationHistogram
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import (
@@ -28,7 +28,7 @@ WAIT_METRICS: dict[str, str] = {
 """Kueue's figures of what workloads wait for, with what each says."""
 
 
-def waits_ended(recorded: Recorded, workload: Workload) -> Iterator[tuple[str, int]]:
+def waits_ended(recorded: RecordedEvent, workload: Workload) -> Iterator[tuple[str, int]]:
     """Figures with seconds that a fact adds to them; `workload` is as it is after it.
 
     A workload that has gone on to something else by the time its fact is seen adds nothing where
@@ -108,7 +108,7 @@ class EventCounters:
         self._run = ""
         self._has_reserved = False
 
-    def count(self, batch: Iterable[Recorded], cluster_state: ClusterState) -> None:
+    def count(self, batch: Iterable[RecordedEvent], cluster_state: ClusterState) -> None:
         """Take new events in; `cluster_state` has seen them."""
         evictions: Counter[tuple[str, EvictionLabels]] = Counter()
         for recorded in batch:
@@ -135,7 +135,7 @@ class EventCounters:
                     pass
         self._count_first_evictions(evictions, cluster_state)
 
-    def _count_waits(self, recorded: Recorded, cluster_state: ClusterState) -> None:
+    def _count_waits(self, recorded: RecordedEvent, cluster_state: ClusterState) -> None:
         if not isinstance(recorded.event, WAIT_ENDING_EVENTS):
             return
         workload = cluster_state.workloads.get(recorded.stream.removeprefix("workload/"))
@@ -155,7 +155,7 @@ class EventCounters:
             if workload is not None and known <= number:
                 self.evicted_once[queue_labels(workload, cluster_state), why] += 1
 
-    def _count_attempt(self, recorded: Recorded) -> None:
+    def _count_attempt(self, recorded: RecordedEvent) -> None:
         """A run counts when it is over: its events lie together in the log."""
         run = recorded.origin.correlation if recorded.origin.actor == SCHEDULER else ""
         if run != self._run:
@@ -165,7 +165,7 @@ class EventCounters:
         self._has_reserved = self._has_reserved or isinstance(recorded.event, WorkloadQuotaReserved)
 
 
-def _place_of(recorded: Recorded, cluster_state: ClusterState) -> QueueLabels:
+def _place_of(recorded: RecordedEvent, cluster_state: ClusterState) -> QueueLabels:
     workload = cluster_state.workloads.get(recorded.stream.removeprefix("workload/"))
     return QueueLabels("", "") if workload is None else queue_labels(workload, cluster_state)
 

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from headgate.application.projections.projection import Amend, ProjectionState, Put, RowChange
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.events import (
     RoundAborted,
     RoundCommitted,
@@ -32,12 +32,12 @@ class PreemptionLedger:
 
     name = "preemption_ledger"
 
-    def state_keys(self, recorded: Recorded) -> tuple[str, ...]:
+    def state_keys(self, recorded: RecordedEvent) -> tuple[str, ...]:
         """Nothing."""
         del recorded
         return ()
 
-    def changes(self, recorded: Recorded, memory: ProjectionState) -> list[RowChange]:
+    def changes(self, recorded: RecordedEvent, memory: ProjectionState) -> list[RowChange]:
         """Rows begin with the round, note when their victim went, and end with the round."""
         del memory
         _, name = kind_and_key(recorded.stream)

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 
 ProjectionState = MutableMapping[str, str]
 """What a fold remembers from one fact to the next, by key; kept with the rows."""
@@ -42,8 +42,8 @@ class Projection(Protocol):
     def name(self) -> str:
         """The name of the read model and of its table."""
 
-    def state_keys(self, recorded: Recorded) -> tuple[str, ...]:
+    def state_keys(self, recorded: RecordedEvent) -> tuple[str, ...]:
         """The keys of memory that the fold of this fact may look at."""
 
-    def changes(self, recorded: Recorded, memory: ProjectionState) -> list[RowChange]:
+    def changes(self, recorded: RecordedEvent, memory: ProjectionState) -> list[RowChange]:
         """How a fact changes the rows; may change the memory."""

@@ -3,8 +3,8 @@
 import msgspec
 
 from headgate.application.projections.projection import Count, ProjectionState, RowChange
-from headgate.domain.facts import Recorded
 from headgate.domain.kinds.local_queue import LocalQueueCreated
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import stream_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import (
@@ -25,7 +25,7 @@ class QueueHistoryByMinute:
 
     name = "queue_history"
 
-    def state_keys(self, recorded: Recorded) -> tuple[str, ...]:
+    def state_keys(self, recorded: RecordedEvent) -> tuple[str, ...]:
         """The workload, and the LocalQueue it names."""
         if not recorded.stream.startswith("workload/"):
             return ()
@@ -35,7 +35,7 @@ class QueueHistoryByMinute:
             case _:
                 return (recorded.stream,)
 
-    def changes(self, recorded: Recorded, memory: ProjectionState) -> list[RowChange]:
+    def changes(self, recorded: RecordedEvent, memory: ProjectionState) -> list[RowChange]:
         """One more of what happened, in the queue the workload was in."""
         stream = recorded.stream
         match recorded.event:
@@ -67,7 +67,7 @@ def _door(stream: str, queue_name: str) -> str:
     return stream_of("localqueue", queue_name, namespace)
 
 
-def _one_more(counter: str, recorded: Recorded, memory: ProjectionState) -> Count:
+def _one_more(counter: str, recorded: RecordedEvent, memory: ProjectionState) -> Count:
     minute = recorded.at - recorded.at % MINUTE
     queue = memory.get(recorded.stream, "")
     return Count({"cluster_queue": queue, "minute": minute}, counter)

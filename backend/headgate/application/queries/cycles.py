@@ -11,7 +11,7 @@ from headgate.application.cycles.rerun import RerunResult, rerun_cycle
 from headgate.application.queries.events import EventView, shown
 from headgate.application.queries.views import Position, Schema, Timestamp, Whole, timestamp
 from headgate.application.time_travel.historical_ports import FixedReader
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import NotFound
 from headgate.domain.values.instants import Instant
 
@@ -160,7 +160,7 @@ async def _found(services: ApplicationServices, cycle_id: str) -> CycleRecord:
     return record
 
 
-def _recorded(services: ApplicationServices, record: CycleRecord) -> list[Recorded]:
+def _recorded(services: ApplicationServices, record: CycleRecord) -> list[RecordedEvent]:
     if not record.first_position:
         return []
     count = record.last_position - record.first_position + 1

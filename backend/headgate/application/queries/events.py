@@ -10,7 +10,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.event_json import shown_event
 from headgate.application.ports import EventFilter
 from headgate.application.queries.views import Free, Position, Schema, Timestamp, Whole, timestamp
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
 
 
@@ -131,7 +131,7 @@ async def histogram(
 
 
 def shown(
-    services: ApplicationServices, found: Sequence[Recorded], scope: NamespaceScope
+    services: ApplicationServices, found: Sequence[RecordedEvent], scope: NamespaceScope
 ) -> list[EventView]:
     """Events as someone may see them."""
     redaction = services.redaction

@@ -7,7 +7,7 @@ from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import PartitionRow
 from headgate.application.queries.views import Position, Schema, Timestamp, Whole, timestamp_or_none
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 
 
 class PartitionView(Schema, kw_only=True, frozen=True):
@@ -61,11 +61,11 @@ async def system(services: ApplicationServices, scope: NamespaceScope) -> System
     )
 
 
-def _first_unseen(services: ApplicationServices) -> list[Recorded]:
+def _first_unseen(services: ApplicationServices) -> list[RecordedEvent]:
     return services.log.read(services.reader.position, limit=1)
 
 
-def _lag_seconds(services: ApplicationServices, unseen: list[Recorded]) -> float:
+def _lag_seconds(services: ApplicationServices, unseen: list[RecordedEvent]) -> float:
     """How long ago the first event happened that this process has not seen."""
     if not unseen:
         return 0.0

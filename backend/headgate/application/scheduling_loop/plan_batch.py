@@ -9,7 +9,7 @@ from msgspec import structs
 from headgate.application.commands.append_unit import unit_of
 from headgate.application.ports import AppendUnit, Fence
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Origin
+from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.cycle_context import Decision
 from headgate.domain.values.instants import Instant
@@ -86,7 +86,7 @@ def _unit(
         cluster_state.state_of,
         lambda _stream, _event: _with(planning.fence.partition, *next(wakes)),
         at=planning.at,
-        origin=Origin(actor=SCHEDULER, correlation=planning.run_id),
+        origin=EventMetadata(actor=SCHEDULER, correlation=planning.run_id),
     )
     return structs.replace(unit, fence=planning.fence, config_position=config_position)
 

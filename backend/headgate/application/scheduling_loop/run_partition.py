@@ -22,7 +22,7 @@ from headgate.application.ports import (
     Verdict,
 )
 from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.partition.parking import parking_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
@@ -215,7 +215,7 @@ def _decide(
     return None
 
 
-def _between(live: LiveState, before: int, verdict: Verdict) -> list[Recorded] | None:
+def _between(live: LiveState, before: int, verdict: Verdict) -> list[RecordedEvent] | None:
     """What others appended between plan and commit; None if the plan must be folded anew.
 
     Where it may be folded last, nothing is undone: while many submit, that is most of the time.

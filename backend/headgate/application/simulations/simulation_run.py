@@ -17,11 +17,11 @@ from headgate.application.queries.workloads.explanations import (
     position_of,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent
 from headgate.domain.foresight.course import Course
 from headgate.domain.foresight.difference import Effect, Fact, effects
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.nodes.commands import CordonNode
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.streams import kind_and_key, workload_stream

@@ -23,8 +23,8 @@ from headgate.application.ports import (
 from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.evolve import evolve as evolve_round
 from headgate.domain.rounds.state import RoundState
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
@@ -93,20 +93,20 @@ class HistoricalLog:
         """The instant of the moment."""
         return self.point.at
 
-    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[Recorded]:
+    def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[RecordedEvent]:
         """Up to `limit` events after that position in order."""
         return self.live.read(after, limit=limit, up_to=self._end(up_to))
 
-    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[Recorded]:
+    def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[RecordedEvent]:
         """Every event after that position in order, streamed."""
         return self.live.read_all(after, self._end(up_to))
 
-    def read_stream(self, stream: str, after_version: int = 0) -> list[Recorded]:
+    def read_stream(self, stream: str, after_version: int = 0) -> list[RecordedEvent]:
         """One stream from its beginning, or after a version."""
         found = self.live.read_stream(stream, after_version)
         return [recorded for recorded in found if recorded.position <= self.point.position]
 
-    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[Recorded]:
+    def stream_page(self, stream: str, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events of one stream, before a version, newest first."""
         end = self.version_of(stream) + 1
         first = end if before is None else min(before, end)
@@ -116,7 +116,7 @@ class HistoricalLog:
         """The position of each event, given by stream and version."""
         return self.live.positions_of(places)
 
-    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[Recorded]:
+    def page(self, where: EventFilter, *, before: int | None, limit: int) -> list[RecordedEvent]:
         """The newest events matching `where`, before a position, newest first."""
         end = self.point.position + 1
         return self.live.page(where, before=min(before or end, end), limit=limit)

@@ -16,7 +16,7 @@ from headgate.application.failures import Archived
 from headgate.application.live_state.snapshot_store import SnapshotStore, StateCache
 from headgate.application.ports import EventLog, GapInLog
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 
 
 def first_position(log: EventLog) -> int:
@@ -139,7 +139,7 @@ class HistoricalStates:
         )
         return cached or (self._known[warm].fork() if warm else ClusterState())
 
-    def _cache_on_the_way(self, cluster_state: ClusterState, recorded: Recorded) -> None:
+    def _cache_on_the_way(self, cluster_state: ClusterState, recorded: RecordedEvent) -> None:
         if recorded.position % self.bounds.cache_events == 0:
             self._keeper.put(cluster_state, self.fold_version())
 

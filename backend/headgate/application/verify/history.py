@@ -11,7 +11,7 @@ from headgate.application.verify.sequence_book import SequenceBook
 from headgate.application.verify.settings_book import SettingsBook
 from headgate.application.verify.size_book import SizeBook
 from headgate.application.verify.waiting_book import unexplained
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import (
@@ -48,7 +48,7 @@ class History:
         self._free_early: set[str] = set()
         self.rounds = RoundBook(self.lives.lives, self.findings)
 
-    def read(self, recorded: Recorded) -> None:
+    def read(self, recorded: RecordedEvent) -> None:
         """Put one event through the books it concerns."""
         self.findings.at(recorded.position, recorded.stream)
         self.sequence.read(recorded)

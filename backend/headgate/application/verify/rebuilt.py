@@ -6,9 +6,9 @@ from typing import Any
 
 from headgate.application.ports import Loaded, ReadModels
 from headgate.application.verify.findings import Findings
-from headgate.domain.facts import Recorded
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import evolve_state
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
 
 BATCH = 500
@@ -22,7 +22,7 @@ class States:
         self.states: dict[str, Any] = {}
         self.versions: dict[str, int] = {}
 
-    def read(self, recorded: Recorded) -> None:
+    def read(self, recorded: RecordedEvent) -> None:
         """Fold one event into its stream's state."""
         kind, _ = kind_and_key(recorded.stream)
         before = self.states.get(recorded.stream, Absent())

@@ -1,7 +1,7 @@
 """Positions and versions: both count by one, from one, without exception."""
 
 from headgate.application.verify.findings import Findings
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 
 
 class SequenceBook:
@@ -16,7 +16,7 @@ class SequenceBook:
         self.position = starts_at - 1
         self.versions: dict[str, int] = {}
 
-    def read(self, recorded: Recorded) -> None:
+    def read(self, recorded: RecordedEvent) -> None:
         """Compare the event's numbers with those that must come next."""
         if recorded.position != self.position + 1:
             self._findings.add(

@@ -4,7 +4,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds import cluster_queue as q
 from headgate.domain.kinds import local_queue as lq
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
@@ -13,6 +12,7 @@ from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.nodes import events as t
 from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.recorded_event import DomainEvent
 
 DELETED = "Deleted"
 

@@ -10,7 +10,7 @@ from headgate.application.verify.history import History
 from headgate.application.verify.rebuilt import States, compare
 from headgate.application.verify.sequence_book import SequenceBook
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 
 Tell = Callable[[int, int], None]
 """Told now and then how many events have been read, of how many."""
@@ -75,7 +75,7 @@ class Verifier:
         )
 
     def _read(
-        self, recorded: Recorded, history: History, states: States, cluster_state: ClusterState
+        self, recorded: RecordedEvent, history: History, states: States, cluster_state: ClusterState
     ) -> None:
         history.read(recorded)
         states.read(recorded)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import WorkloadEvicted

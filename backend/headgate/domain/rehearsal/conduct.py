@@ -6,7 +6,7 @@ out as quickly as it was. In a rehearsal the same follows wherever those things 
 
 import msgspec
 
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,

@@ -4,8 +4,8 @@ In a rehearsal a workload may stand elsewhere than it did, so that the same requ
 facts or to none.
 """
 
-from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rehearsal.conduct import GONE
 from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant

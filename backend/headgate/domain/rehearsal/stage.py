@@ -10,9 +10,9 @@ from collections.abc import Iterable
 import msgspec
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rehearsal.conduct import ADMITTED, EVICTED, Line, scene_of
 from headgate.domain.rehearsal.lives import Lives
 from headgate.domain.rehearsal.orders import ask_again, follow

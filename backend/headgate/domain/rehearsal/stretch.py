@@ -10,9 +10,9 @@ from typing import NamedTuple
 import msgspec
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.kinds.configured_object import StatusEvent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.rehearsal.conduct import Conducts
 from headgate.domain.rehearsal.lives import Lives
 from headgate.domain.rehearsal.orders import CONSEQUENCES
@@ -66,7 +66,7 @@ class Replaced(NamedTuple):
 
 def take_apart(
     cluster_state: ClusterState,
-    recorded: Iterable[Recorded],
+    recorded: Iterable[RecordedEvent],
     period: tuple[Instant, Instant],
     replaced: Replaced,
 ) -> Stretch:
@@ -101,7 +101,7 @@ class _Reading:
         )
         self._begin()
 
-    def take(self, one: Recorded) -> None:
+    def take(self, one: RecordedEvent) -> None:
         stretch, event = self._stretch, one.event
         self._now = max(self._now, one.at)
         self._cell.apply(one)
@@ -125,7 +125,7 @@ class _Reading:
         for key, workload_id in stretch.lives.ids.items():
             stretch.conducts.begin(workload_id, cluster_state.workloads[key])
 
-    def _note(self, one: Recorded, kind: str, key: str) -> None:
+    def _note(self, one: RecordedEvent, kind: str, key: str) -> None:
         stretch, event = self._stretch, one.event
         outside = one.origin.actor != SCHEDULER
         workload_id = stretch.lives.ids.get(key, "") if kind == "workload" else ""
@@ -142,7 +142,7 @@ class _Reading:
             if not self._replaced.covers(one.stream, event):
                 stretch.steps.append(Step(self._now, one.position, one.stream, event))
 
-    def _note_look(self, one: Recorded) -> None:
+    def _note_look(self, one: RecordedEvent) -> None:
         """All that was decided together was decided in one look."""
         if one.origin.correlation != self._looked:
             self._looked = one.origin.correlation

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import Admission

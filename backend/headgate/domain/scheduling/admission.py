@@ -5,7 +5,7 @@ admitted one are not ready (queueing.md §5.6). Only admission waits, never the 
 and each evaluation is of the state as it is, so that none is admitted on a stale one (trap T25).
 """
 
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.commands import SupersedeRound
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from headgate.domain.facts import DomainEvent
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.explanation.placement_shortfall import shortfall_text
 from headgate.domain.scheduling.lifecycle.host_watch import TOO_SMALL

@@ -19,7 +19,7 @@ from headgate.application.queries.workloads.expected_start import ExpectedStart,
 from headgate.application.queries.workloads.moved_pods import moved_pods
 from headgate.application.queries.workloads.reason_since import evaluation_count, reason_since
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
 from headgate.domain.streams import workload_stream
@@ -200,7 +200,7 @@ async def explanation_view(
     )
 
 
-def _with_story(found: Explanation, phase: Phase, past: Sequence[Recorded]) -> str:
+def _with_story(found: Explanation, phase: Phase, past: Sequence[RecordedEvent]) -> str:
     """The sentence; with where pods went from hosts that failed, or why they have to go."""
     story = ""
     if phase in {"Starting", "Running"}:
@@ -212,7 +212,7 @@ def _with_story(found: Explanation, phase: Phase, past: Sequence[Recorded]) -> s
 
 
 def _history(
-    services: ApplicationServices, past: Sequence[Recorded], scope: NamespaceScope, most: int
+    services: ApplicationServices, past: Sequence[RecordedEvent], scope: NamespaceScope, most: int
 ) -> list[ReasonThen]:
     """Why it waited, reason after reason, the latest last."""
     hide = services.redaction.redacted
@@ -263,7 +263,7 @@ def _waiting(found: Explanation | None) -> Explanation:
     return found
 
 
-def _attempt(last: Recorded | None) -> Attempt | None:
+def _attempt(last: RecordedEvent | None) -> Attempt | None:
     if last is None:
         return None
     return Attempt(position=last.position, time=timestamp(last.at), cycle=last.origin.correlation)

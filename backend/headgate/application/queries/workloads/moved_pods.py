@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -15,7 +15,7 @@ from headgate.domain.workloads.events import (
 MAX_LISTED_HOSTS = 3
 
 
-def moved_pods(past: Sequence[Recorded]) -> str:
+def moved_pods(past: Sequence[RecordedEvent]) -> str:
     """Which hosts failed last since it was admitted and which took their pods; else empty."""
     told = ""
     stands_on: tuple[str, ...] = ()

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headgate.application.scheduling_loop.plan_batch import SCHEDULER
-from headgate.domain.facts import DomainEvent, Recorded
 from headgate.domain.kinds.admission_check import AdmissionCheckReported
 from headgate.domain.kinds.cluster_queue import (
     ClusterQueueChanged,
@@ -22,6 +21,7 @@ from headgate.domain.kinds.local_queue import (
     LocalQueueStopped,
 )
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,
@@ -91,7 +91,7 @@ NEUTRAL_EVENTS_OF_REASON: dict[str, tuple[type, ...]] = {
 INACTIVE_REASONS = ("LocalQueueStopped", "Stopped", "AdmissionCheckInactive")
 """Reasons that lie with a queue or a check which lets nobody through; earlier ones come first."""
 
-StreamReader = Callable[[str], Sequence[Recorded]]
+StreamReader = Callable[[str], Sequence[RecordedEvent]]
 """A stream of the log from its beginning."""
 
 
@@ -100,10 +100,10 @@ class EvaluationCount:
     """How many cycles looked at it and found something new, and the last of them."""
 
     count: int
-    last: Recorded | None
+    last: RecordedEvent | None
 
 
-def evaluation_count(past: Sequence[Recorded]) -> EvaluationCount:
+def evaluation_count(past: Sequence[RecordedEvent]) -> EvaluationCount:
     """The cycles that left a trace on a workload; one that found nothing new leaves none."""
     looks = [
         one
@@ -116,7 +116,7 @@ def evaluation_count(past: Sequence[Recorded]) -> EvaluationCount:
 
 def reason_since(
     config: ObjectSet, workload: Workload, found: Explanation, read: StreamReader
-) -> Recorded | None:
+) -> RecordedEvent | None:
     """The fact from which on the dominant reason has held without a break; None if unknown.
 
     The numbers behind a reason may have changed meanwhile. What was found for another that asks
@@ -137,10 +137,10 @@ def reason_since(
 def _since(
     workload: Workload,
     found: Explanation,
-    past: Sequence[Recorded],
-    doors: Sequence[Sequence[Recorded]],
+    past: Sequence[RecordedEvent],
+    doors: Sequence[Sequence[RecordedEvent]],
     read: StreamReader,
-) -> Recorded | None:
+) -> RecordedEvent | None:
     told = _told_since(found.dominant, past)
     if told is not None:
         return told
@@ -176,7 +176,7 @@ def _local_queues(config: ObjectSet, workload: Workload) -> list[str]:
     ]
 
 
-def _told_since(dominant: str, past: Sequence[Recorded]) -> Recorded | None:
+def _told_since(dominant: str, past: Sequence[RecordedEvent]) -> RecordedEvent | None:
     """The first of the last unbroken run of explanations with this reason.
 
     What was known before a hold is known again when it is released.
@@ -195,7 +195,7 @@ def _told_since(dominant: str, past: Sequence[Recorded]) -> Recorded | None:
     return first
 
 
-def _last_told(past: Sequence[Recorded]) -> str:
+def _last_told(past: Sequence[RecordedEvent]) -> str:
     """The reason that was recorded since it was last let go, if any was."""
     for recorded in reversed(past):
         if isinstance(recorded.event, WorkloadExplained):
@@ -205,13 +205,13 @@ def _last_told(past: Sequence[Recorded]) -> str:
     return ""
 
 
-def _entered(past: Sequence[Recorded], also: tuple[type, ...] = ()) -> Recorded | None:
+def _entered(past: Sequence[RecordedEvent], also: tuple[type, ...] = ()) -> RecordedEvent | None:
     """The last fact that changed how it stands; `also` are kinds that do not, as things are."""
     neutral = (*NEUTRAL_EVENTS, *also)
     return next((one for one in reversed(past) if not isinstance(one.event, neutral)), None)
 
 
-def _held_since(past: Sequence[Recorded]) -> Recorded | None:
+def _held_since(past: Sequence[RecordedEvent]) -> RecordedEvent | None:
     """The hold that nobody has released since, however often it was renewed or covered.
 
     What happened to it under a hold, like being put back into its queue, begins it as well.
@@ -225,13 +225,13 @@ def _held_since(past: Sequence[Recorded]) -> Recorded | None:
     return first
 
 
-def _is_held_after(past: Sequence[Recorded]) -> bool:
+def _is_held_after(past: Sequence[RecordedEvent]) -> bool:
     turns = (WorkloadHeld, WorkloadReleased)
     last = next((one.event for one in reversed(past) if isinstance(one.event, turns)), None)
     return isinstance(last, WorkloadHeld)
 
 
-def _toggled(past: Sequence[Recorded], *, shut: bool) -> Recorded | None:
+def _toggled(past: Sequence[RecordedEvent], *, shut: bool) -> RecordedEvent | None:
     """The last fact that shut a queue or check, or opened it again, if it is so still."""
     is_shut, last = False, None
     for recorded in past:

@@ -10,7 +10,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.event_json import shown_event
 from headgate.application.queries.workloads.explanations import Timeline, TimelineEntry
 from headgate.application.queries.workloads.titles import title_of
-from headgate.domain.facts import Recorded
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
 
@@ -50,7 +50,7 @@ async def timeline(
 
 
 def _entry(
-    services: ApplicationServices, recorded: Recorded, scope: NamespaceScope, detail: Detail
+    services: ApplicationServices, recorded: RecordedEvent, scope: NamespaceScope, detail: Detail
 ) -> TimelineEntry:
     redaction = services.redaction
     event = (

@@ -3,8 +3,8 @@
 from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.facts import DomainEvent
 from headgate.domain.nodes.events import NodeLeaseRenewed
+from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lifecycle.pods_ready import BLOCKING_EVENTS, UNBLOCKING_EVENTS

@@ -12,7 +12,7 @@ from headgate.domain.workloads.events import WorkloadEvent
 DomainEvent: TypeAlias = ObjectEvent | WorkloadEvent | RoundEvent
 
 
-class Origin(msgspec.Struct, frozen=True, kw_only=True):
+class EventMetadata(msgspec.Struct, frozen=True, kw_only=True):
     """Who caused an event and in what course of things.
 
     `actor` is `user:<name>`, `executor:<name>` or `scheduler`; `causation` the position or request
@@ -26,7 +26,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True):
     trace: str = ""
 
 
-class Recorded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One event as read from the log.
 
     `position` is its place in the whole log, without gaps from 1; `version` its place in `stream`,
@@ -38,4 +38,4 @@ class Recorded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     version: int
     event: DomainEvent
     at: Instant
-    origin: Origin
+    origin: EventMetadata
