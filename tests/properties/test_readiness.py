@@ -13,7 +13,7 @@ from headgate.domain.kinds.queue_stop import Stop, StopPolicy
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rejection import IllegalNow
-from headgate.domain.scheduling.lines.standing import queue_obstacle
+from headgate.domain.scheduling.queueing.queue_checks import check_queues
 from headgate.domain.workloads.commands import (
     ActivateWorkload,
     DeactivateWorkload,
@@ -298,7 +298,7 @@ class Readiness(RuleBasedStateMachine):
             if has_quota_reservation(found) or not found.spec.active:
                 continue
             has_place = key in partition.pending["q"].members
-            is_kept_out = queue_obstacle(self.world.cluster_state.config, found) is not None
+            is_kept_out = check_queues(self.world.cluster_state.config, found) is not None
             has_timer = key in partition.timers.due
             kept = found.hold is not None
             assert has_place or has_timer or is_kept_out or kept, f"{key} is nowhere"

@@ -17,10 +17,10 @@ from headgate.domain.object_set import ObjectSet
 from headgate.domain.pending_index_updates import PendingIndexUpdates
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.rounds.state import Round, is_open
-from headgate.domain.scheduling.lines.usage_history import Before, UsageHistory
 from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout, partition_layout
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partitioning import Partitioning
+from headgate.domain.scheduling.queueing.usage_history import Before, UsageHistory
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload

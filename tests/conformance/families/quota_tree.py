@@ -177,8 +177,8 @@ def snapshot(case: Case) -> Iterator[str]:
     inactive = {
         name
         for key in cluster_state.partition_keys()
-        for name, obstacle in cluster_state.partition(key).obstacles.items()
-        if obstacle is not None
+        for name, failure in cluster_state.partition(key).queue_failures.items()
+        if failure is not None
     }
     yield from differences(
         "inactive", sorted(wanted.get("inactiveClusterQueueSets") or []), sorted(inactive)

@@ -8,8 +8,8 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
 from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
 from headgate.domain.scheduling.lifecycle.pods_ready import pods_ready_deadline
 from headgate.domain.scheduling.lifecycle.transitions import due_events
-from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.commands import DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD

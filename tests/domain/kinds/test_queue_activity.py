@@ -11,7 +11,7 @@ from headgate.domain.kinds.queue_activity import (
     local_queue_activity,
 )
 from headgate.domain.kinds.references import referrers_of
-from headgate.domain.scheduling.lines.standing import cluster_queue_obstacle
+from headgate.domain.scheduling.queueing.queue_checks import check_cluster_queue
 from tests.builders.config import a_config, by_name
 from tests.builders.instants import T0
 from tests.builders.policies import a_budget, a_check
@@ -28,7 +28,7 @@ def reason_of(**fields: Any) -> tuple[str, str]:
     config = a_config(**fields)
     found = cluster_queue_activity(config, "gpu")
     assert found.active == (found.reason == "Ready")
-    kept_out = cluster_queue_obstacle(config, "gpu")
+    kept_out = check_cluster_queue(config, "gpu")
     told = kept_out.reason if kept_out is not None else "Ready"
     assert {"ClusterQueueDoesNotExist": "NotFound"}.get(told, told) == found.reason
     return found.reason, found.message
@@ -98,7 +98,7 @@ def test_a_flavor_without_its_topology_makes_the_queue_inactive() -> None:
 def test_whoever_waits_is_told_the_first_fault_alone_and_what_ends_it() -> None:
     queue = a_cluster_queue(admission_checks=(AdmissionCheckRule(name="check1"),))
     config = a_config(cluster_queues=by_name(queue), resource_flavors={})
-    found = cluster_queue_obstacle(config, "gpu")
+    found = check_cluster_queue(config, "gpu")
     assert found is not None
     assert found.message == "ResourceFlavor default does not exist"
     assert found.remedy == "create ResourceFlavor default, or take it out of ClusterQueue gpu"

@@ -72,9 +72,9 @@ def test_cohorts_in_a_circle_are_cut_and_admit_nothing() -> None:
     key = world.submit("w", "a")
     world.settle()
     assert world[key].admission is None
-    obstacle = world.cluster_state.partition("cohort/x").obstacles["a"]
-    assert obstacle is not None
-    assert obstacle.reason == "CohortCycle"
+    failure = world.cluster_state.partition("cohort/x").queue_failures["a"]
+    assert failure is not None
+    assert failure.reason == "CohortCycle"
 
 
 STEPS = st.lists(st.tuples(st.sampled_from(["a", "b", "c", "d"]), st.integers(1, 9)), max_size=30)

@@ -25,8 +25,8 @@ from headgate.application.queries.views import Position, Schema, Timestamp, Whol
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
-from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector

@@ -17,8 +17,8 @@ from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.rejection import Rejection
-from headgate.domain.scheduling.lines.standing import Obstacle, queue_obstacle
 from headgate.domain.scheduling.partition.wakes import wakes_of
+from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure, check_queues
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
@@ -110,7 +110,7 @@ def config_after(config: ObjectSet, results: Sequence[CommandResult]) -> ObjectS
     return after
 
 
-def queue_failure(config: ObjectSet, result: CommandResult) -> Obstacle | None:
+def queue_failure(config: ObjectSet, result: CommandResult) -> QueueCheckFailure | None:
     """Why the queues of a workload do not admit it; None where they do, and for other objects."""
     after = result.after
     if result.failure is not None or not isinstance(after, Workload):
@@ -118,7 +118,7 @@ def queue_failure(config: ObjectSet, result: CommandResult) -> Obstacle | None:
     settled = (after.admission, after.finished_at, after.terminating_at, after.cancelling_at)
     if any(each is not None for each in settled):
         return None
-    return queue_obstacle(config, after)
+    return check_queues(config, after)
 
 
 def has_inadmissible_workload(

@@ -26,7 +26,7 @@ from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.foresight.course import Endless
 from headgate.domain.foresight.difference import Effect, What, uprootings
 from headgate.domain.rounds.events import RoundVictim
-from headgate.domain.scheduling.lines.standing import cluster_queue_of
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Phase, Workload, phase_of

@@ -27,7 +27,7 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.evolve import evolve as evolve_round
 from headgate.domain.rounds.state import RoundState
-from headgate.domain.scheduling.lines.standing import cluster_queue_of
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import kind_and_key, stream_of, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.state import Workload, phase_of

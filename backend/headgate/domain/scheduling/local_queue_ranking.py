@@ -3,9 +3,9 @@
 from functools import cache
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.scheduling.lines.competing import shares_by_usage
 from headgate.domain.scheduling.ordering.consumption import rank_of, with_penalties
 from headgate.domain.scheduling.ordering.pending import Rank, Ranks, alike
+from headgate.domain.scheduling.queueing.pending_entry import uses_admission_fair_sharing
 from headgate.domain.values.instants import Instant
 
 DEFAULT_WEIGHT_MILLI = 1000
@@ -20,7 +20,7 @@ def local_queue_ranks(cluster_state: ClusterState, cluster_queue: str, at: Insta
     rules = cluster_state.usage_history.rules
     if rules is None:
         return alike
-    if not shares_by_usage(
+    if not uses_admission_fair_sharing(
         cluster_state.config, cluster_state.config.cluster_queues[cluster_queue].spec
     ):
         return alike

@@ -15,10 +15,10 @@ from headgate.domain.scheduling.evaluation.evaluation_finding import (
 )
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
-from headgate.domain.scheduling.lines.standing import cluster_queue_of, queue_obstacle
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.queueing.queue_checks import check_queues, cluster_queue_of
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.start import rate_limited_reason, rate_limited_until
 from headgate.domain.streams import workload_stream
@@ -69,7 +69,7 @@ def current_reason(
         return known
     name = cluster_queue_of(cluster_state.config, workload)
     partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
-    if name not in partition.pending or queue_obstacle(cluster_state.config, workload) is not None:
+    if name not in partition.pending or check_queues(cluster_state.config, workload) is not None:
         return known
     evaluation = evaluate(partition, cluster_state.workloads, workload)
     kept_out = _workload_reason(cluster_state, workload, at) or _order_reason(
@@ -251,7 +251,7 @@ def _backoff_reason(
 
 
 def _queue_reason(cluster_state: ClusterState, workload: Workload) -> Explanation | None:
-    found = queue_obstacle(cluster_state.config, workload)
+    found = check_queues(cluster_state.config, workload)
     if found is None:
         return None
     return _unevaluated("Queue", found.reason, found.message, found.remedy)

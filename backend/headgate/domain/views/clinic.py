@@ -9,8 +9,8 @@ from typing import Literal
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.pods_ready import retry_deadline, waits_for_pods_ready
-from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
 from headgate.domain.workloads.transitions.eviction import (

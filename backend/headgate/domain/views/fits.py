@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice, running_pods
-from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.capacity_report import (
     LevelCapacity,
@@ -20,6 +19,7 @@ from headgate.domain.scheduling.placement.capacity_report import (
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.replacement import added_pods
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet, replaced_key

@@ -14,8 +14,8 @@ from headgate.application.cooperative import Cooperative, at_once
 from headgate.application.queries.overview.unschedulable import UnschedulableProofs
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.explanation import Explanation

@@ -6,9 +6,9 @@ import msgspec
 
 from headgate.application.cooperative import Cooperative, each
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.scheduling.lines.standing import cluster_queue_of, effective_spec
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.order import Order, order_of
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, effective_spec
 
 
 class PendingOrder(msgspec.Struct, frozen=True):

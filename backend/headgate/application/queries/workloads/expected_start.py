@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from headgate.application.queries.views import Schema, Timestamp, timestamp
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.scheduling.lines.standing import cluster_queue_of
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload, condition, phase_of
@@ -55,9 +55,9 @@ def expected_start(
     phase = phase_of(workload)
     if phase not in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:
         return None
-    obstacle = _unforeseeable(cluster_state, why)
-    if obstacle:
-        return ExpectedStart(cannot_say=f"{CANNOT_SAY}: {obstacle}.")
+    failure = _unforeseeable(cluster_state, why)
+    if failure:
+        return ExpectedStart(cannot_say=f"{CANNOT_SAY}: {failure}.")
     waits = _waits_like(cluster_state, workload)
     waited = at - workload.created_at
     longer = sorted(wait for wait in waits if wait > waited)

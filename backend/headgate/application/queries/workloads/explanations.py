@@ -20,8 +20,8 @@ from headgate.application.queries.workloads.moved_pods import moved_pods
 from headgate.application.queries.workloads.reason_since import evaluation_count, reason_since
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.scheduling.lines.standing import cluster_queue_of
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadExplained

@@ -15,7 +15,7 @@ from headgate.application.cooperative import Cooperative
 from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.scheduling.lines.standing import Obstacle
+from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
 from headgate.domain.streams import stream_of
 from headgate.domain.values.pointers import moved
 from headgate.domain.workloads.state import Workload
@@ -31,7 +31,7 @@ class _KeptOut(msgspec.Struct):
     """All that goes to one queue and is kept out, by the first of them."""
 
     workload: Workload
-    obstacle: Obstacle
+    failure: QueueCheckFailure
     places: FieldPointers
     count: int = 0
 
@@ -56,7 +56,7 @@ def warnings_about(
 
 
 def _warning(cluster_state: ClusterState, one: _KeptOut, scope: NamespaceScope) -> AdviceView:
-    workload, found = one.workload, one.obstacle
+    workload, found = one.workload, one.failure
     who = "It waits" if one.count == 1 else f"It and {one.count - 1} more wait"
     pointer = POD_SETS if found.reason == "OutsideLimitRange" else QUEUE_NAME
     remedy = f"{found.remedy[0].upper()}{found.remedy[1:]}."
@@ -73,7 +73,7 @@ def _warning(cluster_state: ClusterState, one: _KeptOut, scope: NamespaceScope) 
 
 
 def _near(
-    cluster_state: ClusterState, workload: Workload, found: Obstacle, scope: NamespaceScope
+    cluster_state: ClusterState, workload: Workload, found: QueueCheckFailure, scope: NamespaceScope
 ) -> str:
     """A LocalQueue that may have been meant, where there is none of that name."""
     if found.reason != "LocalQueueDoesNotExist":

@@ -9,8 +9,8 @@ from headgate.domain.scheduling.explanation.explain import (
     QuotaSupply,
     explain_summary,
 )
-from headgate.domain.scheduling.lines.competing import preempts
 from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.queueing.pending_entry import preemption_enabled
 from headgate.domain.scheduling.results import Mode, QuotaResult, VictimSearch
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.explanation import Blocker, Explanation
@@ -73,7 +73,7 @@ def _finding(
 def _not_allowed(partition: Partition, evaluation: Evaluation) -> VictimSearch | None:
     """Why nobody was looked for who could make room, where its queue would have let it."""
     queue = partition.config.cluster_queues.get(evaluation.cluster_queue)
-    if evaluation.workload.spec.can_preempt or queue is None or not preempts(queue.spec):
+    if evaluation.workload.spec.can_preempt or queue is None or not preemption_enabled(queue.spec):
         return None
     return VictimSearch(
         "it may not preempt others, as it, its class or its pods say", kind=PREEMPTION_NOT_ALLOWED

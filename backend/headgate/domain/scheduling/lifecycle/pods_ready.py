@@ -4,7 +4,7 @@ from hashlib import sha256
 
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.lines.standing import (
+from headgate.domain.scheduling.queueing.queue_checks import (
     cluster_queue_of,
     pods_ready_rules,
 )

@@ -25,7 +25,7 @@ from headgate.domain.scheduling.lifecycle.pods_ready import (
     retry_deadline,
     waits_for_pods_ready,
 )
-from headgate.domain.scheduling.lines.standing import local_queue_of
+from headgate.domain.scheduling.queueing.queue_checks import local_queue_of
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.commands import ReleaseWorkload
 from headgate.domain.workloads.decide.hold import release

@@ -26,7 +26,7 @@ Ranks: TypeAlias = Callable[[str], Rank]
 class Waiting(msgspec.Struct, frozen=True):
     """How a workload waits; `competes`: whether it may be looked at, or stands beside meanwhile.
 
-    `is_alert`: where others take room, that too may be to its advantage.
+    `requeues_on_usage_increase`: where others take room, that too may be to its advantage.
     """
 
     order: LineOrder
@@ -34,7 +34,7 @@ class Waiting(msgspec.Struct, frozen=True):
     explained: bool
     lane: str = ""
     competes: bool = True
-    is_alert: bool = False
+    requeues_on_usage_increase: bool = False
 
 
 FIRST: Rank = (False, Fraction(0))
@@ -111,7 +111,7 @@ class PendingQueue:
             self.blocked_by = key
         else:
             self.parked[waiting.shape] = key
-            if waiting.is_alert:
+            if waiting.requeues_on_usage_increase:
                 self._alert[waiting.shape] = None
 
     def unpark_alert(self, priority: int | None = None) -> None:
@@ -126,7 +126,7 @@ class PendingQueue:
     def _is_alert(self, key: str, priority: int | None) -> bool:
         waiting = self.members[key]
         is_strong = priority is not None and priority_of(waiting.order) >= priority
-        return waiting.is_alert or is_strong
+        return waiting.requeues_on_usage_increase or is_strong
 
     def unpark(self) -> None:
         """Room was made, or could have been: look at everyone again."""

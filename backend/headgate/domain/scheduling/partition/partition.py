@@ -16,12 +16,6 @@ from headgate.domain.scheduling.flavors.eligibility import flavor_options
 from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
 from headgate.domain.scheduling.lifecycle.timers import Timers
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
-from headgate.domain.scheduling.lines.competing import competes, keeps_room, may_wait, waiting_of
-from headgate.domain.scheduling.lines.standing import (
-    Obstacle,
-    cluster_queue_obstacle,
-    effective_spec,
-)
 from headgate.domain.scheduling.ordering.pending import PendingQueue, Ranks, Waiting, alike
 from headgate.domain.scheduling.partition.charges import Charges, Move
 from headgate.domain.scheduling.partition.claimed import takes_the_same
@@ -38,6 +32,17 @@ from headgate.domain.scheduling.partition.stirring import (
 )
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.eviction_graph import EvictionGraph
+from headgate.domain.scheduling.queueing.pending_entry import (
+    is_admission_candidate,
+    is_unadmitted,
+    pending_entry,
+    reserves_quota_while_pending,
+)
+from headgate.domain.scheduling.queueing.queue_checks import (
+    QueueCheckFailure,
+    check_cluster_queue,
+    effective_spec,
+)
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import QuotaUsage
 from headgate.domain.values.instants import Instant
@@ -67,8 +72,8 @@ class Partition:
         self.tree: QuotaTree = build_tree(config, self.cluster_queues)
         self.specs = {name: effective_spec(config, name) for name in self.cluster_queues}
         self.offers = {name: flavor_options(config, spec) for name, spec in self.specs.items()}
-        self.obstacles: dict[str, Obstacle | None] = {
-            name: cluster_queue_obstacle(config, name) for name in self.cluster_queues
+        self.queue_failures: dict[str, QueueCheckFailure | None] = {
+            name: check_cluster_queue(config, name) for name in self.cluster_queues
         }
         self.pending = {
             name: PendingQueue(strict=_spec(config, name).queueing_strategy == "StrictFIFO")
@@ -104,7 +109,7 @@ class Partition:
             self._recharge(old, new)
         elif starts(old, new):
             self.shields.replace(key, new)
-        if waits is not None or may_wait(old):
+        if waits is not None or is_unadmitted(old):
             self._requeue(key, (old, new), waits)
         host_due = self.watch.replace(old, new)
         self.timers.set(key, _earlier(due, host_due) if counts else None)
@@ -153,7 +158,7 @@ class Partition:
 
     def competes(self, workload: Workload) -> bool:
         """Whether it is to be looked at when it is its turn."""
-        return not self._is_aside(workload) and competes(self.config, workload)
+        return not self._is_aside(workload) and is_admission_candidate(self.config, workload)
 
     def _is_aside(self, workload: Workload) -> bool:
         return bool(self.quarantined) and f"workload/{workload.key}" in self.quarantined
@@ -174,13 +179,15 @@ class Partition:
         return is_anyone_borrowing(self.tree, self.usage[PROJECTED], amounts)
 
     def _waiting(self, new: Workload) -> Waiting | None:
-        if not may_wait(new):
+        if not is_unadmitted(new):
             return None
         name = self._cluster_queue_name(new)
         spec = self.specs.get(name)
         if spec is None:
             return None
-        return waiting_of(self.config, new, spec, has_obstacle=self.obstacles[name] is not None)
+        return pending_entry(
+            self.config, new, spec, is_inactive=self.queue_failures[name] is not None
+        )
 
     def _requeue(
         self, key: str, change: tuple[Workload | None, Workload | None], waits: Waiting | None
@@ -191,7 +198,11 @@ class Partition:
         before = queue if stays else self._queue_of(old)
         if before is not None and (before is not queue or waits is None):
             before.remove(key)
-        if before is not None and old is not None and keeps_room(self.config, old):
+        if (
+            before is not None
+            and old is not None
+            and reserves_quota_while_pending(self.config, old)
+        ):
             before.unpark()
         if queue is None or waits is None or queue.known(key) == waits:
             return

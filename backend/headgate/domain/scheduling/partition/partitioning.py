@@ -9,10 +9,10 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_unblocked_admission
 from headgate.domain.scheduling.lifecycle.pods_ready import blocks_admission
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
-from headgate.domain.scheduling.lines.standing import cluster_queue_of, expiring_stops
 from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.stirring import Stirred, counts_otherwise
+from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, expiring_stops
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 

@@ -9,10 +9,10 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.scheduling.lines.competing import preempts, reclaims
 from headgate.domain.scheduling.ordering.pending import PendingQueue
 from headgate.domain.scheduling.partition.claimed import claims, frees_room, is_reclaimed
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.scheduling.queueing.pending_entry import preemption_enabled, reclaim_enabled
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
 from headgate.domain.scheduling.quota.usage import QuotaUsage, is_within_nominal
 from headgate.domain.workloads.predicates import has_quota_reservation
@@ -63,7 +63,7 @@ class Line(NamedTuple):
 
 def line_of(queue: PendingQueue, spec: ClusterQueueSpec) -> Line:
     """The line of a ClusterQueue with this spec."""
-    return Line(queue, _reached_by(spec), preempts(spec))
+    return Line(queue, _reached_by(spec), preemption_enabled(spec))
 
 
 def look_again(lines: Iterable[Line], stirred: Stirred, weakest: int | None) -> None:
@@ -94,9 +94,9 @@ def is_anyone_borrowing(
 
 def _reached_by(spec: ClusterQueueSpec) -> Stirred:
     """The least that reaches all who wait for a ClusterQueue."""
-    if reclaims(spec):
+    if reclaim_enabled(spec):
         return Stirred.RECLAIMERS
-    return Stirred.PREEMPTORS if preempts(spec) else Stirred.EVERYONE
+    return Stirred.PREEMPTORS if preemption_enabled(spec) else Stirred.EVERYONE
 
 
 def starts(old: Workload | None, new: Workload | None) -> bool:

@@ -24,10 +24,10 @@ from headgate.domain.rounds.state import Round, oldest_first
 from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
 from headgate.domain.scheduling.evaluation.capacity_view import charge_fits
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
-from headgate.domain.scheduling.lines.standing import queue_obstacle
 from headgate.domain.scheduling.partition.charges import Charge, Charges
 from headgate.domain.scheduling.partition.claimed import claims
 from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.queueing.queue_checks import check_queues
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.decide.executor_reports import is_cancellable
@@ -167,8 +167,8 @@ def _abort_cause(cycle: CycleContext, found: Round) -> str:
         return f"{found.preemptor} no longer wants the place"
     if cycle.partition.competes(preemptor):
         return ""
-    obstacle = queue_obstacle(cycle.cluster_state.config, preemptor)
-    return obstacle.message if obstacle else f"{found.preemptor} may not start now"
+    failure = check_queues(cycle.cluster_state.config, preemptor)
+    return failure.message if failure else f"{found.preemptor} may not start now"
 
 
 def _has_lost_placement(cycle: CycleContext, found: Round) -> bool:

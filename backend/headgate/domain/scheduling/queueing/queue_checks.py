@@ -18,11 +18,11 @@ from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds, pod_
 from headgate.domain.workloads.state import Workload
 
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
-EVERYTHING = LabelSelector()
+SELECTS_ALL = LabelSelector()
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class QueueCheckFailure:
     """What keeps a queue or a workload out: a CamelCase word, a sentence, and what would end it."""
 
     reason: str
@@ -57,69 +57,69 @@ def effective_spec(config: ObjectSet, cluster_queue: str) -> ClusterQueueSpec:
     return spec if rules is spec.wait_for_pods_ready else replace(spec, wait_for_pods_ready=rules)
 
 
-def cluster_queue_obstacle(config: ObjectSet, name: str) -> Obstacle | None:
+def check_cluster_queue(config: ObjectSet, name: str) -> QueueCheckFailure | None:
     """Why a ClusterQueue admits nothing now: what its condition Active says first, or a circle."""
     queue = config.cluster_queues.get(name)
     if queue is None:
         remedy = "create the ClusterQueue, or name another queue"
         text = f"ClusterQueue {name} does not exist"
-        return Obstacle("ClusterQueueDoesNotExist", text, remedy)
+        return QueueCheckFailure("ClusterQueueDoesNotExist", text, remedy)
     for fault in inactive_reasons(config, queue):
-        return Obstacle(fault.reason, fault.sentence, fault.remedy)
+        return QueueCheckFailure(fault.reason, fault.sentence, fault.remedy)
     circle = cohort_cycle(config, queue.spec.cohort_name)
     if circle:
         text = f"The cohorts above ClusterQueue {name} form a circle"
-        return Obstacle("CohortCycle", text, f"take away the parent of cohort {circle[0]}")
+        return QueueCheckFailure("CohortCycle", text, f"take away the parent of cohort {circle[0]}")
     return None
 
 
-def local_queue_obstacle(config: ObjectSet, workload: Workload) -> Obstacle | None:
+def check_local_queue(config: ObjectSet, workload: Workload) -> QueueCheckFailure | None:
     """Why its LocalQueue lets it not through; a missing LocalQueue included."""
     name = workload.spec.queue_name
     if not name:
         where = f"namespace {workload.namespace}"
         text = f"It names no queue, and {where} had no LocalQueue default"
-        return Obstacle("NoQueue", text, "name a queue")
+        return QueueCheckFailure("NoQueue", text, "name a queue")
     local = local_queue_of(config, workload)
     if local is None:
         where = f"in namespace {workload.namespace}"
         text = f"LocalQueue {name} does not exist {where}"
         remedy = "create the LocalQueue, or name another queue"
-        return Obstacle("LocalQueueDoesNotExist", text, remedy)
+        return QueueCheckFailure("LocalQueueDoesNotExist", text, remedy)
     if local.terminating_at is not None:
         text = f"LocalQueue {name} is being deleted"
-        return Obstacle("LocalQueueTerminating", text, "name another queue")
+        return QueueCheckFailure("LocalQueueTerminating", text, "name another queue")
     if local.spec.stop_policy != "None":
         text = f"LocalQueue {name} is stopped{stopped_by(local.spec)}"
-        return Obstacle("LocalQueueStopped", text, f"resume LocalQueue {name}")
+        return QueueCheckFailure("LocalQueueStopped", text, f"resume LocalQueue {name}")
     return None
 
 
-def queue_obstacle(config: ObjectSet, workload: Workload) -> Obstacle | None:
+def check_queues(config: ObjectSet, workload: Workload) -> QueueCheckFailure | None:
     """Why the queues of a workload keep it from competing."""
-    found = local_queue_obstacle(config, workload)
+    found = check_local_queue(config, workload)
     if found is not None:
         return found
     cluster_queue = cluster_queue_of(config, workload)
-    return cluster_queue_obstacle(config, cluster_queue) or namespace_obstacle(
+    return check_cluster_queue(config, cluster_queue) or check_namespace(
         config, workload, config.cluster_queues[cluster_queue].spec
     )
 
 
-def namespace_obstacle(
+def check_namespace(
     config: ObjectSet, workload: Workload, spec: ClusterQueueSpec
-) -> Obstacle | None:
+) -> QueueCheckFailure | None:
     """Why the ClusterQueue with this spec takes nothing from the namespace of a workload.
 
     Or why the namespace does not let it: its LimitRange became tighter after it was submitted.
     """
     selector = spec.namespace_selector
-    if selector == EVERYTHING or matches_selector(
+    if selector == SELECTS_ALL or matches_selector(
         namespace_labels(config, workload.namespace), selector
     ):
-        return _limit_obstacle(config, workload) if config.limit_ranges else None
+        return _check_limit_range(config, workload) if config.limit_ranges else None
     queue = cluster_queue_of(config, workload)
-    return Obstacle(
+    return QueueCheckFailure(
         "NamespaceMismatch",
         f"ClusterQueue {queue} does not take work from namespace {workload.namespace}",
         f"let the namespaceSelector of ClusterQueue {queue} select it, or name another queue",
@@ -142,7 +142,7 @@ def namespace_labels(config: ObjectSet, namespace: str) -> dict[str, str]:
     return {NAMESPACE_NAME_LABEL: namespace, **(found.labels if found else {})}
 
 
-def _limit_obstacle(config: ObjectSet, workload: Workload) -> Obstacle | None:
+def _check_limit_range(config: ObjectSet, workload: Workload) -> QueueCheckFailure | None:
     prefix = f"{workload.namespace}/"
     newer = any(
         found.generation > 1 or found.created_at >= workload.created_at
@@ -156,4 +156,4 @@ def _limit_obstacle(config: ObjectSet, workload: Workload) -> Obstacle | None:
     if not broken:
         return None
     remedy = "widen the LimitRange of the namespace, or submit it anew within the range"
-    return Obstacle("OutsideLimitRange", broken[0].rule.removesuffix("."), remedy)
+    return QueueCheckFailure("OutsideLimitRange", broken[0].rule.removesuffix("."), remedy)

@@ -2,36 +2,36 @@
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.lines.standing import (
-    local_queue_obstacle,
-    namespace_obstacle,
-    queue_obstacle,
-)
 from headgate.domain.scheduling.ordering.order import Shape, line_order_of, shape_of
 from headgate.domain.scheduling.ordering.pending import Waiting
 from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
+from headgate.domain.scheduling.queueing.queue_checks import (
+    check_local_queue,
+    check_namespace,
+    check_queues,
+)
 from headgate.domain.workloads.predicates import has_admission_gates, is_admissible
 from headgate.domain.workloads.specs import REPLACES
 from headgate.domain.workloads.state import Workload
 
-BY_USAGE = "UsageBasedAdmissionFairSharing"
+USAGE_BASED = "UsageBasedAdmissionFairSharing"
 """The admission mode in which LocalQueues that used little come first."""
 
-COUNTS_ON_ROOM = ("WaitingForPreemptedWorkloads", "WaitingForPodsReady")
+RESERVING_REASONS = ("WaitingForPreemptedWorkloads", "WaitingForPodsReady")
 """Reasons of those who would make others leave if the room they count on went to somebody else."""
 
 
-def competes(config: ObjectSet, workload: Workload) -> bool:
+def is_admission_candidate(config: ObjectSet, workload: Workload) -> bool:
     """Whether it is to be looked at when it is its turn."""
-    return is_admissible(workload) and queue_obstacle(config, workload) is None
+    return is_admissible(workload) and check_queues(config, workload) is None
 
 
-def may_wait(workload: Workload | None) -> bool:
+def is_unadmitted(workload: Workload | None) -> bool:
     """Whether it can be in a line at all."""
     return workload is not None and workload.admission is None and workload.finished_at is None
 
 
-def keeps_room(config: ObjectSet, workload: Workload) -> bool:
+def reserves_quota_while_pending(config: ObjectSet, workload: Workload) -> bool:
     """Whether quota is kept for it while it waits, so that others gain where it goes."""
     if workload.spec.preemptibility == "Preemptible":
         return False
@@ -40,49 +40,49 @@ def keeps_room(config: ObjectSet, workload: Workload) -> bool:
     return queue is not None and queue.spec.preemption.reserve_for_pending_non_preemptible
 
 
-def waiting_of(
-    config: ObjectSet, workload: Workload, spec: ClusterQueueSpec, *, has_obstacle: bool
+def pending_entry(
+    config: ObjectSet, workload: Workload, spec: ClusterQueueSpec, *, is_inactive: bool
 ) -> Waiting | None:
     """How it waits in the line of the ClusterQueue with this spec; None if it does not wait.
 
-    `has_obstacle`: the ClusterQueue admits nobody now, as `cluster_queue_obstacle` says.
+    `is_inactive`: the ClusterQueue admits nobody now, as `cluster_queue_obstacle` says.
 
     One that backs off, or whose ClusterQueue admits nothing, stands beside: it keeps its position
     and is counted (trap T9). A stopped LocalQueue lets nobody into the line (queueing.md §6).
     """
-    if local_queue_obstacle(config, workload) is not None:
+    if check_local_queue(config, workload) is not None:
         return None
     is_competitor = (
-        not has_obstacle
+        not is_inactive
         and is_admissible(workload)
-        and namespace_obstacle(config, workload, spec) is None
+        and check_namespace(config, workload, spec) is None
     )
-    if not is_competitor and not _waits(workload):
+    if not is_competitor and not _becomes_candidate_later(workload):
         return None
-    by_usage = shares_by_usage(config, spec)
+    by_usage = uses_admission_fair_sharing(config, spec)
     lane = f"{workload.namespace}/{workload.spec.queue_name}" if by_usage else ""
     return Waiting(
         line_order_of(workload, spec),
-        _shape(workload, lane),
+        _equivalence_class(workload, lane),
         workload.explanation is not None,
         lane,
         is_competitor,
-        is_alert(workload, spec),
+        requeues_on_usage_increase(workload, spec),
     )
 
 
-def preempts(spec: ClusterQueueSpec) -> bool:
+def preemption_enabled(spec: ClusterQueueSpec) -> bool:
     """Whether workloads of a ClusterQueue may make anyone leave at all."""
     policies = spec.preemption
     return not policies.within_cluster_queue == policies.reclaim_within_cohort == "Never"
 
 
-def reclaims(spec: ClusterQueueSpec) -> bool:
+def reclaim_enabled(spec: ClusterQueueSpec) -> bool:
     """Whether workloads of a ClusterQueue may make those of others leave."""
     return bool(spec.cohort_name) and spec.preemption.reclaim_within_cohort != "Never"
 
 
-def is_alert(workload: Workload, spec: ClusterQueueSpec) -> bool:
+def requeues_on_usage_increase(workload: Workload, spec: ClusterQueueSpec) -> bool:
     """Whether it may find its turn where others take room, and not only where they leave some.
 
     Room that was counted on may go, so that others must be made to leave instead; a circle of
@@ -91,31 +91,31 @@ def is_alert(workload: Workload, spec: ClusterQueueSpec) -> bool:
     if REPLACES in workload.annotations:
         return True
     found = workload.explanation
-    if found is None or not (workload.spec.can_preempt and preempts(spec)):
+    if found is None or not (workload.spec.can_preempt and preemption_enabled(spec)):
         return False
-    return found.dominant in COUNTS_ON_ROOM or _is_in_circle(workload)
+    return found.dominant in RESERVING_REASONS or _closes_eviction_cycle(workload)
 
 
-def _shape(workload: Workload, lane: str) -> Shape:
+def _equivalence_class(workload: Workload, lane: str) -> Shape:
     """One whose turn would close a circle stands for nobody else: others have another past."""
     shape = shape_of(workload, lane)
-    return (*shape, workload.key) if _is_in_circle(workload) else shape
+    return (*shape, workload.key) if _closes_eviction_cycle(workload) else shape
 
 
-def _is_in_circle(workload: Workload) -> bool:
+def _closes_eviction_cycle(workload: Workload) -> bool:
     found = workload.explanation
     return found is not None and any(
         blocker.reason == BLOCKED_BY_CYCLE_GUARD for blocker in found.blockers
     )
 
 
-def shares_by_usage(config: ObjectSet, spec: ClusterQueueSpec) -> bool:
+def uses_admission_fair_sharing(config: ObjectSet, spec: ClusterQueueSpec) -> bool:
     """Whether past usage of its LocalQueues orders a ClusterQueue (queueing.md §2.9)."""
     enabled = config.configuration.admission_fair_sharing is not None
-    return enabled and spec.admission_mode == BY_USAGE
+    return enabled and spec.admission_mode == USAGE_BASED
 
 
-def _waits(workload: Workload) -> bool:
+def _becomes_candidate_later(workload: Workload) -> bool:
     """Whether it will compete sooner or later without anyone doing anything about it."""
     return (
         workload.admission is None
