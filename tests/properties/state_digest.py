@@ -60,8 +60,8 @@ def _partition(cluster_state: ClusterState, key: str) -> dict[str, Any]:
         "places": partition.hosts.leaf_ids,
         "free": [view.tolist() for view in partition.hosts.free[:TRIAL]],
         "usable": partition.hosts.schedulable.tolist(),
-        "pending": {name: queue.members for name, queue in partition.pending.items()},
-        "beside": {name: queue.beside for name, queue in partition.pending.items()},
+        "pending": {name: queue.in_heap for name, queue in partition.pending.items()},
+        "beside": {name: queue.suspended for name, queue in partition.pending.items()},
         "holding": {name: sorted(keys) for name, keys in partition.charges.holding.items()},
         "largest": [
             (name, key, top_holders(partition, name, key))

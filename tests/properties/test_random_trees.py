@@ -11,7 +11,7 @@ from headgate.domain.scheduling.drs_ordering import order_entries
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
-from headgate.domain.scheduling.ordering.order import Shape
+from headgate.domain.scheduling.ordering.workload_order import EquivalenceClass
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import add_usage, available, empty_usage
@@ -115,9 +115,9 @@ def _nominated(world: World, key: str, cluster_queue: str) -> Iterator[Evaluatio
     """The first admissible workload of a queue, if there is one; alike ones fail alike."""
     cluster_state, partition = world.cluster_state, world.cluster_state.partition(key)
     line = partition.pending[cluster_queue]
-    failed: list[Shape] = []
+    failed: list[EquivalenceClass] = []
     for waiting in line.in_order(local_queue_ranks(cluster_state, cluster_queue, world.at)):
-        if waiting not in line.members or line.members[waiting].shape in failed:
+        if waiting not in line.in_heap or line.in_heap[waiting].equivalence_class in failed:
             continue
         found = evaluate(partition, cluster_state.workloads, cluster_state.workloads[waiting])
         if found.workload.explanation is None or found.mode in {Mode.FIT, Mode.PREEMPT}:
@@ -125,7 +125,7 @@ def _nominated(world: World, key: str, cluster_queue: str) -> Iterator[Evaluatio
             return
         if line.strict:
             return
-        failed.append(line.members[waiting].shape)
+        failed.append(line.in_heap[waiting].equivalence_class)
 
 
 def _is_settled(world: World) -> None:
@@ -135,7 +135,7 @@ def _is_settled(world: World) -> None:
         partition = cluster_state.partition(key)
         for name, line in partition.pending.items():
             first = line.first(local_queue_ranks(cluster_state, name, world.at))
-            for waiting in (first,) if line.strict and first else line.members:
+            for waiting in (first,) if line.strict and first else line.in_heap:
                 found = evaluate(
                     partition, cluster_state.workloads, cluster_state.workloads[waiting]
                 )

@@ -297,7 +297,7 @@ class Readiness(RuleBasedStateMachine):
         for key, found in self._workloads():
             if has_quota_reservation(found) or not found.spec.active:
                 continue
-            has_place = key in partition.pending["q"].members
+            has_place = key in partition.pending["q"].in_heap
             is_kept_out = check_queues(self.world.cluster_state.config, found) is not None
             has_timer = key in partition.timers.due
             kept = found.hold is not None

@@ -359,7 +359,7 @@ class ClusterState:
         self.usage_history.rules = self.config.configuration.admission_fair_sharing
         if journal and self._partitioning is not None:
             # What did not fit beside assumed admissions may fit without them.
-            self.partitioning.unpark()
+            self.partitioning.requeue_inadmissible()
 
     def _states(self, kind: str) -> dict[str, Any]:
         if kind == "workload":

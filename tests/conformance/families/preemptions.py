@@ -9,7 +9,7 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.evaluation.capacity_view import quota_room
-from headgate.domain.scheduling.ordering.order import queued_at
+from headgate.domain.scheduling.ordering.workload_order import queued_at
 from headgate.domain.scheduling.preemption.candidates import (
     candidate_order,
     in_candidate_order,

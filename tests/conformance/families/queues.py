@@ -5,7 +5,7 @@ from typing import Any
 
 from headgate.application.queries.queues.pending_order import pending_order
 from headgate.domain.scheduling.lifecycle.transitions import due_events
-from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadSpecChanged
 from headgate.domain.workloads.predicates import is_admissible
 from headgate.domain.workloads.state import Workload
@@ -64,11 +64,11 @@ def line_after_changes(case: Case) -> Iterator[str]:
     )
     for value in apart:
         if _key(value) not in {_key(found) for found in again}:
-            _line(installed).park(_key(value))
+            _line(installed).mark_inadmissible(_key(value))
     _change(installed, updated, case.given("workloadsToDelete") or ())
     before = _active(_line(installed))
     if case.given("queueInadmissibleWorkloads"):
-        installed.partition_of(QUEUE).unpark()
+        installed.partition_of(QUEUE).requeue_inadmissible()
     active = _active(_line(installed))
     moved = [key for key in active if key not in before]
     wanted = sorted(key_of(key) for key in case.want["wantActiveWorkloads"] or ())
@@ -133,7 +133,7 @@ def back_in_line(case: Case) -> Iterator[str]:
     before = {name: _parked(installed, name) for name in queues}
     for name in case.inputs["cqNames"] or ():
         if name in before:
-            installed.partition_of(name).unpark()
+            installed.partition_of(name).requeue_inadmissible()
     lines = {name: installed.partition_of(name).pending[name] for name in queues}
     active = {name: found for name, line in lines.items() if (found := _active(line))}
     apart = {name: left for name in queues if (left := _missing(before[name], active.get(name)))}
@@ -240,21 +240,23 @@ def _line(installed: Installed) -> PendingQueue:
 def _in_line(installed: Installed, key: str) -> bool:
     cluster_state = installed.cluster_state
     return any(
-        key in line.members
+        key in line.in_heap
         for name in cluster_state.partition_keys()
         for line in cluster_state.partition(name).pending.values()
     )
 
 
 def _active(line: PendingQueue) -> list[str]:
-    return sorted(key for key, way in line.members.items() if way.shape not in line.parked)
+    return sorted(
+        key for key, way in line.in_heap.items() if way.equivalence_class not in line.inadmissible
+    )
 
 
 def _parked(installed: Installed, name: str) -> list[str]:
     line = installed.partition_of(name).pending[name]
-    for key in tuple(line.members):
-        line.park(key)
-    return sorted(line.members)
+    for key in tuple(line.in_heap):
+        line.mark_inadmissible(key)
+    return sorted(line.in_heap)
 
 
 def _missing(before: list[str], active: list[str] | None) -> list[str]:

@@ -80,8 +80,8 @@ def _without_its_workload(case: Case) -> Iterator[str]:
         yield "the case says nothing of the workload"
         return
     name = cluster_queue_of(installed.cluster_state.config, found)
-    competes = installed.partition_of(name).competes(found)
-    yield from differences("queued", queued, int(competes))
+    is_admission_candidate = installed.partition_of(name).is_admission_candidate(found)
+    yield from differences("queued", queued, int(is_admission_candidate))
 
 
 def inadmissible(case: Case) -> Iterator[str]:

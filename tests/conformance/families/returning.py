@@ -172,7 +172,7 @@ def _cycle(installed: Installed, partition: str = f"clusterqueue/{QUEUE}") -> No
 def _is_apart(installed: Installed, key: str) -> bool:
     """Whether it waits for something to change before it is looked at again."""
     line = installed.partition_of(QUEUE).pending[QUEUE]
-    return key not in line.members or line.members[key].shape in line.parked
+    return key not in line.in_heap or line.in_heap[key].equivalence_class in line.inadmissible
 
 
 def _is_kept_first(installed: Installed, key: str) -> bool:

@@ -5,24 +5,33 @@ from fractions import Fraction
 import pytest
 
 from headgate.domain.kinds.configuration import FairSharing
-from headgate.domain.scheduling.ordering.turns import Entry, Standing, classical_turns, fair_turns
+from headgate.domain.scheduling.ordering.entry_order import (
+    CycleEntry,
+    DrsKey,
+    classical_iterator,
+    fair_sharing_iterator,
+)
 from tests.builders.world import World, quotas
 
-Shares = dict[int, tuple[Standing, ...]]
+Shares = dict[int, tuple[DrsKey, ...]]
 
 
 def entry(
     number: int, *path: str, priority: int = 0, holds_quota: bool = False, level: int = 0
-) -> Entry:
-    return Entry(number, path, holds_quota, level, (-priority, number, str(number), str(number)))
+) -> CycleEntry:
+    return CycleEntry(
+        number, path, holds_quota, level, (-priority, number, str(number), str(number))
+    )
 
 
-def share(part: int, *, borrows: bool = False) -> Standing:
+def share(part: int, *, borrows: bool = False) -> DrsKey:
     return borrows, (False, Fraction(part, 100))
 
 
-def fair(entries: list[Entry], shares: Shares) -> list[int]:
-    return [one.number for one in fair_turns(entries, lambda found: shares[found.number])]
+def fair(entries: list[CycleEntry], shares: Shares) -> list[int]:
+    return [
+        one.number for one in fair_sharing_iterator(entries, lambda found: shares[found.number])
+    ]
 
 
 def test_the_smaller_share_goes_first_whatever_its_priority() -> None:
@@ -57,7 +66,7 @@ def test_all_entries_of_one_queue_have_their_turn() -> None:
 def test_who_holds_quota_goes_first_in_both_orders() -> None:
     entries = [entry(1, "a", "root", priority=9), entry(2, "a", "root", holds_quota=True)]
     assert fair(entries, {1: (share(0),), 2: (share(90),)}) == [2, 1]
-    assert [one.number for one in classical_turns(entries)] == [2, 1]
+    assert [one.number for one in classical_iterator(entries)] == [2, 1]
 
 
 def test_the_order_does_not_depend_on_how_the_entries_came() -> None:

@@ -95,7 +95,9 @@ def _process_entries(cycle: CycleContext, evaluations: list[Evaluation]) -> None
         for evaluation in order_entries(cycle.partition, evaluations):
             as_seen = _process_entry(cycle, evaluation)
             if as_seen and cycle.partition is partition and partition.stirs == stirs:
-                partition.pending[evaluation.cluster_queue].park(evaluation.workload.key)
+                partition.pending[evaluation.cluster_queue].mark_inadmissible(
+                    evaluation.workload.key
+                )
     finally:
         release_reservations(cycle)
 
@@ -115,7 +117,7 @@ def _nominate_head(cycle: CycleContext, cluster_queue: str) -> Evaluation | None
         if not remains_inadmissible(cycle, evaluation):
             return evaluation
         _record_result(cycle, evaluation)
-        cycle.partition.pending[cluster_queue].park(key)
+        cycle.partition.pending[cluster_queue].mark_inadmissible(key)
     return None
 
 

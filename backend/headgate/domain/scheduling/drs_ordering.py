@@ -7,15 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
-from headgate.domain.scheduling.ordering.order import order_of
-from headgate.domain.scheduling.ordering.turns import Entry, Standing, classical_turns, fair_turns
+from headgate.domain.scheduling.ordering.entry_order import (
+    CycleEntry,
+    DrsKey,
+    classical_iterator,
+    fair_sharing_iterator,
+)
+from headgate.domain.scheduling.ordering.workload_order import workload_order
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.quota.dominant_resource_share import share_orders_with
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.workloads.predicates import has_quota_reservation
 
-_CachedStandings: TypeAlias = tuple[tuple[FlavorResourceQuantities, ...], tuple[Standing, ...]]
+_CachedStandings: TypeAlias = tuple[tuple[FlavorResourceQuantities, ...], tuple[DrsKey, ...]]
 
 
 class DrsCalculator:
@@ -31,7 +36,7 @@ class DrsCalculator:
         self._wanted = [_amounts(partition, evaluation) for evaluation in evaluations]
         self._known: dict[int, _CachedStandings] = {}
 
-    def __call__(self, entry: Entry) -> tuple[Standing, ...]:
+    def __call__(self, entry: CycleEntry) -> tuple[DrsKey, ...]:
         """The standing of each node on the entry's path but the root."""
         usage = self._partition.usage[PROJECTED]
         along = tuple(usage[node] for node in entry.path[:-1])
@@ -58,19 +63,19 @@ def order_entries(partition: Partition, found: Iterable[Evaluation]) -> Iterator
     evaluations = list(found)
     entries = [_entry(partition, number, one) for number, one in enumerate(evaluations)]
     if partition.config.configuration.fair_sharing is None:
-        turns = classical_turns(entries)
+        turns = classical_iterator(entries)
     else:
-        turns = fair_turns(entries, DrsCalculator(partition, evaluations))
+        turns = fair_sharing_iterator(entries, DrsCalculator(partition, evaluations))
     return (evaluations[entry.number] for entry in turns)
 
 
-def _entry(partition: Partition, number: int, evaluation: Evaluation) -> Entry:
+def _entry(partition: Partition, number: int, evaluation: Evaluation) -> CycleEntry:
     workload, name = evaluation.workload, evaluation.cluster_queue
     spec = partition.specs[name]
-    return Entry(
+    return CycleEntry(
         number,
         partition.tree.path[f"clusterqueue/{name}"],
         has_quota_reservation(workload),
         evaluation.level,
-        order_of(workload, spec),
+        workload_order(workload, spec),
     )

@@ -4,7 +4,7 @@ from functools import cache
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.ordering.consumption import rank_of, with_penalties
-from headgate.domain.scheduling.ordering.pending import Rank, Ranks, alike
+from headgate.domain.scheduling.ordering.pending_queue import LocalQueueRank, Ranks, equal_ranks
 from headgate.domain.scheduling.queueing.pending_entry import uses_admission_fair_sharing
 from headgate.domain.values.instants import Instant
 
@@ -19,16 +19,18 @@ def local_queue_ranks(cluster_state: ClusterState, cluster_queue: str, at: Insta
     """
     rules = cluster_state.usage_history.rules
     if rules is None:
-        return alike
+        return equal_ranks
     if not uses_admission_fair_sharing(
         cluster_state.config, cluster_state.config.cluster_queues[cluster_queue].spec
     ):
-        return alike
+        return equal_ranks
 
     @cache
-    def rank(lane: str) -> Rank:
-        local = cluster_state.config.local_queues.get(lane)
+    def rank(local_queue: str) -> LocalQueueRank:
+        local = cluster_state.config.local_queues.get(local_queue)
         weight = local.spec.fair_weight_milli if local else DEFAULT_WEIGHT_MILLI
-        return rank_of(with_penalties(cluster_state.usage_history.at(lane, at)), rules, weight)
+        return rank_of(
+            with_penalties(cluster_state.usage_history.at(local_queue, at)), rules, weight
+        )
 
     return rank

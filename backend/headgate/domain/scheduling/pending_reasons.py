@@ -16,7 +16,7 @@ from headgate.domain.scheduling.evaluation.evaluation_finding import (
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
-from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.queueing.queue_checks import check_queues, cluster_queue_of
 from headgate.domain.scheduling.results import Mode
@@ -113,7 +113,7 @@ def _order_reason(
     partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
     name = cluster_queue_of(cluster_state.config, workload)
     queue = partition.pending[name]
-    if not is_admissible(workload) or workload.key not in queue.members:
+    if not is_admissible(workload) or workload.key not in queue.in_heap:
         return _heap_reason(cluster_state, workload, at)
     return _behind_strict_fifo_head(
         cluster_state, queue, queue.first(local_queue_ranks(cluster_state, name, at)), workload
@@ -261,7 +261,7 @@ def _heap_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -
     partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
     name = cluster_queue_of(cluster_state.config, workload)
     queue, ranks = partition.pending[name], local_queue_ranks(cluster_state, name, at)
-    if not is_admissible(workload) or workload.key not in queue.members:
+    if not is_admissible(workload) or workload.key not in queue.in_heap:
         return _unevaluated("Order", "Requeueing", "It is about to be put back into its queue")
     if workload.explanation is not None:
         return workload.explanation

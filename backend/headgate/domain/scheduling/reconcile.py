@@ -30,7 +30,7 @@ def reconcile_partition(cycle: CycleContext) -> None:
     """Fire what is due in a partition: stops, timers, host failures, rounds and deletions."""
     cycle.partition.ranks = partial(local_queue_ranks, cycle.cluster_state, at=cycle.at)
     if cycle.partition.shields.look_at(cycle.at):
-        cycle.partition.unpark()
+        cycle.partition.requeue_inadmissible()
     _resume_queues(cycle)
     _fire_timers(cycle)
     admit_unblocked(cycle)

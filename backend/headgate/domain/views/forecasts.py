@@ -47,7 +47,7 @@ def _waiting(cluster_state: ClusterState, workload: Workload, at: Instant) -> st
 def _competing(cluster_state: ClusterState, workload: Workload) -> str:
     """What a look at it would find; empty where it is not its turn to be looked at."""
     partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
-    if not partition.competes(workload):
+    if not partition.is_admission_candidate(workload):
         return ""
     evaluation = evaluate(partition, cluster_state.workloads, workload)
     if evaluation.mode == Mode.FIT:

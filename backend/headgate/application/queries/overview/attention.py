@@ -98,7 +98,7 @@ def _blocked_lines(
         head = cluster_state.workloads.get(first or "")
         if head is None or head.explanation is None:
             continue
-        behind = len(line.members) - 1
+        behind = len(line.in_heap) - 1
         is_hopeless = head.explanation.dominant in UNSCHEDULABLE
         if not is_hopeless and (not behind or _waited_seconds(head, at) < LONG_HEAD_SECONDS):
             continue

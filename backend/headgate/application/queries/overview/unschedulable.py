@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.flavors.eligibility import HOSTS_OF_OTHER_FLAVOR
-from headgate.domain.scheduling.ordering.order import Shape, shape_of
+from headgate.domain.scheduling.ordering.workload_order import EquivalenceClass, equivalence_class
 from headgate.domain.scheduling.pending_reasons import evaluated_reason, recorded_reason
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.scheduling.results import UNUSABLE_HOSTS
@@ -23,7 +23,7 @@ class UnschedulableProofs:
 
     def __init__(self, cluster_state: ClusterState, at: Instant) -> None:
         self._cell, self._at = cluster_state, at
-        self._found: dict[tuple[str, Shape], Explanation | None] = {}
+        self._found: dict[tuple[str, EquivalenceClass], Explanation | None] = {}
 
     def of(self, workload: Workload) -> Explanation | None:
         """What proves that a workload waits for ever as it is; None where it may start some day.
@@ -36,7 +36,7 @@ class UnschedulableProofs:
         if known is None or known.dominant not in UNSCHEDULABLE:
             return None
         fewest = _with_fewest_pods(workload)
-        kind = (cluster_queue_of(self._cell.config, workload), shape_of(fewest))
+        kind = (cluster_queue_of(self._cell.config, workload), equivalence_class(fewest))
         if kind not in self._found:
             self._found[kind] = evaluated_reason(self._cell, fewest)
         found = self._found[kind]

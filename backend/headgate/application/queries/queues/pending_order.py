@@ -7,7 +7,7 @@ import msgspec
 from headgate.application.cooperative import Cooperative, each
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
-from headgate.domain.scheduling.ordering.order import Order, order_of
+from headgate.domain.scheduling.ordering.workload_order import WorkloadOrder, workload_order
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, effective_spec
 
 
@@ -68,12 +68,12 @@ def pending_order_of_tree(
 def _merged(
     cluster_state: ClusterState, lines: list[tuple[str, ...]]
 ) -> Cooperative[tuple[str, ...]]:
-    def head(number: int, place: int) -> tuple[Order, int, int]:
+    def head(number: int, place: int) -> tuple[WorkloadOrder, int, int]:
         workload = cluster_state.workloads[lines[number][place]]
         spec = effective_spec(
             cluster_state.config, cluster_queue_of(cluster_state.config, workload)
         )
-        return order_of(workload, spec), number, place
+        return workload_order(workload, spec), number, place
 
     heads = [head(number, 0) for number in range(len(lines))]
     heapify(heads)

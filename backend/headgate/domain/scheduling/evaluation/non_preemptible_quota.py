@@ -75,7 +75,7 @@ class NonPreemptibleUsage(msgspec.Struct, frozen=True, gc=False):
                 yield nominated.nomination, nominated.spec
 
     def _immune_and_waiting(self, key: FlavorResource) -> int:
-        waiting = self.partition.pending[self.cluster_queue].members
+        waiting = self.partition.pending[self.cluster_queue].in_heap
         return sum(
             non_preemptible_requests(self.workloads[name].spec).get(key[1], 0)
             for name in waiting

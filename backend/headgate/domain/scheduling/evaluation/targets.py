@@ -26,7 +26,7 @@ from headgate.domain.scheduling.evaluation.topology_domains import (
     PreemptionDomain,
 )
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
-from headgate.domain.scheduling.ordering.order import queued_at
+from headgate.domain.scheduling.ordering.workload_order import queued_at
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.cycle_guard import victims_closing_cycle
@@ -289,8 +289,8 @@ def _consumed(preemptor: PreemptionContext) -> Callable[[Candidate], tuple[bool,
 
     def local_queue_usage(candidate: Candidate) -> tuple[bool, Fraction]:
         holder = candidate.workload
-        lane = f"{holder.namespace}/{holder.spec.queue_name}"
-        return ranks(candidate.node.removeprefix("clusterqueue/"))(lane)
+        heap = f"{holder.namespace}/{holder.spec.queue_name}"
+        return ranks(candidate.node.removeprefix("clusterqueue/"))(heap)
 
     return local_queue_usage
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.domain.kinds.configuration import AdmissionFairSharing
-from headgate.domain.scheduling.ordering.pending import Rank
+from headgate.domain.scheduling.ordering.pending_queue import LocalQueueRank
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.quantities import Requests
 
@@ -72,7 +72,9 @@ def with_penalties(found: Consumption) -> Fine:
     return total
 
 
-def rank_of(amounts: Mapping[str, int], rules: AdmissionFairSharing, weight_milli: int) -> Rank:
+def rank_of(
+    amounts: Mapping[str, int], rules: AdmissionFairSharing, weight_milli: int
+) -> LocalQueueRank:
     """Sorts a LocalQueue by its weighted usage; one without weight comes last (trap T15).
 
     Weights are for base units, of which a core has a thousand millicores.

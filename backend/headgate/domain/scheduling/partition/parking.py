@@ -6,8 +6,8 @@ can be made again to the byte only with the same memory.
 
 import msgspec
 
-from headgate.domain.scheduling.ordering.order import Shape
-from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
+from headgate.domain.scheduling.ordering.workload_order import EquivalenceClass
 from headgate.domain.scheduling.partition.partition import Partition
 
 
@@ -25,39 +25,51 @@ class Parked(msgspec.Struct, frozen=True, kw_only=True):
 def parking_of(partition: Partition) -> dict[str, Parked]:
     """The memory of every queue that has one, by ClusterQueue."""
     found = {name: _parked(queue) for name, queue in partition.pending.items()}
-    return {name: parked for name, parked in found.items() if parked != Parked()}
+    return {name: inadmissible for name, inadmissible in found.items() if inadmissible != Parked()}
 
 
 def park_again(partition: Partition, parking: dict[str, Parked]) -> None:
     """Give the queues the memory that `parking_of` found; it must fit the state."""
-    for name, parked in parking.items():
+    for name, inadmissible in parking.items():
         queue = partition.pending[name]
-        if parked.blocked_by:
-            queue.park(parked.blocked_by)
-        named = {queue.members[key].shape: key for key in parked.keys}
+        if inadmissible.blocked_by:
+            queue.mark_inadmissible(inadmissible.blocked_by)
+        named = {queue.in_heap[key].equivalence_class: key for key in inadmissible.keys}
         chosen = named
-        if parked.all_but_these:
+        if inadmissible.all_but_these:
             chosen = {s: key for s, key in _first_of_each(queue).items() if s not in named}
         for key in chosen.values():
-            queue.park(key)
+            queue.mark_inadmissible(key)
 
 
 def _parked(queue: PendingQueue) -> Parked:
-    if queue.strict or not queue.parked:
+    if queue.strict or not queue.inadmissible:
         return Parked(blocked_by=queue.blocked_by)
     first = _first_of_each(queue)
-    parked = tuple(sorted(key for shape, key in first.items() if shape in queue.parked))
-    others = tuple(sorted(key for shape, key in first.items() if shape not in queue.parked))
-    if len(others) < len(parked):
+    inadmissible = tuple(
+        sorted(
+            key
+            for equivalence_class, key in first.items()
+            if equivalence_class in queue.inadmissible
+        )
+    )
+    others = tuple(
+        sorted(
+            key
+            for equivalence_class, key in first.items()
+            if equivalence_class not in queue.inadmissible
+        )
+    )
+    if len(others) < len(inadmissible):
         return Parked(keys=others, all_but_these=True)
-    return Parked(keys=parked)
+    return Parked(keys=inadmissible)
 
 
-def _first_of_each(queue: PendingQueue) -> dict[Shape, str]:
+def _first_of_each(queue: PendingQueue) -> dict[EquivalenceClass, str]:
     """Who stands for each shape; where it is parked, that one was looked at."""
     return {
-        shape: first[-1]
-        for lane in queue.lanes.values()
-        for shape, known in lane.classes.items()
+        equivalence_class: first[-1]
+        for heap in queue.heaps.values()
+        for equivalence_class, known in heap.groups.items()
         if (first := known.head()) is not None
     }

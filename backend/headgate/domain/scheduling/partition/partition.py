@@ -16,7 +16,12 @@ from headgate.domain.scheduling.flavors.eligibility import flavor_options
 from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
 from headgate.domain.scheduling.lifecycle.timers import Timers
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
-from headgate.domain.scheduling.ordering.pending import PendingQueue, Ranks, Waiting, alike
+from headgate.domain.scheduling.ordering.pending_queue import (
+    PendingEntry,
+    PendingQueue,
+    Ranks,
+    equal_ranks,
+)
 from headgate.domain.scheduling.partition.charges import Charges, Move
 from headgate.domain.scheduling.partition.claimed import takes_the_same
 from headgate.domain.scheduling.partition.epochs import epoch_name
@@ -90,7 +95,7 @@ class Partition:
         self.charges = Charges(self.tree, self.hosts, self.topologies)
         self.usage: tuple[QuotaUsage, QuotaUsage] = self.charges.usage
         self.watch = HostWatch(config, self.hosts)
-        self.ranks: Callable[[str], Ranks] = lambda _: alike
+        self.ranks: Callable[[str], Ranks] = lambda _: equal_ranks
         self.shields = Shields(config, self.tree.path)
         self.stirs = 0
 
@@ -134,7 +139,9 @@ class Partition:
 
     def node_changed(self, node: Configured[NodeSpec]) -> None:
         """Take a report or cordon of a node into account."""
-        self.unpark(Stirred.EVERYONE if self.hosts.node_changed(node) else Stirred.ALERT)
+        self.requeue_inadmissible(
+            Stirred.EVERYONE if self.hosts.node_changed(node) else Stirred.ALERT
+        )
         self.watch.may_be_overcommitted = True
         for workload, host_due in self.watch.refresh_node(node):
             due = (
@@ -144,7 +151,7 @@ class Partition:
             )
             self.timers.set(workload.key, due)
 
-    def unpark(self, stirred: Stirred = Stirred.EVERYONE) -> None:
+    def requeue_inadmissible(self, stirred: Stirred = Stirred.EVERYONE) -> None:
         """Look again at those of the stirred who were known not to fit.
 
         Who may break an open round is alert as well: the stronger do that only for their own.
@@ -156,7 +163,7 @@ class Partition:
         if stirred >= Stirred.PREEMPTORS:
             self.watch.retry_unplaceable()
 
-    def competes(self, workload: Workload) -> bool:
+    def is_admission_candidate(self, workload: Workload) -> bool:
         """Whether it is to be looked at when it is its turn."""
         return not self._is_aside(workload) and is_admission_candidate(self.config, workload)
 
@@ -172,13 +179,13 @@ class Partition:
         if stirred == Stirred.ALERT and self._any_borrows(moves):
             stirred = Stirred.RECLAIMERS
         if stirred:
-            self.unpark(stirred)
+            self.requeue_inadmissible(stirred)
 
     def _any_borrows(self, moves: Iterable[Move]) -> bool:
         amounts = ((each.cluster_queue, each.amounts) for view, _, each in moves if view)
         return is_anyone_borrowing(self.tree, self.usage[PROJECTED], amounts)
 
-    def _waiting(self, new: Workload) -> Waiting | None:
+    def _waiting(self, new: Workload) -> PendingEntry | None:
         if not is_unadmitted(new):
             return None
         name = self._cluster_queue_name(new)
@@ -190,7 +197,7 @@ class Partition:
         )
 
     def _requeue(
-        self, key: str, change: tuple[Workload | None, Workload | None], waits: Waiting | None
+        self, key: str, change: tuple[Workload | None, Workload | None], waits: PendingEntry | None
     ) -> None:
         old, new = change
         queue = self._queue_of(new)
@@ -203,7 +210,7 @@ class Partition:
             and old is not None
             and reserves_quota_while_pending(self.config, old)
         ):
-            before.unpark()
+            before.requeue_inadmissible()
         if queue is None or waits is None or queue.known(key) == waits:
             return
         queue.remove(key)

@@ -129,7 +129,7 @@ class Partitioning:
         if self._may_block:
             self._block(old, new)
         if self.config.disruption_budgets and counts_otherwise(old, new):
-            self.unpark(Stirred.PREEMPTORS)
+            self.requeue_inadmissible(Stirred.PREEMPTORS)
 
     def _queues_of(self, old: Workload | None, new: Workload | None) -> tuple[str, str]:
         """The ClusterQueues of both; most facts leave a workload in its own."""
@@ -158,10 +158,10 @@ class Partitioning:
     def _watch_lease(self, node: Configured[NodeSpec]) -> None:
         self.partitions[INSTALLATION].leases.set(node.name, silent_at(node.spec))
 
-    def unpark(self, stirred: Stirred = Stirred.EVERYONE) -> None:
+    def requeue_inadmissible(self, stirred: Stirred = Stirred.EVERYONE) -> None:
         """Look again everywhere at those of the stirred who were known not to fit."""
         for partition in self.partitions.values():
-            partition.unpark(stirred)
+            partition.requeue_inadmissible(stirred)
             partition.watch.may_be_overcommitted |= stirred == Stirred.EVERYONE
 
     def _recount(self, before: Counted | None, after: Counted | None) -> None:
@@ -200,7 +200,7 @@ class Partitioning:
         elif old is not None and old.key in self.blocking:
             del self.blocking[old.key]
             if not self.blocking:
-                self.unpark()
+                self.requeue_inadmissible()
 
     def _charge_strays(self, old: Workload | None, new: Workload | None) -> None:
         """Pods of a workload whose ClusterQueue is gone still stand on hosts: count them there."""

@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.scheduling.ordering.pending import PendingQueue
+from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
 from headgate.domain.scheduling.partition.claimed import claims, frees_room, is_reclaimed
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.queueing.pending_entry import preemption_enabled, reclaim_enabled
@@ -73,12 +73,12 @@ def look_again(lines: Iterable[Line], stirred: Stirred, weakest: int | None) -> 
     well, as he may break a round.
     """
     for queue, reach, may_preempt in lines:
-        if not (queue.parked or queue.blocked_by):
+        if not (queue.inadmissible or queue.blocked_by):
             continue
         if stirred >= reach:
-            queue.unpark()
+            queue.requeue_inadmissible()
         else:
-            queue.unpark_alert(weakest if may_preempt else None)
+            queue.requeue_on_usage_increase(weakest if may_preempt else None)
 
 
 def is_anyone_borrowing(

@@ -2,8 +2,12 @@
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.ordering.order import Shape, line_order_of, shape_of
-from headgate.domain.scheduling.ordering.pending import Waiting
+from headgate.domain.scheduling.ordering.pending_queue import PendingEntry
+from headgate.domain.scheduling.ordering.workload_order import (
+    EquivalenceClass,
+    equivalence_class,
+    queue_order,
+)
 from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
 from headgate.domain.scheduling.queueing.queue_checks import (
     check_local_queue,
@@ -42,7 +46,7 @@ def reserves_quota_while_pending(config: ObjectSet, workload: Workload) -> bool:
 
 def pending_entry(
     config: ObjectSet, workload: Workload, spec: ClusterQueueSpec, *, is_inactive: bool
-) -> Waiting | None:
+) -> PendingEntry | None:
     """How it waits in the line of the ClusterQueue with this spec; None if it does not wait.
 
     `is_inactive`: the ClusterQueue admits nobody now, as `cluster_queue_obstacle` says.
@@ -60,12 +64,12 @@ def pending_entry(
     if not is_competitor and not _becomes_candidate_later(workload):
         return None
     by_usage = uses_admission_fair_sharing(config, spec)
-    lane = f"{workload.namespace}/{workload.spec.queue_name}" if by_usage else ""
-    return Waiting(
-        line_order_of(workload, spec),
-        _equivalence_class(workload, lane),
+    local_queue = f"{workload.namespace}/{workload.spec.queue_name}" if by_usage else ""
+    return PendingEntry(
+        queue_order(workload, spec),
+        _equivalence_class(workload, local_queue),
         workload.explanation is not None,
-        lane,
+        local_queue,
         is_competitor,
         requeues_on_usage_increase(workload, spec),
     )
@@ -96,9 +100,9 @@ def requeues_on_usage_increase(workload: Workload, spec: ClusterQueueSpec) -> bo
     return found.dominant in RESERVING_REASONS or _closes_eviction_cycle(workload)
 
 
-def _equivalence_class(workload: Workload, lane: str) -> Shape:
+def _equivalence_class(workload: Workload, local_queue: str) -> EquivalenceClass:
     """One whose turn would close a circle stands for nobody else: others have another past."""
-    shape = shape_of(workload, lane)
+    shape = equivalence_class(workload, local_queue)
     return (*shape, workload.key) if _closes_eviction_cycle(workload) else shape
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.state import Round, oldest_first, reclaims_nominal_quota
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
-from headgate.domain.scheduling.ordering.order import queued_at
+from headgate.domain.scheduling.ordering.workload_order import queued_at
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED

@@ -165,7 +165,7 @@ def _abort_cause(cycle: CycleContext, found: Round) -> str:
         return f"{found.preemptor} was changed"
     if found.stage != "Invalidated" and preemptor.round_id != found.id:
         return f"{found.preemptor} no longer wants the place"
-    if cycle.partition.competes(preemptor):
+    if cycle.partition.is_admission_candidate(preemptor):
         return ""
     failure = check_queues(cycle.cluster_state.config, preemptor)
     return failure.message if failure else f"{found.preemptor} may not start now"

@@ -340,7 +340,7 @@ def requeue_after_rate_limit(cycle: CycleContext) -> None:
     waits = cycle.partition.rate_limited_queues
     for queue in [name for name, due in sorted(waits.items()) if due <= cycle.at]:
         del waits[queue]
-        cycle.partition.pending[queue].unpark()
+        cycle.partition.pending[queue].requeue_inadmissible()
 
 
 def eviction_of(

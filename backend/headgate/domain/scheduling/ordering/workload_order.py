@@ -9,13 +9,13 @@ from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.specs import ALLOWED_FLAVORS, REPLACES, PodSet
 from headgate.domain.workloads.state import Workload, condition
 
-Order: TypeAlias = tuple[int, Instant, str, str]
+WorkloadOrder: TypeAlias = tuple[int, Instant, str, str]
 """Sorts the more urgent first: priority descending, queued at, uid, key."""
 
-LineOrder: TypeAlias = tuple[bool, int, Instant, str, str]
-"""Sorts who is first in the line of one ClusterQueue; ends in the key as `Order` does."""
+QueueOrder: TypeAlias = tuple[bool, int, Instant, str, str]
+"""Sorts who is first in the line of one ClusterQueue; ends in the key as `WorkloadOrder` does."""
 
-Shape: TypeAlias = tuple[object, ...]
+EquivalenceClass: TypeAlias = tuple[object, ...]
 """Workloads of one ClusterQueue with equal shapes fit, or do not fit, alike."""
 
 
@@ -37,42 +37,42 @@ def queued_at(workload: Workload, spec: ClusterQueueSpec) -> Instant:
     return workload.created_at
 
 
-def order_of(workload: Workload, spec: ClusterQueueSpec) -> Order:
+def workload_order(workload: Workload, spec: ClusterQueueSpec) -> WorkloadOrder:
     """Its place among those of other ClusterQueues; total, as no two share a key."""
     return (-workload.spec.priority, queued_at(workload, spec), workload.uid, workload.key)
 
 
-def line_order_of(workload: Workload, spec: ClusterQueueSpec) -> LineOrder:
+def queue_order(workload: Workload, spec: ClusterQueueSpec) -> QueueOrder:
     """Its place in the line of its ClusterQueue.
 
     Where the best effort counts, one that others make room for goes first, so that it gets the
     room; in a strict line it waits its turn (queueing.md §2.5).
     """
     is_sticky = workload.round_id is not None and spec.queueing_strategy == "BestEffortFIFO"
-    return (not is_sticky, *order_of(workload, spec))
+    return (not is_sticky, *workload_order(workload, spec))
 
 
-def priority_of(order: LineOrder) -> int:
+def priority_of(order: QueueOrder) -> int:
     """The priority of whoever has this place."""
     return -order[1]
 
 
-def shape_of(workload: Workload, lane: str = "") -> Shape:
+def equivalence_class(workload: Workload, local_queue: str = "") -> EquivalenceClass:
     """Everything about it that decides whether and where it fits, and the lane it waits in."""
     spec = workload.spec
     return (
-        lane,
+        local_queue,
         spec.priority,
         spec.can_preempt,
         closed_preemption_gates(workload),
         workload.round_id,
         workload.annotations.get(ALLOWED_FLAVORS, ""),
         workload.annotations.get(REPLACES, ""),
-        *map(_pod_set_shape, needed_pod_sets(spec.pod_sets, workload.reclaimable)),
+        *map(_pod_set_class, needed_pod_sets(spec.pod_sets, workload.reclaimable)),
     )
 
 
-def _pod_set_shape(pod_set: PodSet) -> Shape:
+def _pod_set_class(pod_set: PodSet) -> EquivalenceClass:
     pod = pod_set.scheduling
     return (
         pod_set.count,

@@ -10,13 +10,13 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.domain.scheduling.ordering.order import Order
+from headgate.domain.scheduling.ordering.workload_order import WorkloadOrder
 
-Standing: TypeAlias = tuple[bool, tuple[bool, Fraction]]
+DrsKey: TypeAlias = tuple[bool, tuple[bool, Fraction]]
 """Whether a child would borrow from its parent, and the order of the share it would then have."""
 
 
-class Entry(msgspec.Struct, frozen=True):
+class CycleEntry(msgspec.Struct, frozen=True):
     """What decides when an entry is settled; `number` tells which of the cycle's it is.
 
     `path` lists the nodes of the quota tree from its ClusterQueue to the root. `level` is how far
@@ -27,17 +27,17 @@ class Entry(msgspec.Struct, frozen=True):
     path: tuple[str, ...]
     holds_quota: bool
     level: int
-    order: Order
+    order: WorkloadOrder
 
 
-def classical_turns(entries: Iterable[Entry]) -> Iterator[Entry]:
+def classical_iterator(entries: Iterable[CycleEntry]) -> Iterator[CycleEntry]:
     """Who holds quota already, who borrows from nearest, then priority, then age (trap T17)."""
     return iter(sorted(entries, key=_classical))
 
 
-def fair_turns(
-    entries: Iterable[Entry], standings: Callable[[Entry], tuple[Standing, ...]]
-) -> Iterator[Entry]:
+def fair_sharing_iterator(
+    entries: Iterable[CycleEntry], standings: Callable[[CycleEntry], tuple[DrsKey, ...]]
+) -> Iterator[CycleEntry]:
     """Who holds quota already, then the winner of a tournament in each tree, time after time.
 
     `standings` tells for each node of the path but the root how it would stand at its parent with
@@ -55,15 +55,15 @@ def fair_turns(
         yield first
 
 
-def _classical(entry: Entry) -> tuple[bool, int, Order]:
+def _classical(entry: CycleEntry) -> tuple[bool, int, WorkloadOrder]:
     return not entry.holds_quota, entry.level, entry.order
 
 
 def _winners(
-    entries: Iterable[Entry], standings: Callable[[Entry], tuple[Standing, ...]]
-) -> list[Entry]:
+    entries: Iterable[CycleEntry], standings: Callable[[CycleEntry], tuple[DrsKey, ...]]
+) -> list[CycleEntry]:
     """The winner of each tree."""
-    first_of_queue: dict[str, Entry] = {}
+    first_of_queue: dict[str, CycleEntry] = {}
     for entry in sorted(entries, key=lambda entry: entry.order):
         first_of_queue.setdefault(entry.path[0], entry)
     candidates = [(entry, standings(entry)) for entry in first_of_queue.values()]
@@ -74,10 +74,10 @@ def _winners(
 
 
 def _sent_up(
-    candidates: Iterable[tuple[Entry, tuple[Standing, ...]]], depth: int
-) -> list[tuple[Entry, tuple[Standing, ...]]]:
+    candidates: Iterable[tuple[CycleEntry, tuple[DrsKey, ...]]], depth: int
+) -> list[tuple[CycleEntry, tuple[DrsKey, ...]]]:
     """One of all that stand so deep below the same parent; those not so deep come in later."""
-    best: dict[str, tuple[tuple[Standing, Order], Entry, tuple[Standing, ...]]] = {}
+    best: dict[str, tuple[tuple[DrsKey, WorkloadOrder], CycleEntry, tuple[DrsKey, ...]]] = {}
     later = []
     for entry, standing in candidates:
         if len(entry.path) < depth:

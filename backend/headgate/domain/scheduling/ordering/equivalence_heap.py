@@ -8,26 +8,26 @@ import heapq
 from collections.abc import Container
 from dataclasses import dataclass, field
 
-from headgate.domain.scheduling.ordering.order import LineOrder, Shape
+from headgate.domain.scheduling.ordering.workload_order import EquivalenceClass, QueueOrder
 
 
 @dataclass(slots=True)
-class ShapeClass:
+class EquivalenceGroup:
     """The waiting workloads of one shape; the heap may hold orders that are no longer true."""
 
-    shape: Shape
+    equivalence_class: EquivalenceClass
     number: int
-    heap: list[LineOrder] = field(default_factory=list)
-    members: dict[str, LineOrder] = field(default_factory=dict)
+    heap: list[QueueOrder] = field(default_factory=list)
+    members: dict[str, QueueOrder] = field(default_factory=dict)
     explained: dict[str, None] = field(default_factory=dict)
 
-    def push(self, order: LineOrder) -> None:
+    def push(self, order: QueueOrder) -> None:
         """Put an order into the heap, which is rebuilt once most of it is no longer true."""
         heapq.heappush(self.heap, order)
         if len(self.heap) > 2 * len(self.members) + 16:
             self.heap = sorted(self.members.values())
 
-    def head(self) -> LineOrder | None:
+    def head(self) -> QueueOrder | None:
         """The order of the first one."""
         while self.heap:
             first = self.heap[0]
@@ -37,22 +37,24 @@ class ShapeClass:
         return None
 
 
-class Lane:
+class PendingHeap:
     """Competitors of one ClusterQueue that came by one way, with the first of them at hand."""
 
     def __init__(self) -> None:
-        self.classes: dict[Shape, ShapeClass] = {}
-        self._heads: list[tuple[LineOrder, int]] = []
-        self._numbered: dict[int, ShapeClass] = {}
+        self.groups: dict[EquivalenceClass, EquivalenceGroup] = {}
+        self._heads: list[tuple[QueueOrder, int]] = []
+        self._numbered: dict[int, EquivalenceGroup] = {}
         self._next_number = 0
 
-    def add(self, key: str, order: LineOrder, shape: Shape, *, explained: bool) -> None:
+    def add(
+        self, key: str, order: QueueOrder, equivalence_class: EquivalenceClass, *, explained: bool
+    ) -> None:
         """Let a workload compete."""
-        known = self.classes.get(shape)
+        known = self.groups.get(equivalence_class)
         if known is None:
-            known = ShapeClass(shape, self._next_number)
+            known = EquivalenceGroup(equivalence_class, self._next_number)
             self._next_number += 1
-            self.classes[shape] = self._numbered[known.number] = known
+            self.groups[equivalence_class] = self._numbered[known.number] = known
         known.members[key] = order
         if explained:
             known.explained[key] = None
@@ -60,40 +62,44 @@ class Lane:
         if known.head() is order:
             heapq.heappush(self._heads, (order, known.number))
 
-    def remove(self, key: str, shape: Shape) -> None:
+    def remove(self, key: str, equivalence_class: EquivalenceClass) -> None:
         """Take one of its competitors out."""
-        known = self.classes[shape]
+        known = self.groups[equivalence_class]
         was_first = known.head() is known.members[key]
         del known.members[key]
         known.explained.pop(key, None)
         if not known.members:
-            del self.classes[shape]
+            del self.groups[equivalence_class]
             del self._numbered[known.number]
         elif was_first:
             self._put_forward(known)
 
-    def bring_forward(self, shape: Shape) -> None:
+    def bring_forward(self, equivalence_class: EquivalenceClass) -> None:
         """Let the first of a class that was passed over, or is new in front, be found again."""
-        known = self.classes.get(shape)
+        known = self.groups.get(equivalence_class)
         if known is not None:
             self._put_forward(known)
 
-    def _put_forward(self, known: ShapeClass) -> None:
+    def _put_forward(self, known: EquivalenceGroup) -> None:
         first = known.head()
         if first is not None:
             heapq.heappush(self._heads, (first, known.number))
 
-    def head(self, parked: Container[Shape]) -> LineOrder | None:
+    def head(self, inadmissible: Container[EquivalenceClass]) -> QueueOrder | None:
         """The first whose shape is not parked; classes passed over must be brought forward."""
         while self._heads:
             order, number = self._heads[0]
             known = self._numbered.get(number)
-            if known is not None and known.head() is order and known.shape not in parked:
+            if (
+                known is not None
+                and known.head() is order
+                and known.equivalence_class not in inadmissible
+            ):
                 return order
             heapq.heappop(self._heads)
         return None
 
-    def first(self) -> LineOrder | None:
+    def first(self) -> QueueOrder | None:
         """The first, parked or not."""
-        heads = [head for known in self.classes.values() if (head := known.head()) is not None]
+        heads = [head for known in self.groups.values() if (head := known.head()) is not None]
         return min(heads, default=None)
