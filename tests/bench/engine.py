@@ -171,9 +171,9 @@ class Player:
             origin=ORIGIN,
         )
         self.cluster_state.apply(recorded)
-        self._touched[self.cluster_state.partitioning.key_of(self.cluster_state.workloads[key])] = (
-            None
-        )
+        self._touched[
+            self.cluster_state.partition_index.key_of(self.cluster_state.workloads[key])
+        ] = None
 
     def _size(self, key: str) -> int:
         kind = self._kinds[key]

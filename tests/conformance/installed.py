@@ -133,7 +133,7 @@ class Installed:
     def partition_of(self, cluster_queue: str) -> Partition:
         """The partition a ClusterQueue is scheduled in."""
         return self.cluster_state.partition(
-            self.cluster_state.partitioning.of_cluster_queue[cluster_queue]
+            self.cluster_state.partition_index.of_cluster_queue[cluster_queue]
         )
 
     def _add_configured(self, desired: Desired, value: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleTiming
-from headgate.domain.scheduling.partition.parking import Parked
+from headgate.domain.scheduling.partition.inadmissible_snapshot import InadmissibleSnapshot
 from tests.contracts.adapters import Adapters
 
 
@@ -15,7 +15,7 @@ def record(number: int, partition: str = "p") -> CycleRecord:
         at=1_000 + number,
         input_position=10 * number,
         outcome="Committed",
-        parking={"gpu": Parked(keys=("a/1",), all_but_these=True)},
+        parking={"gpu": InadmissibleSnapshot(keys=("a/1",), all_but_these=True)},
     )
 
 

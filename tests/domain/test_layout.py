@@ -1,6 +1,6 @@
 """What follows from configuration alone is known without going through the workloads."""
 
-from headgate.domain.scheduling.partition.keys import INSTALLATION
+from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
 from tests.builders.world import World, quotas
 
 
@@ -19,7 +19,7 @@ def test_the_layout_follows_every_change_of_the_configuration() -> None:
     world.change_cluster_queue("main", cohort_name="team")
     assert world.cluster_state.layout.of_cluster_queue == {"main": "cohort/team"}
     assert world.cluster_state.layout is world.cluster_state.layout
-    assert world.cluster_state.partitioning.layout == world.cluster_state.layout
+    assert world.cluster_state.partition_index.layout == world.cluster_state.layout
 
 
 def test_a_trial_leaves_no_layout_behind() -> None:

@@ -11,7 +11,8 @@ def state_digest(cluster_state: ClusterState) -> dict[str, Any]:
     """Usage, hosts, competitors, holders, timers, rounds and counts of every partition."""
     return {
         "counts": {
-            name: dict(sorted(c.items())) for name, c in _filled(cluster_state.partitioning.counts)
+            name: dict(sorted(c.items()))
+            for name, c in _filled(cluster_state.partition_index.counts)
         },
         **{key: _partition(cluster_state, key) for key in cluster_state.partition_keys()},
     }

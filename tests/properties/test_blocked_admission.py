@@ -118,7 +118,7 @@ class BlockedAdmission(RuleBasedStateMachine):
             self.world.wait(60)
         if self.world.cluster_state.workloads:
             self.world.settle()
-            assert not self.world.cluster_state.partitioning.startable, (
+            assert not self.world.cluster_state.partition_index.startable, (
                 "a workload was never started"
             )
 

@@ -74,7 +74,9 @@ def test_what_is_foreseen_for_one_resource_is_the_plan_for_it(
     keys = submit(world, seekers, "s")
     for key in keys:
         workload = world[key]
-        partition = world.cluster_state.partition(world.cluster_state.partitioning.key_of(workload))
+        partition = world.cluster_state.partition(
+            world.cluster_state.partition_index.key_of(workload)
+        )
         amount = workload.spec.pod_sets[0].scheduling.requests["gpu"]
         anew = preemptor_of(world, partition, workload)
         knowing = preemptor_of(world, partition, workload)

@@ -93,7 +93,7 @@ class EveryDomain:
         gone: list[Workload] = []
         while isinstance(place := self._place(within), PlacementShortfall) and waiting:
             gone.append(waiting.pop(0))
-            self.partition.charges.give_back(PROJECTED, self.partition.charges.held_by(gone[-1]))
+            self.partition.charges.release(PROJECTED, self.partition.charges.held_by(gone[-1]))
         victims = [] if isinstance(place, PlacementShortfall) else self._needed(gone, place)
         for workload in victims if not isinstance(place, PlacementShortfall) else gone:
             self.partition.charges.take(PROJECTED, self.partition.charges.held_by(workload))
@@ -110,9 +110,7 @@ class EveryDomain:
         for workload in reversed(gone):
             self.partition.charges.take(PROJECTED, self.partition.charges.held_by(workload))
             if not self.partition.hosts.fits(PROJECTED, pods):
-                self.partition.charges.give_back(
-                    PROJECTED, self.partition.charges.held_by(workload)
-                )
+                self.partition.charges.release(PROJECTED, self.partition.charges.held_by(workload))
                 victims.insert(0, workload)
         return victims
 

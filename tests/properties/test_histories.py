@@ -345,7 +345,7 @@ class Histories(RuleBasedStateMachine):
         assert charge.is_whole, f"{key} stands on hosts that are there"
         node = f"clusterqueue/{charge.cluster_queue}"
         for view in (ACTUAL, PROJECTED):
-            partition.charges.give_back(view, charge)
+            partition.charges.release(view, charge)
         try:
             for quota_key, amount in charge.amounts.items():
                 for view in (ACTUAL, PROJECTED):

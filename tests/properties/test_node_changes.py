@@ -231,7 +231,7 @@ class NodeChanges(RuleBasedStateMachine):
 
     def _partition(self) -> Partition:
         cluster_state = self.world.cluster_state
-        return cluster_state.partition(cluster_state.partitioning.of_cluster_queue["q"])
+        return cluster_state.partition(cluster_state.partition_index.of_cluster_queue["q"])
 
     def _holders(self) -> dict[str, Any]:
         workloads: dict[str, Workload] = self.world.cluster_state.workloads

@@ -159,7 +159,7 @@ def _was_allowed(cluster_state: ClusterState, workload: str) -> None:
     partition = cluster_state.partition(cluster_state.partition_of_workload(found))
     charge = partition.charges.held_by(found)
     node = f"clusterqueue/{charge.cluster_queue}"
-    partition.charges.give_back(ACTUAL, charge)
+    partition.charges.release(ACTUAL, charge)
     try:
         for key, amount in charge.amounts.items():
             assert amount <= available(partition.tree, partition.usage[ACTUAL], node, key)

@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.scheduling.ordering.consumption import (
-    ONE,
-    WHOLE,
+    AMOUNT_SCALE,
+    FACTOR_SCALE,
     Consumption,
-    faded,
-    part_left,
+    decay_factor,
+    decayed,
 )
 
 SECOND = 1_000_000
@@ -22,13 +22,13 @@ MAX_STEPS = 12
 @given(ELAPSED, HALF_LIVES)
 def test_the_part_left_is_that_of_the_power(elapsed: int, half_life: int) -> None:
     exact = 0.5 ** (elapsed / (half_life * SECOND))
-    assert abs(part_left(elapsed, half_life) / WHOLE - exact) < 1e-9
+    assert abs(decay_factor(elapsed, half_life) / FACTOR_SCALE - exact) < 1e-9
 
 
 @given(st.integers(0, 10**13), st.integers(0, 10**13), HALF_LIVES)
 def test_less_is_left_the_longer_it_takes(one: int, other: int, half_life: int) -> None:
     sooner, later = sorted((one, other))
-    assert part_left(sooner, half_life) >= part_left(later, half_life)
+    assert decay_factor(sooner, half_life) >= decay_factor(later, half_life)
 
 
 @given(AMOUNTS, AMOUNTS, HALF_LIVES, st.lists(st.integers(1, 10**12), max_size=MAX_STEPS))
@@ -36,12 +36,12 @@ def test_many_looks_on_the_way_change_nothing_but_roundings(
     consumed: int, usage: int, half_life: int, steps: list[int]
 ) -> None:
     rules = AdmissionFairSharing(usage_half_life_seconds=half_life)
-    start = Consumption(at=0, consumed={"gpu": consumed * ONE}, usage={"gpu": usage})
+    start = Consumption(at=0, consumed={"gpu": consumed * AMOUNT_SCALE}, usage={"gpu": usage})
     found = start
     for step in steps:
-        found = faded(found, found.at + step, rules)
-    at_once = faded(start, sum(steps), rules)
-    allowed = (len(steps) + 1) * (2 + (consumed + usage) * ONE * 4 // WHOLE)
+        found = decayed(found, found.at + step, rules)
+    at_once = decayed(start, sum(steps), rules)
+    allowed = (len(steps) + 1) * (2 + (consumed + usage) * AMOUNT_SCALE * 4 // FACTOR_SCALE)
     assert abs(found.consumed.get("gpu", 0) - at_once.consumed.get("gpu", 0)) <= allowed
 
 
@@ -50,6 +50,6 @@ def test_it_stays_between_what_was_and_what_is_used(
     consumed: int, usage: int, half_life: int, elapsed: int
 ) -> None:
     rules = AdmissionFairSharing(usage_half_life_seconds=half_life)
-    start = Consumption(at=0, consumed={"gpu": consumed * ONE}, usage={"gpu": usage})
-    later = faded(start, elapsed, rules).consumed.get("gpu", 0)
-    assert min(consumed, usage) * ONE - 1 <= later <= max(consumed, usage) * ONE
+    start = Consumption(at=0, consumed={"gpu": consumed * AMOUNT_SCALE}, usage={"gpu": usage})
+    later = decayed(start, elapsed, rules).consumed.get("gpu", 0)
+    assert min(consumed, usage) * AMOUNT_SCALE - 1 <= later <= max(consumed, usage) * AMOUNT_SCALE

@@ -200,7 +200,7 @@ class Invariants:
                 used[key] = used.get(key, 0) + amount
         for (queue, flavor, resource), amount in used.items():
             partition = self.cluster_state.partition(
-                self.cluster_state.partitioning.of_cluster_queue[queue]
+                self.cluster_state.partition_index.of_cluster_queue[queue]
             )
             nominal = partition.tree.nominal(f"clusterqueue/{queue}", (flavor, resource))
             assert amount <= nominal, "I8: immunity costs nominal quota"
@@ -231,7 +231,7 @@ class Invariants:
 def _fits(partition: Partition, view: int, charge: Charge) -> bool:
     """Whether a charge that a view counts already fits beside all others."""
     node = f"clusterqueue/{charge.cluster_queue}"
-    partition.charges.give_back(view, charge)
+    partition.charges.release(view, charge)
     try:
         has_quota = all(
             amount <= available(partition.tree, partition.usage[view], node, key)

@@ -17,10 +17,14 @@ from headgate.domain.object_set import ObjectSet
 from headgate.domain.pending_index_updates import PendingIndexUpdates
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.rounds.state import Round, is_open
-from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout, partition_layout
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.partition.partitioning import Partitioning
-from headgate.domain.scheduling.queueing.usage_history import Before, UsageHistory
+from headgate.domain.scheduling.partition.partition_index import PartitionIndex
+from headgate.domain.scheduling.partition.partition_layout import (
+    INSTALLATION,
+    PartitionLayout,
+    partition_layout,
+)
+from headgate.domain.scheduling.queueing.usage_history import UsageHistory, UsageUndo
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
@@ -52,7 +56,7 @@ class _Assumed(msgspec.Struct, frozen=True, gc=False):
     config_position: int
     changed_at: Instant
     active_since: dict[str, Instant]
-    used: Before
+    used: UsageUndo
 
 
 class Overlay:
@@ -94,8 +98,8 @@ class ClusterState:
         self.changed_at: Instant = 0
         self.usage_history = UsageHistory()
         self._journal: list[_Assumed] | None = None
-        self._partitioning: Partitioning | None = None
-        self._layout: Layout | None = None
+        self._partition_index: PartitionIndex | None = None
+        self._layout: PartitionLayout | None = None
         self._pending_index = PendingIndexUpdates()
 
     def apply(self, recorded: RecordedEvent) -> None:
@@ -145,17 +149,17 @@ class ClusterState:
             self.base_position = self.position
 
     @property
-    def partitioning(self) -> Partitioning:
+    def partition_index(self) -> PartitionIndex:
         """All partitions, up to date; built anew after a change of configuration."""
         if self._pending_index.before:
             self.flush_index()
-        return self._partitioning or self._build()
+        return self._partition_index or self._build()
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> PartitionLayout:
         """What of them follows from configuration alone; no workload is looked at for it."""
-        if self._partitioning is not None:
-            return self._partitioning.layout
+        if self._partition_index is not None:
+            return self._partition_index.layout
         self._layout = self._layout or partition_layout(self.config)
         return self._layout
 
@@ -168,7 +172,7 @@ class ClusterState:
 
     def partition(self, key: str) -> Partition:
         """One partition, up to date."""
-        return self.partitioning.partitions[key]
+        return self.partition_index.partitions[key]
 
     def partition_keys(self) -> tuple[str, ...]:
         """The partitions of the present configuration, `installation` among them."""
@@ -177,7 +181,7 @@ class ClusterState:
     def quarantine(self, stream: str, reason: str) -> None:
         """Leave an object out of account until its next event; everything else goes on."""
         self.quarantined[stream] = reason
-        self._partitioning = None
+        self._partition_index = None
 
     def partition_of_workload(self, workload: Workload) -> str:
         """The partition that schedules it; empty if it has no queue."""
@@ -254,14 +258,14 @@ class ClusterState:
         cluster_state.usage_history = UsageHistory.load(rules, folded.used)
         return cluster_state
 
-    def _build(self) -> Partitioning:
+    def _build(self) -> PartitionIndex:
         self._pending_index.take()
-        self._partitioning = built = Partitioning(self.layout, self.quarantined)
+        self._partition_index = built = PartitionIndex(self.layout, self.quarantined)
         for key, reason in built.fill(self.workloads, self.rounds).items():
             self.quarantined[workload_stream(key)] = reason
         return built
 
-    def _change(self, stream: str, event: DomainEvent, at: Instant) -> Before:
+    def _change(self, stream: str, event: DomainEvent, at: Instant) -> UsageUndo:
         self.position += 1
         self.changed_at = max(at, self.changed_at)
         kind, key = kind_and_key(stream)
@@ -276,7 +280,7 @@ class ClusterState:
             self.quarantined[stream] = f"{type(event).__name__} could not be applied: {error}"
             return {}
         if self.quarantined.pop(stream, None) is not None:
-            self._partitioning = None
+            self._partition_index = None
         if isinstance(after, Absent):
             states.pop(key, None)
             after = None
@@ -284,11 +288,11 @@ class ClusterState:
             states[key] = after
         if kind in ACTIVITY_KINDS:
             self.config.active_since = active_since_after(self.config, kind, key, was_active, at)
-        if after is not found and self._partitioning is not None:
+        if after is not found and self._partition_index is not None:
             self._index(kind, key, found)
         return self._account(kind, found, after, at)
 
-    def _account(self, kind: str, before: Any, after: Any, at: Instant) -> Before:  # noqa: ANN401 - by kind
+    def _account(self, kind: str, before: Any, after: Any, at: Instant) -> UsageUndo:  # noqa: ANN401 - by kind
         """Keep what LocalQueues have used; it is a fold of its own, beside the states."""
         history = self.usage_history
         if kind == "configuration":
@@ -305,7 +309,7 @@ class ClusterState:
             states.pop(key, None)
         else:
             states[key] = after
-        if self._partitioning is not None and before is not states.get(key):
+        if self._partition_index is not None and before is not states.get(key):
             self._index(kind, key, before)
 
     def _index(self, kind: str, key: str, before: Any) -> None:  # noqa: ANN401 - same
@@ -323,26 +327,26 @@ class ClusterState:
         self._index_now(kind, key, before, after)
 
     def _index_now(self, kind: str, key: str, before: Any, after: Any) -> None:  # noqa: ANN401 - same
-        partitioning = self._partitioning
-        if partitioning is None:
+        partition_index = self._partition_index
+        if partition_index is None:
             return
         try:
             if kind == "workload":
-                partitioning.replace_workload(before, after)
+                partition_index.replace_workload(before, after)
             elif kind == "round":
-                partitioning.replace_round(before, after)
+                partition_index.replace_round(before, after)
             elif not self._node_reported(kind, key, before):
-                self._partitioning = None
+                self._partition_index = None
         except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
             self.quarantined[f"{kind}/{key}"] = f"{type(error).__name__}: {error}"
-            self._partitioning = None
+            self._partition_index = None
 
     def _node_reported(self, kind: str, key: str, before: Any) -> bool:  # noqa: ANN401 - same
         node = self.config.nodes.get(key) if kind == "node" else None
         if node is None or before is None:
             return False
         same = (node.labels, node.spec.taints) == (before.labels, before.spec.taints)
-        return same and self.partitioning.node_changed(node)
+        return same and self.partition_index.node_changed(node)
 
     def _undo(self, journal: list[_Assumed]) -> None:
         self._layout = None
@@ -357,9 +361,9 @@ class ClusterState:
             else:
                 self.versions.pop(assumed.stream, None)
         self.usage_history.rules = self.config.configuration.admission_fair_sharing
-        if journal and self._partitioning is not None:
+        if journal and self._partition_index is not None:
             # What did not fit beside assumed admissions may fit without them.
-            self.partitioning.requeue_inadmissible()
+            self.partition_index.requeue_inadmissible()
 
     def _states(self, kind: str) -> dict[str, Any]:
         if kind == "workload":

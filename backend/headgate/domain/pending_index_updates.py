@@ -1,6 +1,6 @@
 """Changes of workloads that the partitions have not been told of yet."""
 
-from headgate.domain.scheduling.partition.claimed import takes_the_same
+from headgate.domain.scheduling.partition.usage_changes import is_usage_unchanged
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
@@ -30,7 +30,11 @@ class PendingIndexUpdates:
         first = self.before.setdefault(key, before)
         if first is None or first is before or has_quota_reservation(first):
             return None
-        if before is not None and has_quota_reservation(before) and takes_the_same(before, after):
+        if (
+            before is not None
+            and has_quota_reservation(before)
+            and is_usage_unchanged(before, after)
+        ):
             return None
         self.before[key] = before
         return first

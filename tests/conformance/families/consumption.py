@@ -8,9 +8,9 @@ from headgate.application.queries.queues.status import consumed_by
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.scheduling.local_queue_ranking import DEFAULT_WEIGHT_MILLI
 from headgate.domain.scheduling.ordering.consumption import (
-    ONE,
+    AMOUNT_SCALE,
     Consumption,
-    faded,
+    decayed,
     rank_of,
     summed,
     weighted_usage,
@@ -157,9 +157,9 @@ def _usage_of(value: dict[str, Any]) -> dict[str, int]:
 def stays_positive(case: Case) -> Iterator[str]:
     """Large amounts fade little by little."""
     rules = AdmissionFairSharing(usage_half_life_seconds=case.shared["longHalfLifeTime"])
-    size = amount_of("memory", case.inputs["size"]) * ONE
+    size = amount_of("memory", case.inputs["size"]) * AMOUNT_SCALE
     known = Consumption(at=0, consumed={"memory": size})
-    later = faded(known, case.shared["samplingElapsed"] * MICROSECONDS_PER_SECOND, rules)
+    later = decayed(known, case.shared["samplingElapsed"] * MICROSECONDS_PER_SECOND, rules)
     yield from differences("less and more than nothing", True, 0 < later.consumed["memory"] < size)
 
 
@@ -172,7 +172,7 @@ def weighted(case: Case) -> Iterator[str]:
 def last_without_weight(case: Case) -> Iterator[str]:
     """A LocalQueue without weight comes after all others, whatever it used."""
     rank = rank_of(_counted(case), _rules(case), _weight_milli(case))
-    much = (False, weighted_usage({"cpu": 10**12 * ONE}, _rules(case)))
+    much = (False, weighted_usage({"cpu": 10**12 * AMOUNT_SCALE}, _rules(case)))
     yield from differences("last", True, rank > much)
 
 
@@ -193,7 +193,10 @@ def _submitted(namespace: str, queue: str) -> WorkloadSubmitted:
 
 def _counted(case: Case) -> dict[str, int]:
     consumed, penalty = (
-        {name: amount_of(name, amount) * ONE for name, amount in (case.given(part) or {}).items()}
+        {
+            name: amount_of(name, amount) * AMOUNT_SCALE
+            for name, amount in (case.given(part) or {}).items()
+        }
         for part in ("consumed", "penalty")
     )
     return summed(consumed, penalty)

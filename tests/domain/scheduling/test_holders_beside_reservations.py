@@ -18,7 +18,7 @@ def test_capacity_reserved_in_a_cycle_does_not_change_the_named_holders() -> Non
     world.submit("middle", "other", {"gpu": 3})
     world.settle()
     partition = world.cluster_state.partition(
-        world.cluster_state.partitioning.of_cluster_queue["mine"]
+        world.cluster_state.partition_index.of_cluster_queue["mine"]
     )
 
     def asked() -> tuple[str, ...]:
@@ -28,5 +28,5 @@ def test_capacity_reserved_in_a_cycle_does_not_change_the_named_holders() -> Non
     kept = Charge("keeps", {KEY: 4}, ())
     partition.charges.take(ACTUAL, kept)
     assert asked() == ("team/large", "team/middle")
-    partition.charges.give_back(ACTUAL, kept)
+    partition.charges.release(ACTUAL, kept)
     assert asked() == ("team/middle", "team/large")

@@ -3,7 +3,7 @@
 from headgate.domain.nodes.commands import ReportNode
 from headgate.domain.nodes.decide import NODE
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.partition.keys import INSTALLATION
+from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
 from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.world import World, names, quotas
 

@@ -33,7 +33,7 @@ def two_partitions() -> World:
 def test_queues_of_one_cohort_tree_are_scheduled_together() -> None:
     world = two_partitions()
     assert world.cluster_state.partition_keys() == ("clusterqueue/a", "cohort/team", "installation")
-    assert world.cluster_state.partitioning.of_cluster_queue == {
+    assert world.cluster_state.partition_index.of_cluster_queue == {
         "a": "clusterqueue/a",
         "b": "cohort/team",
         "c": "cohort/team",

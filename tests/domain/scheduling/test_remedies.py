@@ -214,6 +214,6 @@ def _raise(world: World, name: str, by: int) -> None:
 
 def _balance(world: World) -> int:
     partition = world.cluster_state.partition(
-        world.cluster_state.partitioning.of_cluster_queue["q0"]
+        world.cluster_state.partition_index.of_cluster_queue["q0"]
     )
     return headroom(partition.tree, partition.usage[ACTUAL], MINE, KEY)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from headgate.application.ports import AppendConflict, Appended, Verdict
 from headgate.application.scheduling_loop.plan_batch import PlannedBatch, PlanRequest
-from headgate.domain.scheduling.partition.parking import Parked
+from headgate.domain.scheduling.partition.inadmissible_snapshot import InadmissibleSnapshot
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadQuotaReserved
 
@@ -40,7 +40,7 @@ class CycleRecord(msgspec.Struct, frozen=True, kw_only=True):
     commit_microseconds: int = 0
     conflicts: int = 0
     conflict: str = ""
-    parking: dict[str, Parked] = {}
+    parking: dict[str, InadmissibleSnapshot] = {}
 
 
 class CycleTiming(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ def record_of(
     verdict: Verdict,
     *,
     input_position: int,
-    parking: dict[str, Parked],
+    parking: dict[str, InadmissibleSnapshot],
 ) -> CycleRecord:
     """What was planned on which input, and what the log said to it."""
     appended = verdict if isinstance(verdict, Appended) else None

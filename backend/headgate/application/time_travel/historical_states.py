@@ -126,7 +126,7 @@ class HistoricalStates:
                     f"the log can be read up to {cluster_state.position}, not to {position}"
                 )
             # Built here, in the caller's thread, for whoever reads it must not wait for it.
-            assert cluster_state.partitioning is not None
+            assert cluster_state.partition_index is not None
         finally:
             gc.enable()
         return cluster_state

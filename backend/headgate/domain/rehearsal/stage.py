@@ -19,7 +19,11 @@ from headgate.domain.rehearsal.orders import ask_again, follow
 from headgate.domain.rehearsal.stretch import Step, Stretch
 from headgate.domain.rehearsal.use import Use
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.partition.parking import Parked, park_again, parking_of
+from headgate.domain.scheduling.partition.inadmissible_snapshot import (
+    InadmissibleSnapshot,
+    inadmissible_snapshot,
+    restore_inadmissible,
+)
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -47,7 +51,7 @@ class Progress(msgspec.Struct, kw_only=True):
     scenes: dict[str, list[int]] = {}
     woken: dict[str, Instant] = {}
     dues: dict[str, Instant] = {}
-    parking: dict[str, dict[str, Parked]] = {}
+    parking: dict[str, dict[str, InadmissibleSnapshot]] = {}
     lives: Lives
     use: Use
     passed_over: int = 0
@@ -96,14 +100,15 @@ class Stage:
         self.stretch = stretch
         self.cluster_state = ClusterState.load(progress.cluster_state)
         for key, parking in progress.parking.items():
-            park_again(self.cluster_state.partition(key), parking)
+            restore_inadmissible(self.cluster_state.partition(key), parking)
 
     def left_at(self) -> Progress:
         """The progress with the state as it is now."""
         progress, cluster_state = self.progress, self.cluster_state
         progress.cluster_state = cluster_state.dump()
         memories = {
-            key: parking_of(cluster_state.partition(key)) for key in cluster_state.partition_keys()
+            key: inadmissible_snapshot(cluster_state.partition(key))
+            for key in cluster_state.partition_keys()
         }
         progress.parking = {key: memory for key, memory in memories.items() if memory}
         return progress

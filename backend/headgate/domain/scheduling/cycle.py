@@ -90,11 +90,18 @@ def _process_entries(cycle: CycleContext, evaluations: list[Evaluation]) -> None
 
     An entry that stays pending is marked inadmissible, unless a later change requeued it already.
     """
-    partition, stirs = cycle.partition, cycle.partition.stirs
+    partition, inadmissible_requeue_cycle = (
+        cycle.partition,
+        cycle.partition.inadmissible_requeue_cycle,
+    )
     try:
         for evaluation in order_entries(cycle.partition, evaluations):
             as_seen = _process_entry(cycle, evaluation)
-            if as_seen and cycle.partition is partition and partition.stirs == stirs:
+            if (
+                as_seen
+                and cycle.partition is partition
+                and partition.inadmissible_requeue_cycle == inadmissible_requeue_cycle
+            ):
                 partition.pending[evaluation.cluster_queue].mark_inadmissible(
                     evaluation.workload.key
                 )

@@ -64,7 +64,7 @@ class CycleContext:
     @property
     def partition(self) -> Partition:
         """The partition after the decisions so far."""
-        return self.cluster_state.partitioning.partitions[self.key]
+        return self.cluster_state.partition_index.partitions[self.key]
 
     def new_id(self) -> str:
         """An id that is unique among all cycles."""
@@ -137,7 +137,7 @@ def release_reservations(cycle: CycleContext) -> None:
     """Release all capacity that was reserved for the rest of the cycle."""
     while cycle.reservations:
         partition, view, charge = cycle.reservations.pop()
-        partition.charges.give_back(view, charge)
+        partition.charges.release(view, charge)
 
 
 def _needs_reservation(cycle: CycleContext, evaluation: Evaluation) -> bool:

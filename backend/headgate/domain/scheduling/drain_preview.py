@@ -100,10 +100,10 @@ def _move(
 ) -> None:
     there, here = partition.charges.held_by(workload), partition.charges.charge_of(workload, to)
     for view in (ACTUAL, PROJECTED):
-        partition.charges.give_back(view, there)
+        partition.charges.release(view, there)
         partition.charges.take(view, here)
     undo.append((partition.charges.take, there))
-    undo.append((partition.charges.give_back, here))
+    undo.append((partition.charges.release, here))
 
 
 def _places(admission: Admission) -> dict[str, int]:

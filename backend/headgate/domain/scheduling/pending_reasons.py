@@ -68,7 +68,7 @@ def current_reason(
     ):
         return known
     name = cluster_queue_of(cluster_state.config, workload)
-    partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
+    partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
     if name not in partition.pending or check_queues(cluster_state.config, workload) is not None:
         return known
     evaluation = evaluate(partition, cluster_state.workloads, workload)
@@ -90,7 +90,7 @@ def evaluated_reason(cluster_state: ClusterState, workload: Workload) -> Explana
 
     None if the workload could start, or preemption could make it fit.
     """
-    partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
+    partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
     evaluation = evaluate(partition, cluster_state.workloads, workload)
     if evaluation.mode in {Mode.FIT, Mode.PREEMPT} or evaluation.lost_nomination:
         return None
@@ -110,7 +110,7 @@ def _order_reason(
     cluster_state: ClusterState, workload: Workload, at: Instant
 ) -> Explanation | None:
     """The reason of a workload behind the head of a strict queue, or not yet requeued."""
-    partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
+    partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
     name = cluster_queue_of(cluster_state.config, workload)
     queue = partition.pending[name]
     if not is_admissible(workload) or workload.key not in queue.in_heap:
@@ -171,11 +171,11 @@ def _blocked_admission_reason(
     cluster_state: ClusterState, workload: Workload
 ) -> Explanation | None:
     if (
-        workload.key not in cluster_state.partitioning.startable
-        or not cluster_state.partitioning.blocking
+        workload.key not in cluster_state.partition_index.startable
+        or not cluster_state.partition_index.blocking
     ):
         return None
-    return replace(blocked_reason(tuple(cluster_state.partitioning.blocking)), evaluated=False)
+    return replace(blocked_reason(tuple(cluster_state.partition_index.blocking)), evaluated=False)
 
 
 def _admission_check_reason(workload: Workload) -> Explanation | None:
@@ -258,7 +258,7 @@ def _queue_reason(cluster_state: ClusterState, workload: Workload) -> Explanatio
 
 
 def _heap_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:
-    partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
+    partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
     name = cluster_queue_of(cluster_state.config, workload)
     queue, ranks = partition.pending[name], local_queue_ranks(cluster_state, name, at)
     if not is_admissible(workload) or workload.key not in queue.in_heap:

@@ -14,7 +14,7 @@ from headgate.domain.scheduling.admission import admit_unblocked
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.lifecycle.transitions import due_events
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
-from headgate.domain.scheduling.partition.keys import INSTALLATION
+from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
 from headgate.domain.scheduling.rounds.progress import advance_rounds
 from headgate.domain.scheduling.rounds.start import requeue_after_rate_limit
 from headgate.domain.scheduling.second_pass import fail_overcommitted_hosts
@@ -29,7 +29,7 @@ MAX_FIRED = 500
 def reconcile_partition(cycle: CycleContext) -> None:
     """Fire what is due in a partition: stops, timers, host failures, rounds and deletions."""
     cycle.partition.ranks = partial(local_queue_ranks, cycle.cluster_state, at=cycle.at)
-    if cycle.partition.shields.look_at(cycle.at):
+    if cycle.partition.minimum_runtime.advance(cycle.at):
         cycle.partition.requeue_inadmissible()
     _resume_queues(cycle)
     _fire_timers(cycle)
@@ -52,7 +52,7 @@ def next_due(cycle: CycleContext) -> Instant | None:
     dues = [
         partition.timers.next_due(),
         partition.leases.next_due(),
-        partition.shields.next_due(),
+        partition.minimum_runtime.next_due(),
         *(found.expires_at for found in partition.rounds.values()),
         *partition.rate_limited_queues.values(),
         *(due for due, _ in partition.stops),

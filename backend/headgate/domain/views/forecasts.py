@@ -46,13 +46,13 @@ def _waiting(cluster_state: ClusterState, workload: Workload, at: Instant) -> st
 
 def _competing(cluster_state: ClusterState, workload: Workload) -> str:
     """What a look at it would find; empty where it is not its turn to be looked at."""
-    partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
+    partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
     if not partition.is_admission_candidate(workload):
         return ""
     evaluation = evaluate(partition, cluster_state.workloads, workload)
     if evaluation.mode == Mode.FIT:
-        if cluster_state.partitioning.blocking:
-            return blocked_reason(tuple(cluster_state.partitioning.blocking)).sentence
+        if cluster_state.partition_index.blocking:
+            return blocked_reason(tuple(cluster_state.partition_index.blocking)).sentence
         fits = f"It fits in ClusterQueue {evaluation.cluster_queue} now and starts when it is next"
         return fits + _if_pods_fail(cluster_state, workload)
     if evaluation.mode == Mode.PREEMPT:

@@ -67,7 +67,7 @@ def _queues(cluster_state: ClusterState) -> Iterator[Attention]:
         activity = cluster_queue_activity(cluster_state.config, name)
         if activity.active:
             continue
-        waiting = cluster_state.partitioning.counts.get(f"clusterqueue/{name}", {}).get(
+        waiting = cluster_state.partition_index.counts.get(f"clusterqueue/{name}", {}).get(
             "Pending", 0
         )
         stopped = activity.reason == "Stopped"
@@ -88,7 +88,7 @@ def _blocked_lines(
 
     So are those behind one that has waited for very long while others could perhaps start.
     """
-    for name, key in sorted(cluster_state.partitioning.of_cluster_queue.items()):
+    for name, key in sorted(cluster_state.partition_index.of_cluster_queue.items()):
         line = cluster_state.partition(key).pending[name]
         first = (
             line.first(local_queue_ranks(cluster_state, name, cluster_state.changed_at))

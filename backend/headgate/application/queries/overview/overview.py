@@ -89,7 +89,7 @@ async def _detected(
 
 def _counts(cluster_state: ClusterState, scope: NamespaceScope) -> dict[str, int]:
     if scope is None:
-        return dict(sorted(cluster_state.partitioning.counts.get("", {}).items()))
+        return dict(sorted(cluster_state.partition_index.counts.get("", {}).items()))
     mine = (phase_of(w) for w in cluster_state.workloads.values() if w.namespace in scope)
     return dict(sorted(Counter(mine).items()))
 

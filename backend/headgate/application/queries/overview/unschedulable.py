@@ -58,7 +58,7 @@ def _is_told_so(cluster_state: ClusterState, workload: Workload) -> bool:
     """By what was recorded of it, or of one that asks for the same: cheap enough for everyone."""
     found = workload.explanation
     if found is None:
-        partition = cluster_state.partition(cluster_state.partitioning.key_of(workload))
+        partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
         line = partition.pending.get(cluster_queue_of(cluster_state.config, workload))
         other = line.explained_like(workload.key) if line is not None else None
         found = cluster_state.workloads[other].explanation if other else None

@@ -41,7 +41,7 @@ class PendingOrder(msgspec.Struct, frozen=True):
 
 def pending_order(cluster_state: ClusterState, cluster_queue: str) -> PendingOrder:
     """The line of a ClusterQueue; empty where there is no such queue."""
-    key = cluster_state.partitioning.of_cluster_queue.get(cluster_queue)
+    key = cluster_state.partition_index.of_cluster_queue.get(cluster_queue)
     if key is None:
         return PendingOrder(())
     waiting = cluster_state.partition(key).pending[cluster_queue]
@@ -57,7 +57,9 @@ def pending_order_of_tree(
     Each time the first of a line comes that goes before the first of the others by priority and
     age; who borrows less, or has the smaller share, is known only when they are looked at.
     """
-    partition = cluster_state.partition(cluster_state.partitioning.of_cluster_queue[cluster_queue])
+    partition = cluster_state.partition(
+        cluster_state.partition_index.of_cluster_queue[cluster_queue]
+    )
     root = partition.tree.root_of(f"clusterqueue/{cluster_queue}")
     names = tuple(partition.cluster_queues)
     together = [name for name in names if partition.tree.root_of(f"clusterqueue/{name}") == root]

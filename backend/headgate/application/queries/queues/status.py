@@ -11,7 +11,7 @@ from headgate.domain.kinds.queue_activity import (
     cluster_queue_activity,
     local_queue_activity,
 )
-from headgate.domain.scheduling.ordering.consumption import ONE, with_penalties
+from headgate.domain.scheduling.ordering.consumption import AMOUNT_SCALE, with_penalties
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
@@ -37,7 +37,7 @@ def reserved_usage(
     cluster_state: ClusterState, cluster_queue: str, local_queue: str = ""
 ) -> ReservedUsage:
     """What a ClusterQueue's workloads hold, or those of one of its LocalQueues (`ns/name`)."""
-    key = cluster_state.partitioning.of_cluster_queue.get(cluster_queue)
+    key = cluster_state.partition_index.of_cluster_queue.get(cluster_queue)
     reserved: FlavorUsage = {}
     admitted: FlavorUsage = {}
     if key is None:
@@ -68,7 +68,7 @@ def usage_of_workload(partition: Partition, workload: Workload) -> FlavorResourc
 
 def counts_of(cluster_state: ClusterState, name: str) -> Mapping[str, int]:
     """Workloads by phase of `clusterqueue/x`, `localqueue/ns/x`, or of all for an empty name."""
-    return cluster_state.partitioning.counts.get(name, {})
+    return cluster_state.partition_index.counts.get(name, {})
 
 
 def used_below(partition: Partition, node: str, key: FlavorResource) -> int:
@@ -141,7 +141,8 @@ def consumed_by(
 def _nanos(amounts: dict[str, int]) -> dict[str, int]:
     """Rounded to the nearest; what rounds to nothing is left out."""
     found = {
-        name: (amount * (NANO // MILLI if name == "cpu" else NANO) + ONE // 2) // ONE
+        name: (amount * (NANO // MILLI if name == "cpu" else NANO) + AMOUNT_SCALE // 2)
+        // AMOUNT_SCALE
         for name, amount in sorted(amounts.items())
     }
     return {name: nanos for name, nanos in found.items() if nanos}

@@ -139,7 +139,7 @@ def _inactive_reason(activity: Activity, circle: tuple[str, ...]) -> str | None:
 def queue_counts(cluster_state: ClusterState, cluster_queue: str) -> QueueCounts:
     """How many of its workloads stand where; `parked` are known not to fit for now."""
     phases = counts_of(cluster_state, f"clusterqueue/{cluster_queue}")
-    key = cluster_state.partitioning.of_cluster_queue.get(cluster_queue)
+    key = cluster_state.partition_index.of_cluster_queue.get(cluster_queue)
     waiting = cluster_state.partition(key).pending[cluster_queue] if key else None
     parked = min(waiting.waiting_after_a_look() if waiting else 0, phases.get("Pending", 0))
     return QueueCounts(

@@ -181,7 +181,7 @@ def host_room(
         return charge.is_whole and partition.hosts.fits(PROJECTED, charge.pods)
 
     def move(candidate: Candidate, back: bool) -> None:  # noqa: FBT001 - as the room calls it
-        change = partition.charges.take if back else partition.charges.give_back
+        change = partition.charges.take if back else partition.charges.release
         change(PROJECTED, charge_of(partition, candidate))
 
     return CapacityView(partition, workloads, seats.has_place, seats.place, is_free, move, only)

@@ -49,7 +49,7 @@ def _evaluate(
     if workload.nomination is None:
         return _evaluate_any_size(partition, workloads, workload, fixed_flavors)
     own = partition.charges.charge_of(workload, workload.nomination)
-    partition.charges.give_back(PROJECTED, own)
+    partition.charges.release(PROJECTED, own)
     try:
         look = WorkloadEvaluator(partition, workloads, workload, _needed(workload))
         return _evaluate_nominated(look, own, workload.nomination)

@@ -91,11 +91,11 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
 
     def shield(self, other: Workload) -> str:
         """The rule by which someone is safe who has not run for long enough."""
-        return self.partition.shields.over(other, node=self.node)
+        return self.partition.minimum_runtime.rule_protecting(other, node=self.node)
 
     def safe_now(self, node: str) -> list[str]:
         """Those who are shielded from it in a ClusterQueue."""
-        return self.partition.shields.raised(node, node=self.node)
+        return self.partition.minimum_runtime.protected_in(node, node=self.node)
 
     def candidates(self, names: Iterable[str]) -> Iterator[Candidate]:
         """Those who hold a place, with all that each holds; by parts whose single pods may go."""

@@ -2,9 +2,9 @@
 
 Between two changes of usage the value at any instant follows in closed form,
 `consumed * d + usage * (1 - d)` with `d = 2 ** -(elapsed / half-life)`, so that nothing is sampled
-and nothing is stored but what changed it. Amounts are integers in `ONE`-ths of a unit and `d` in
-`WHOLE`-ths, both worked out with integers alone and rounded down, so that every fold of one log
-gives the same amounts.
+and nothing is stored but what changed it. Amounts are integers in `AMOUNT_SCALE`-ths of a unit, `d`
+is in `FACTOR_SCALE`-ths; both are computed with integers alone and rounded down, so that every fold
+of one log gives equal amounts.
 """
 
 from collections.abc import Mapping
@@ -19,14 +19,14 @@ from headgate.domain.scheduling.ordering.pending_queue import LocalQueueRank
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.quantities import Requests
 
-ONE = 1 << 32
-PART_BITS = 64
-WHOLE = 1 << PART_BITS
+AMOUNT_SCALE = 1 << 32
+FACTOR_BITS = 64
+FACTOR_SCALE = 1 << FACTOR_BITS
 GUARD_BITS = 32
-"""Kept beyond `PART_BITS` while a part is worked out, so that roundings do not add up."""
+"""Kept beyond `FACTOR_BITS` while a part is worked out, so that roundings do not add up."""
 
-Fine: TypeAlias = dict[str, int]
-"""Resource name to amount in `ONE`-ths of its unit."""
+ScaledAmounts: TypeAlias = dict[str, int]
+"""Resource name to amount in `AMOUNT_SCALE`-ths of its unit."""
 
 
 class Consumption(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,34 +37,37 @@ class Consumption(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     at: Instant
-    consumed: Fine = {}
+    consumed: ScaledAmounts = {}
     usage: Requests = {}
-    penalties: dict[str, Fine] = {}
+    penalties: dict[str, ScaledAmounts] = {}
 
 
-def faded(found: Consumption, at: Instant, rules: AdmissionFairSharing) -> Consumption:
+def decayed(found: Consumption, at: Instant, rules: AdmissionFairSharing) -> Consumption:
     """The same as it is at a later instant; without a half-life nothing is remembered."""
     elapsed = max(0, at - found.at)
     if not rules.usage_half_life_seconds:
-        consumed: Fine = {}
+        consumed: ScaledAmounts = {}
     elif elapsed:
-        left = part_left(elapsed, rules.usage_half_life_seconds)
-        consumed = _mixed(found.consumed, found.usage, left)
+        left = decay_factor(elapsed, rules.usage_half_life_seconds)
+        consumed = _moving_average(found.consumed, found.usage, left)
     else:
         consumed = found.consumed
     return msgspec.structs.replace(found, at=max(at, found.at), consumed=consumed)
 
 
-def entry_penalty(requests: Mapping[str, int], rules: AdmissionFairSharing) -> Fine:
+def entry_penalty(requests: Mapping[str, int], rules: AdmissionFairSharing) -> ScaledAmounts:
     """What letting in a workload adds: what one sampling interval of its requests would leave."""
     if not rules.usage_half_life_seconds:
         return {}
     interval = rules.usage_sampling_interval_seconds * MICROSECONDS_PER_SECOND
-    gained = WHOLE - part_left(interval, rules.usage_half_life_seconds)
-    return {name: amount * ONE * gained // WHOLE for name, amount in sorted(requests.items())}
+    gained = FACTOR_SCALE - decay_factor(interval, rules.usage_half_life_seconds)
+    return {
+        name: amount * AMOUNT_SCALE * gained // FACTOR_SCALE
+        for name, amount in sorted(requests.items())
+    }
 
 
-def with_penalties(found: Consumption) -> Fine:
+def with_penalties(found: Consumption) -> ScaledAmounts:
     """What counts in the order: what was consumed, and what is about to be added."""
     total = dict(found.consumed)
     for penalty in found.penalties.values():
@@ -91,37 +94,41 @@ def weighted_usage(amounts: Mapping[str, int], rules: AdmissionFairSharing) -> F
         weights.get(name, 1000) * amount * (1 if name == "cpu" else 1000)
         for name, amount in amounts.items()
     )
-    return Fraction(thousandths, 1_000_000 * ONE)
+    return Fraction(thousandths, 1_000_000 * AMOUNT_SCALE)
 
 
-def summed(left: Mapping[str, int], right: Mapping[str, int]) -> Fine:
+def summed(left: Mapping[str, int], right: Mapping[str, int]) -> ScaledAmounts:
     """Two amounts together, resource by resource, without those that are nothing."""
     names = sorted({*left, *right})
     total = {name: left.get(name, 0) + right.get(name, 0) for name in names}
     return {name: amount for name, amount in total.items() if amount}
 
 
-def part_left(elapsed: int, half_life_seconds: int) -> int:
-    """`2 ** -(elapsed / half-life)` in `WHOLE`-ths; `elapsed` is in microseconds.
+def decay_factor(elapsed: int, half_life_seconds: int) -> int:
+    """`2 ** -(elapsed / half-life)` in `FACTOR_SCALE`-ths; `elapsed` is in microseconds.
 
     Whole half-lives are shifts. The rest, a binary fraction, is a product of the roots of one half
     that stand for its digits.
     """
     half_life = half_life_seconds * MICROSECONDS_PER_SECOND
     halvings, rest = divmod(elapsed, half_life)
-    digits = (rest << PART_BITS) // half_life
+    digits = (rest << FACTOR_BITS) // half_life
     left = 1 << _ROOT_BITS
     for place, root in enumerate(_ROOTS, start=1):
-        if digits >> (PART_BITS - place) & 1:
+        if digits >> (FACTOR_BITS - place) & 1:
             left = left * root >> _ROOT_BITS
     return left >> GUARD_BITS + halvings
 
 
-def _mixed(consumed: Mapping[str, int], usage: Mapping[str, int], left: int) -> Fine:
+def _moving_average(
+    consumed: Mapping[str, int], usage: Mapping[str, int], left: int
+) -> ScaledAmounts:
     names = sorted({*consumed, *usage})
     mixed = {
-        name: (consumed.get(name, 0) * left + usage.get(name, 0) * ONE * (WHOLE - left))
-        >> PART_BITS
+        name: (
+            consumed.get(name, 0) * left + usage.get(name, 0) * AMOUNT_SCALE * (FACTOR_SCALE - left)
+        )
+        >> FACTOR_BITS
         for name in names
     }
     return {name: amount for name, amount in mixed.items() if amount}
@@ -131,11 +138,11 @@ def _roots_of_one_half() -> tuple[int, ...]:
     """The square root of one half, its root, and so on."""
     roots = []
     root = 1 << _ROOT_BITS - 1
-    for _ in range(PART_BITS):
+    for _ in range(FACTOR_BITS):
         root = isqrt(root << _ROOT_BITS)
         roots.append(root)
     return tuple(roots)
 
 
-_ROOT_BITS = PART_BITS + GUARD_BITS
+_ROOT_BITS = FACTOR_BITS + GUARD_BITS
 _ROOTS = _roots_of_one_half()

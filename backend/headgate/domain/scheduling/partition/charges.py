@@ -10,7 +10,11 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.domain.scheduling.partition.claimed import claims, is_moved, is_reclaimed
+from headgate.domain.scheduling.partition.usage_changes import (
+    charged_admissions,
+    has_new_assignment,
+    has_reclaimed_pods,
+)
 from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex, AdmittedUnit
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import (
@@ -75,7 +79,7 @@ class Charges:
         self._hosts = hosts
         self._topologies = topologies
         self._admitted = AdmittedIndex(hosts)
-        self._stirred: dict[str, Workload | None] = {}
+        self._changed: dict[str, Workload | None] = {}
 
     def replace(self, old: Workload | None, new: Workload | None) -> list[Move]:
         """Take into account what a workload takes now, and answer what that changed.
@@ -87,7 +91,7 @@ class Charges:
             change(view, charge)
         for workload in (old, new):
             if workload is not None and workload.admission is not None:
-                self._stirred[workload.key] = new
+                self._changed[workload.key] = new
         self._rehold(old, new, held)
         return moves
 
@@ -136,7 +140,7 @@ class Charges:
         for rows, counts, requests in charge.pods:
             self._hosts.charge(view, rows, counts, requests)
 
-    def give_back(self, view: int, charge: Charge) -> None:
+    def release(self, view: int, charge: Charge) -> None:
         """The exact opposite of `take`."""
         node = f"clusterqueue/{charge.cluster_queue}"
         if node in self._tree.path:
@@ -155,7 +159,7 @@ class Charges:
         self.holding[queue] = {key: held for key, held in holding.items() if key != workload.key}
         self.known_holders.clear()
         for view in (ACTUAL, PROJECTED):
-            self.give_back(view, charge)
+            self.release(view, charge)
         try:
             yield
         finally:
@@ -166,12 +170,12 @@ class Charges:
 
     def admitted(self) -> AdmittedIndex:
         """Everyone who holds a place and is not leaving, as arrays."""
-        for key, workload in self._stirred.items():
+        for key, workload in self._changed.items():
             if workload is None or not has_quota_reservation(workload) or is_evicting(workload):
                 self._admitted.remove(key)
             else:
                 self._admitted.add(key, *self._standings(workload))
-        self._stirred.clear()
+        self._changed.clear()
         return self._admitted
 
     def _standings(self, workload: Workload) -> Iterator[AdmittedUnit]:
@@ -192,11 +196,11 @@ class Charges:
         self, old: Workload | None, new: Workload | None
     ) -> tuple[list[Move], Charge | None]:
         """What is given back and taken in each view, and what `new` holds afterwards."""
-        before, after = claims(old), claims(new)
-        reclaimed = is_reclaimed(old, new)
+        before, after = charged_admissions(old), charged_admissions(new)
+        reclaimed = has_reclaimed_pods(old, new)
         held = None
         if new is not None and (given := after[ACTUAL]) is not None:
-            anew = reclaimed or is_moved(old, new)
+            anew = reclaimed or has_new_assignment(old, new)
             held = self.charge_of(new, given) if anew else self._charge(new, given)
         moves: list[Move] = []
         for view in (ACTUAL, PROJECTED):
@@ -204,7 +208,7 @@ class Charges:
             if same and not reclaimed:
                 continue
             if old is not None and (given := before[view]) is not None:
-                moves.append((view, self.give_back, self._charge(old, given)))
+                moves.append((view, self.release, self._charge(old, given)))
             if new is not None and (given := after[view]) is not None:
                 same = held is not None and given is after[ACTUAL]
                 charge = held if same and held is not None else self.charge_of(new, given)

@@ -23,18 +23,18 @@ from headgate.domain.scheduling.ordering.pending_queue import (
     equal_ranks,
 )
 from headgate.domain.scheduling.partition.charges import Charges, Move
-from headgate.domain.scheduling.partition.claimed import takes_the_same
 from headgate.domain.scheduling.partition.epochs import epoch_name
 from headgate.domain.scheduling.partition.hosts import hosts_of
-from headgate.domain.scheduling.partition.shields import Shields
-from headgate.domain.scheduling.partition.stirring import (
-    Stirred,
-    is_anyone_borrowing,
-    line_of,
-    look_again,
-    starts,
-    stirred_by,
+from headgate.domain.scheduling.partition.minimum_runtime import MinimumRuntimeIndex
+from headgate.domain.scheduling.partition.requeue_hints import (
+    RequeueScope,
+    admission_changed,
+    is_any_borrowing,
+    requeue_in_scope,
+    requeue_scope,
+    requeue_target,
 )
+from headgate.domain.scheduling.partition.usage_changes import is_usage_unchanged
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.eviction_graph import EvictionGraph
 from headgate.domain.scheduling.queueing.pending_entry import (
@@ -84,7 +84,9 @@ class Partition:
             name: PendingQueue(strict=_spec(config, name).queueing_strategy == "StrictFIFO")
             for name in self.cluster_queues
         }
-        self._lines = [line_of(self.pending[name], self.specs[name]) for name in self.pending]
+        self._lines = [
+            requeue_target(self.pending[name], self.specs[name]) for name in self.pending
+        ]
         self.timers = Timers()
         self.leases = Timers()
         self.rounds: dict[str, Round] = {}
@@ -96,8 +98,8 @@ class Partition:
         self.usage: tuple[QuotaUsage, QuotaUsage] = self.charges.usage
         self.watch = HostWatch(config, self.hosts)
         self.ranks: Callable[[str], Ranks] = lambda _: equal_ranks
-        self.shields = Shields(config, self.tree.path)
-        self.stirs = 0
+        self.minimum_runtime = MinimumRuntimeIndex(config, self.tree.path)
+        self.inadmissible_requeue_cycle = 0
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
         """Take into account that a workload of this partition came, changed or went.
@@ -110,10 +112,10 @@ class Partition:
         counts = new is not None and not self._is_aside(new)
         due = next_due_at(self.config, new) if counts and new is not None else None
         waits = self._waiting(new) if counts and new is not None else None
-        if not takes_the_same(old, new):
+        if not is_usage_unchanged(old, new):
             self._recharge(old, new)
-        elif starts(old, new):
-            self.shields.replace(key, new)
+        elif admission_changed(old, new):
+            self.minimum_runtime.replace(key, new)
         if waits is not None or is_unadmitted(old):
             self._requeue(key, (old, new), waits)
         host_due = self.watch.replace(old, new)
@@ -140,7 +142,7 @@ class Partition:
     def node_changed(self, node: Configured[NodeSpec]) -> None:
         """Take a report or cordon of a node into account."""
         self.requeue_inadmissible(
-            Stirred.EVERYONE if self.hosts.node_changed(node) else Stirred.ALERT
+            RequeueScope.ALL if self.hosts.node_changed(node) else RequeueScope.USAGE_INCREASE
         )
         self.watch.may_be_overcommitted = True
         for workload, host_due in self.watch.refresh_node(node):
@@ -151,16 +153,16 @@ class Partition:
             )
             self.timers.set(workload.key, due)
 
-    def requeue_inadmissible(self, stirred: Stirred = Stirred.EVERYONE) -> None:
+    def requeue_inadmissible(self, scope: RequeueScope = RequeueScope.ALL) -> None:
         """Look again at those of the stirred who were known not to fit.
 
         Who may break an open round is alert as well: the stronger do that only for their own.
         """
-        self.stirs += 1
+        self.inadmissible_requeue_cycle += 1
         rounds = self.rounds.values()
         weakest = min(r.preemptor_priority for r in rounds) if rounds else None
-        look_again(self._lines, stirred, weakest)
-        if stirred >= Stirred.PREEMPTORS:
+        requeue_in_scope(self._lines, scope, weakest)
+        if scope >= RequeueScope.PREEMPTING:
             self.watch.retry_unplaceable()
 
     def is_admission_candidate(self, workload: Workload) -> bool:
@@ -174,16 +176,16 @@ class Partition:
         moves = self.charges.replace(old, new)
         for workload in (old, new):
             if workload is not None and workload.admission is not None:
-                self.shields.replace(workload.key, new)
-        stirred = stirred_by(old, new)
-        if stirred == Stirred.ALERT and self._any_borrows(moves):
-            stirred = Stirred.RECLAIMERS
-        if stirred:
-            self.requeue_inadmissible(stirred)
+                self.minimum_runtime.replace(workload.key, new)
+        scope = requeue_scope(old, new)
+        if scope == RequeueScope.USAGE_INCREASE and self._any_borrows(moves):
+            scope = RequeueScope.RECLAIMING
+        if scope:
+            self.requeue_inadmissible(scope)
 
     def _any_borrows(self, moves: Iterable[Move]) -> bool:
         amounts = ((each.cluster_queue, each.amounts) for view, _, each in moves if view)
-        return is_anyone_borrowing(self.tree, self.usage[PROJECTED], amounts)
+        return is_any_borrowing(self.tree, self.usage[PROJECTED], amounts)
 
     def _waiting(self, new: Workload) -> PendingEntry | None:
         if not is_unadmitted(new):

@@ -8,7 +8,7 @@ from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lifecycle.pods_ready import BLOCKING_EVENTS, UNBLOCKING_EVENTS
-from headgate.domain.scheduling.partition.keys import INSTALLATION
+from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import (
     ReservationDropped,
@@ -25,9 +25,9 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.preemption_events import PreemptionGateClosed, ProtectionChanged
 from headgate.domain.workloads.state import Workload
 
-EVERYONE = ("*",)
+ALL_PARTITIONS = ("*",)
 
-GUARDING = (
+GUARD_EVENTS = (
     WorkloadHeld,
     WorkloadDeactivated,
     WorkloadCancellationRequested,
@@ -39,7 +39,7 @@ GUARDING = (
 )
 """Facts about a workload after which it must not be admitted as planned before."""
 
-RELEASING = (WorkloadStopped, WorkloadFinished, WorkloadDeleted, ReservationDropped)
+RELEASE_EVENTS = (WorkloadStopped, WorkloadFinished, WorkloadDeleted, ReservationDropped)
 """Facts after which an object that waits for its last user to go might go."""
 
 
@@ -58,17 +58,17 @@ def wakes_of(
         return (_of_round(cluster_state, key, event),), False
     if kind != "workload":
         is_lease = isinstance(event, NodeLeaseRenewed)
-        return ((INSTALLATION,), False) if is_lease else (EVERYONE, True)
+        return ((INSTALLATION,), False) if is_lease else (ALL_PARTITIONS, True)
     if cluster_state.config.configuration.block_admission and isinstance(
         event, (*BLOCKING_EVENTS, *UNBLOCKING_EVENTS)
     ):
-        return EVERYONE, isinstance(event, BLOCKING_EVENTS)
+        return ALL_PARTITIONS, isinstance(event, BLOCKING_EVENTS)
     woken = {_of_workload(cluster_state, key, event): None}
     if isinstance(event, WorkloadSpecChanged):
         woken.update(_moved_to(cluster_state, key, event))
-    if cluster_state.layout.has_terminating and isinstance(event, RELEASING):
+    if cluster_state.layout.has_terminating and isinstance(event, RELEASE_EVENTS):
         woken[INSTALLATION] = None
-    return tuple(woken), type(event) in GUARDING
+    return tuple(woken), type(event) in GUARD_EVENTS
 
 
 def _moved_to(cluster_state: ClusterState, key: str, event: WorkloadSpecChanged) -> dict[str, None]:

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.scheduling.ordering.consumption import (
     Consumption,
+    decayed,
     entry_penalty,
-    faded,
     summed,
 )
 from headgate.domain.values.instants import Instant
@@ -22,7 +22,7 @@ from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, is_admitted
 
-Before = dict[str, Consumption | None]
+UsageUndo = dict[str, Consumption | None]
 """Queues that changed, with what was known of them before."""
 
 
@@ -38,25 +38,25 @@ class UsageHistory:
 
     def configure(
         self, rules: AdmissionFairSharing | None, workloads: Iterable[Workload], at: Instant
-    ) -> Before:
+    ) -> UsageUndo:
         """Go on by other rules: what faded until now faded by the old ones; to be undone."""
         old_rules, self.rules = self.rules, rules
         before = self.queues
         if rules is None or old_rules is None:
             self.queues = {}
         else:
-            self.queues = {key: faded(found, at, old_rules) for key, found in before.items()}
+            self.queues = {key: decayed(found, at, old_rules) for key, found in before.items()}
         if rules is not None and old_rules is None:
             for workload in workloads:
                 self.replace(None, workload, at)
         return {key: before.get(key) for key in sorted({*before, *self.queues})}
 
-    def replace(self, old: Workload | None, new: Workload | None, at: Instant) -> Before:
+    def replace(self, old: Workload | None, new: Workload | None, at: Instant) -> UsageUndo:
         """A workload came, changed or went; what was known before, to undo it."""
         if self.rules is None or not _matters(old, new):
             return {}
         changed = {_queue_of(workload) for workload in (old, new) if workload is not None}
-        before: Before = {key: self.queues.get(key) for key in sorted(changed)}
+        before: UsageUndo = {key: self.queues.get(key) for key in sorted(changed)}
         if old is not None:
             self._change(_queue_of(old), at, _negated(_used(old)))
         if new is not None:
@@ -64,7 +64,7 @@ class UsageHistory:
         self._penalize(old, new)
         return before
 
-    def restore(self, before: Before) -> None:
+    def restore(self, before: UsageUndo) -> None:
         """Undo a `replace`, the latest first."""
         for key, found in before.items():
             if found is None:
@@ -77,7 +77,7 @@ class UsageHistory:
         found = self.queues.get(local_queue)
         if self.rules is None or found is None:
             return Consumption(at=at)
-        return faded(found, at, self.rules)
+        return decayed(found, at, self.rules)
 
     def copied(self) -> "UsageHistory":
         """Another one that knows the same."""

@@ -112,7 +112,7 @@ def _without(partition: Partition, workloads: Workloads, rounds: list[Round]) ->
         if preemptor.round_id == kept.id and preemptor.nomination is not None:
             charges.append(partition.charges.charge_of(preemptor, preemptor.nomination))
     for charge in charges:
-        partition.charges.give_back(PROJECTED, charge)
+        partition.charges.release(PROJECTED, charge)
     try:
         yield
     finally:

@@ -25,7 +25,7 @@ from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
 from headgate.domain.scheduling.evaluation.capacity_view import charge_fits
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.partition.charges import Charge, Charges
-from headgate.domain.scheduling.partition.claimed import claims
+from headgate.domain.scheduling.partition.usage_changes import charged_admissions
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.queueing.queue_checks import check_queues
 from headgate.domain.streams import round_stream, workload_stream
@@ -199,7 +199,7 @@ def _without_nomination(cycle: CycleContext, preemptor: Workload, found: Round) 
     partition = cycle.partition
     charge = partition.charges.charge_of(preemptor, found.admission)
     old = replaced_slice(partition, cycle.cluster_state.workloads, preemptor)
-    partition.charges.give_back(PROJECTED, charge)
+    partition.charges.release(PROJECTED, charge)
     try:
         with partition.charges.without(old):
             yield charge
@@ -257,9 +257,9 @@ def cancel_evictions(
                 cancelled = EvictionCancelled(eviction=found.id, cause=cause)
                 facts[found.id].append((workload_stream(victim.key), cancelled))
             else:
-                partition.charges.give_back(PROJECTED, held)
+                partition.charges.release(PROJECTED, held)
         for held in spared:
-            partition.charges.give_back(PROJECTED, held)
+            partition.charges.release(PROJECTED, held)
     return facts
 
 
@@ -291,20 +291,20 @@ def _with_placement_of(
 ) -> Iterator[None]:
     """The projected view with a preemptor's new placement instead of its nominated one."""
     partition, workload = cycle.partition, cycle.cluster_state.workloads.get(preemptor)
-    actual, kept = claims(workload)
+    actual, kept = charged_admissions(workload)
     if workload is None or actual is not None:
         yield
         return
     before = partition.charges.charge_of(workload, kept) if kept else None
     after = partition.charges.charge_of(workload, place) if place else None
     if before:
-        partition.charges.give_back(PROJECTED, before)
+        partition.charges.release(PROJECTED, before)
     if after:
         partition.charges.take(PROJECTED, after)
     try:
         yield
     finally:
         if after:
-            partition.charges.give_back(PROJECTED, after)
+            partition.charges.release(PROJECTED, after)
         if before:
             partition.charges.take(PROJECTED, before)

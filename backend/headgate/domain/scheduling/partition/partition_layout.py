@@ -17,7 +17,7 @@ INSTALLATION = "installation"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class PartitionLayout:
     """The partitions there are, and who is in which; no workload needs to be known for it.
 
     `has_terminating` says that an object waits for its last user to go.
@@ -33,7 +33,7 @@ class Layout:
         return self.of_cluster_queue.get(cluster_queue_of(self.config, workload), INSTALLATION)
 
 
-def partition_layout(config: ObjectSet) -> Layout:
+def partition_layout(config: ObjectSet) -> PartitionLayout:
     """The connected components of the configured ClusterQueues, named by their smallest member."""
     leaders: dict[str, str] = {}
     for name, queue in sorted(config.cluster_queues.items()):
@@ -48,7 +48,7 @@ def partition_layout(config: ObjectSet) -> Layout:
     return _layout(config, leaders)
 
 
-def _layout(config: ObjectSet, leaders: dict[str, str]) -> Layout:
+def _layout(config: ObjectSet, leaders: dict[str, str]) -> PartitionLayout:
     members: dict[str, list[str]] = {}
     for name in sorted({*leaders, *(f"clusterqueue/{n}" for n in config.cluster_queues)}):
         members.setdefault(_leader(leaders, name), []).append(name)
@@ -59,7 +59,7 @@ def _layout(config: ObjectSet, leaders: dict[str, str]) -> Layout:
         if member.startswith("clusterqueue/")
     }
     keys = sorted({*of_cluster_queue.values(), INSTALLATION})
-    return Layout(
+    return PartitionLayout(
         config=config,
         keys=tuple(keys),
         of_cluster_queue=dict(sorted(of_cluster_queue.items())),

@@ -8,11 +8,11 @@ from headgate.domain.workloads.pods.eviction_units import without_evicting_pods
 from headgate.domain.workloads.predicates import has_released_quota
 from headgate.domain.workloads.state import Workload
 
-Claims: TypeAlias = tuple[Admission | None, Admission | None]
+ChargedAdmissions: TypeAlias = tuple[Admission | None, Admission | None]
 """What somebody takes in the actual and in the projected view."""
 
 
-def takes_the_same(old: Workload | None, new: Workload | None) -> bool:
+def is_usage_unchanged(old: Workload | None, new: Workload | None) -> bool:
     """Whether nothing has changed that its charges follow from; true for most facts."""
     return (
         old is not None
@@ -27,12 +27,12 @@ def takes_the_same(old: Workload | None, new: Workload | None) -> bool:
     )
 
 
-def is_moved(old: Workload | None, new: Workload) -> bool:
+def has_new_assignment(old: Workload | None, new: Workload) -> bool:
     """Whether it was given other places while it keeps its quota."""
     return old is not None and old.admission is not None and old.admission is not new.admission
 
 
-def is_reclaimed(old: Workload | None, new: Workload | None) -> bool:
+def has_reclaimed_pods(old: Workload | None, new: Workload | None) -> bool:
     """Whether the same pods are needed no more, so that the same admission takes another amount."""
     if old is None or new is None:
         return False
@@ -41,7 +41,9 @@ def is_reclaimed(old: Workload | None, new: Workload | None) -> bool:
     return shrunk or released or old.reclaimable != new.reclaimable
 
 
-def frees_room(old: Workload | None, before: Claims, after: Claims) -> bool:
+def frees_capacity(
+    old: Workload | None, before: ChargedAdmissions, after: ChargedAdmissions
+) -> bool:
     """Whether someone who did not fit might fit now, or might make room otherwise than before."""
     was, now = before[PROJECTED], after[PROJECTED]
     freed = before[ACTUAL] is not None and after[ACTUAL] is None
@@ -50,7 +52,7 @@ def frees_room(old: Workload | None, before: Claims, after: Claims) -> bool:
     return freed or withdrawn or moved
 
 
-def claims(workload: Workload | None) -> Claims:
+def charged_admissions(workload: Workload | None) -> ChargedAdmissions:
     """What it takes in the actual and in the projected view."""
     if workload is None or workload.finished_at is not None:
         return None, None

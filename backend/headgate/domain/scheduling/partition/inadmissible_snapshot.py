@@ -11,7 +11,7 @@ from headgate.domain.scheduling.ordering.workload_order import EquivalenceClass
 from headgate.domain.scheduling.partition.partition import Partition
 
 
-class Parked(msgspec.Struct, frozen=True, kw_only=True):
+class InadmissibleSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """One queue's memory: a workload of each shape that is parked, or of each that is not.
 
     `blocked_by` is the head that a strict queue waits behind.
@@ -22,14 +22,18 @@ class Parked(msgspec.Struct, frozen=True, kw_only=True):
     all_but_these: bool = False
 
 
-def parking_of(partition: Partition) -> dict[str, Parked]:
+def inadmissible_snapshot(partition: Partition) -> dict[str, InadmissibleSnapshot]:
     """The memory of every queue that has one, by ClusterQueue."""
     found = {name: _parked(queue) for name, queue in partition.pending.items()}
-    return {name: inadmissible for name, inadmissible in found.items() if inadmissible != Parked()}
+    return {
+        name: inadmissible
+        for name, inadmissible in found.items()
+        if inadmissible != InadmissibleSnapshot()
+    }
 
 
-def park_again(partition: Partition, parking: dict[str, Parked]) -> None:
-    """Give the queues the memory that `parking_of` found; it must fit the state."""
+def restore_inadmissible(partition: Partition, parking: dict[str, InadmissibleSnapshot]) -> None:
+    """Give the queues the memory that `inadmissible_snapshot` found; it must fit the state."""
     for name, inadmissible in parking.items():
         queue = partition.pending[name]
         if inadmissible.blocked_by:
@@ -42,9 +46,9 @@ def park_again(partition: Partition, parking: dict[str, Parked]) -> None:
             queue.mark_inadmissible(key)
 
 
-def _parked(queue: PendingQueue) -> Parked:
+def _parked(queue: PendingQueue) -> InadmissibleSnapshot:
     if queue.strict or not queue.inadmissible:
-        return Parked(blocked_by=queue.blocked_by)
+        return InadmissibleSnapshot(blocked_by=queue.blocked_by)
     first = _first_of_each(queue)
     inadmissible = tuple(
         sorted(
@@ -61,8 +65,8 @@ def _parked(queue: PendingQueue) -> Parked:
         )
     )
     if len(others) < len(inadmissible):
-        return Parked(keys=others, all_but_these=True)
-    return Parked(keys=inadmissible)
+        return InadmissibleSnapshot(keys=others, all_but_these=True)
+    return InadmissibleSnapshot(keys=inadmissible)
 
 
 def _first_of_each(queue: PendingQueue) -> dict[EquivalenceClass, str]:

@@ -9,9 +9,9 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_unblocked_admission
 from headgate.domain.scheduling.lifecycle.pods_ready import blocks_admission
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
-from headgate.domain.scheduling.partition.keys import INSTALLATION, Layout
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.partition.stirring import Stirred, counts_otherwise
+from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, PartitionLayout
+from headgate.domain.scheduling.partition.requeue_hints import RequeueScope, budget_count_changed
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, expiring_stops
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
@@ -22,7 +22,7 @@ Counter: TypeAlias = tuple[str, str, str]
 Counted: TypeAlias = tuple[Phase, Counter]
 
 
-class Partitioning:
+class PartitionIndex:
     """The partitions, fed with every workload, round and node; and counts of phases by queue.
 
     `counts` has one entry for each ClusterQueue (`clusterqueue/<name>`), each LocalQueue
@@ -31,7 +31,7 @@ class Partitioning:
     have quota and all checks and wait for nothing else, with the partition of each.
     """
 
-    def __init__(self, layout: Layout, quarantined: Mapping[str, str]) -> None:
+    def __init__(self, layout: PartitionLayout, quarantined: Mapping[str, str]) -> None:
         self.layout = layout
         self.config = config = layout.config
         self.keys = layout.keys
@@ -128,8 +128,8 @@ class Partitioning:
         self._charge_strays(old, new)
         if self._may_block:
             self._block(old, new)
-        if self.config.disruption_budgets and counts_otherwise(old, new):
-            self.requeue_inadmissible(Stirred.PREEMPTORS)
+        if self.config.disruption_budgets and budget_count_changed(old, new):
+            self.requeue_inadmissible(RequeueScope.PREEMPTING)
 
     def _queues_of(self, old: Workload | None, new: Workload | None) -> tuple[str, str]:
         """The ClusterQueues of both; most facts leave a workload in its own."""
@@ -158,11 +158,11 @@ class Partitioning:
     def _watch_lease(self, node: Configured[NodeSpec]) -> None:
         self.partitions[INSTALLATION].leases.set(node.name, silent_at(node.spec))
 
-    def requeue_inadmissible(self, stirred: Stirred = Stirred.EVERYONE) -> None:
+    def requeue_inadmissible(self, scope: RequeueScope = RequeueScope.ALL) -> None:
         """Look again everywhere at those of the stirred who were known not to fit."""
         for partition in self.partitions.values():
-            partition.requeue_inadmissible(stirred)
-            partition.watch.may_be_overcommitted |= stirred == Stirred.EVERYONE
+            partition.requeue_inadmissible(scope)
+            partition.watch.may_be_overcommitted |= scope == RequeueScope.ALL
 
     def _recount(self, before: Counted | None, after: Counted | None) -> None:
         """Most facts change nothing of what is counted."""

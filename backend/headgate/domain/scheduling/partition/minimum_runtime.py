@@ -17,15 +17,15 @@ from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
 from headgate.domain.workloads.state import Workload, condition
 
-Grant: TypeAlias = tuple[int, str]
+RuntimeGrant: TypeAlias = tuple[int, str]
 """How many seconds, and the ClusterQueue or Cohort that grants them."""
 
-NOTHING: Grant = (0, "")
+NO_GRANT: RuntimeGrant = (0, "")
 NO_RUNTIME = MinimumRuntime()
 WITHIN = ""
 
 
-class Shields:
+class MinimumRuntimeIndex:
     """Until when everyone who holds a place is shielded; `at` is when that is asked.
 
     `path` is each ClusterQueue and Cohort with its ancestors up to the root.
@@ -34,7 +34,7 @@ class Shields:
     def __init__(self, config: ObjectSet, path: Mapping[str, tuple[str, ...]]) -> None:
         self._config = config
         self._path = path
-        self._grants: dict[str, dict[str, Grant]] = {}
+        self._grants: dict[str, dict[str, RuntimeGrant]] = {}
         self._began: dict[str, tuple[str, Instant]] = {}
         self._ends = Timers()
         self._shields_anyone = any(self._runtime(node) != NO_RUNTIME for node in path)
@@ -51,7 +51,7 @@ class Shields:
             return
         self._ends.set(key, self._next_end(key))
 
-    def look_at(self, at: Instant) -> bool:
+    def advance(self, at: Instant) -> bool:
         """Ask for this instant from now on; whether a shield has run out since the one before."""
         self.at = at
         ended = self._ends.fired(at)
@@ -63,7 +63,7 @@ class Shields:
         """When the next shield runs out."""
         return self._ends.next_due()
 
-    def over(self, workload: Workload, *, node: str) -> str:
+    def rule_protecting(self, workload: Workload, *, node: str) -> str:
         """The rule that shields a workload now from those who come through a ClusterQueue."""
         known = self._began.get(workload.key)
         if known is None:
@@ -75,7 +75,7 @@ class Shields:
         who = "its ClusterQueue" if granter == theirs else f"Cohort {granter.partition('/')[2]}"
         return f"it has not yet run for {seconds} s, which {who} grants it"
 
-    def raised(self, theirs: str, *, node: str) -> list[str]:
+    def protected_in(self, theirs: str, *, node: str) -> list[str]:
         """Everyone in a ClusterQueue who is shielded now from those who come through another."""
         if not self._began:
             return []
@@ -98,19 +98,19 @@ class Shields:
             return None
         return node, _began(workload)
 
-    def _granted(self, theirs: str, mine: str) -> Grant:
+    def _granted(self, theirs: str, mine: str) -> RuntimeGrant:
         grants = self._grants_of(theirs)
         if theirs == mine:
             return grants[WITHIN]
         outside = self._path.get(mine, ())
         below = [node for node in self._path.get(theirs, ()) if node not in outside]
-        return grants[below[-1]] if below else NOTHING
+        return grants[below[-1]] if below else NO_GRANT
 
-    def _grants_of(self, node: str) -> dict[str, Grant]:
+    def _grants_of(self, node: str) -> dict[str, RuntimeGrant]:
         """What shields those of a ClusterQueue within it, and from outside of each node above."""
         known = self._grants.get(node)
         if known is None:
-            within, outside = NOTHING, NOTHING
+            within, outside = NO_GRANT, NO_GRANT
             known = self._grants[node] = {}
             for above in reversed(self._path.get(node, ())):
                 runtime = self._runtime(above)

@@ -10,7 +10,11 @@ from typing import NamedTuple
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
-from headgate.domain.scheduling.partition.claimed import claims, frees_room, is_reclaimed
+from headgate.domain.scheduling.partition.usage_changes import (
+    charged_admissions,
+    frees_capacity,
+    has_reclaimed_pods,
+)
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.queueing.pending_entry import preemption_enabled, reclaim_enabled
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
@@ -19,21 +23,21 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition
 
 
-class Stirred(IntEnum):
+class RequeueScope(IntEnum):
     """Who is to be looked at again; each includes the ones before it.
 
     ALERT are those who may gain wherever others take room, RECLAIMERS those who may take back what
     others borrow, PREEMPTORS all who may make others leave.
     """
 
-    NOBODY = 0
-    ALERT = 1
-    RECLAIMERS = 2
-    PREEMPTORS = 3
-    EVERYONE = 4
+    NONE = 0
+    USAGE_INCREASE = 1
+    RECLAIMING = 2
+    PREEMPTING = 3
+    ALL = 4
 
 
-def stirred_by(old: Workload | None, new: Workload | None) -> Stirred:
+def requeue_scope(old: Workload | None, new: Workload | None) -> RequeueScope:
     """For whom it matters that a workload takes something else, or that its spec is another.
 
     Who is on the way out frees nothing yet, but fewer others have to leave besides. Who holds a
@@ -41,32 +45,38 @@ def stirred_by(old: Workload | None, new: Workload | None) -> Stirred:
     evictions may open that kept others from preempting. Within one ClusterQueue nobody gains where
     others take room: who would have to leave again takes no more than was free before.
     """
-    before, after = claims(old), claims(new)
-    if is_reclaimed(old, new) or frees_room(old, before, after):
-        return Stirred.EVERYONE
+    before, after = charged_admissions(old), charged_admissions(new)
+    if has_reclaimed_pods(old, new) or frees_capacity(old, before, after):
+        return RequeueScope.ALL
     if old is None:
-        return Stirred.NOBODY if new is None or not has_quota_reservation(new) else Stirred.ALERT
+        return (
+            RequeueScope.NONE
+            if new is None or not has_quota_reservation(new)
+            else RequeueScope.USAGE_INCREASE
+        )
     if before[ACTUAL] not in (None, after[ACTUAL]):
-        return Stirred.EVERYONE
+        return RequeueScope.ALL
     leaves = before[PROJECTED] is not None and after[PROJECTED] is None
     is_another = new is not None and has_quota_reservation(new) and old.spec is not new.spec
-    return Stirred.PREEMPTORS if leaves or is_another else Stirred.ALERT
+    return RequeueScope.PREEMPTING if leaves or is_another else RequeueScope.USAGE_INCREASE
 
 
-class Line(NamedTuple):
+class RequeueTarget(NamedTuple):
     """Those who wait for a ClusterQueue, who reaches all of them, and whether they may preempt."""
 
     queue: PendingQueue
-    reach: Stirred
+    reach: RequeueScope
     may_preempt: bool
 
 
-def line_of(queue: PendingQueue, spec: ClusterQueueSpec) -> Line:
+def requeue_target(queue: PendingQueue, spec: ClusterQueueSpec) -> RequeueTarget:
     """The line of a ClusterQueue with this spec."""
-    return Line(queue, _reached_by(spec), preemption_enabled(spec))
+    return RequeueTarget(queue, _reached_by(spec), preemption_enabled(spec))
 
 
-def look_again(lines: Iterable[Line], stirred: Stirred, weakest: int | None) -> None:
+def requeue_in_scope(
+    lines: Iterable[RequeueTarget], scope: RequeueScope, weakest: int | None
+) -> None:
     """Let those of the stirred be looked at again who are parked.
 
     `weakest` is the least priority of those whom open rounds serve. Who is not weaker is alert as
@@ -75,13 +85,13 @@ def look_again(lines: Iterable[Line], stirred: Stirred, weakest: int | None) -> 
     for queue, reach, may_preempt in lines:
         if not (queue.inadmissible or queue.blocked_by):
             continue
-        if stirred >= reach:
+        if scope >= reach:
             queue.requeue_inadmissible()
         else:
             queue.requeue_on_usage_increase(weakest if may_preempt else None)
 
 
-def is_anyone_borrowing(
+def is_any_borrowing(
     tree: QuotaTree, usage: QuotaUsage, charged: Iterable[tuple[str, FlavorResourceQuantities]]
 ) -> bool:
     """Whether a ClusterQueue, or a cohort above it but the root, uses more than it owns."""
@@ -92,21 +102,21 @@ def is_anyone_borrowing(
     )
 
 
-def _reached_by(spec: ClusterQueueSpec) -> Stirred:
+def _reached_by(spec: ClusterQueueSpec) -> RequeueScope:
     """The least that reaches all who wait for a ClusterQueue."""
     if reclaim_enabled(spec):
-        return Stirred.RECLAIMERS
-    return Stirred.PREEMPTORS if preemption_enabled(spec) else Stirred.EVERYONE
+        return RequeueScope.RECLAIMING
+    return RequeueScope.PREEMPTING if preemption_enabled(spec) else RequeueScope.ALL
 
 
-def starts(old: Workload | None, new: Workload | None) -> bool:
+def admission_changed(old: Workload | None, new: Workload | None) -> bool:
     """Whether it has started, or no longer runs, since: that begins or ends its shield."""
     if old is None or new is None or old.conditions is new.conditions:
         return False
     return condition(old, "Admitted") != condition(new, "Admitted")
 
 
-def counts_otherwise(old: Workload | None, new: Workload | None) -> bool:
+def budget_count_changed(old: Workload | None, new: Workload | None) -> bool:
     """Whether a DisruptionBudget may count a workload otherwise than before."""
     return _counted(old) != _counted(new)
 
