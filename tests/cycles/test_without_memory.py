@@ -8,9 +8,9 @@ from headgate.application.cycles.rerun import digest, rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.scheduling.cycle import plan_cycle
 from tests.cycles.reason_changes import Fact, explained_streams, without_reason_changes
-from tests.foresight.submits import rest
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import install, step
+from tests.what_if.submits import rest
 
 STEPS_TO_A_REST = 10
 MANY = 1_000_000

@@ -56,7 +56,7 @@ def jobs_of(part: int) -> list[Job]:
         Job("properties", _python(*hypothesis, *files), range(part, part + 1)),
         _seeded("simulation", "tests.simulation", "--days", _seeds(part, DAYS)),
         _seeded("termination", "tests.simulation.termination", "--cohorts", _seeds(part, COHORTS)),
-        _seeded("what-if", "tests.foresight", "--days", _seeds(part, WHAT_IF_DAYS)),
+        _seeded("what-if", "tests.what_if", "--days", _seeds(part, WHAT_IF_DAYS)),
     ]
     jobs += [
         Job(

@@ -23,10 +23,10 @@ from headgate.application.simulations.simulation_run import (
     run_simulation,
 )
 from headgate.application.time_travel.historical_ports import FixedReader
-from headgate.domain.foresight.course import Endless
-from headgate.domain.foresight.difference import Effect, What, uprootings
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
+from headgate.domain.what_if.effects import Effect, EffectKind, preemption_records
+from headgate.domain.what_if.settling import DidNotSettle
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
@@ -74,7 +74,7 @@ class EffectView(Schema, kw_only=True, frozen=True):
 
     workload: str
     cluster_queue: str = ""
-    what: What
+    what: EffectKind
     without: Phase | None = None
     with_change: Phase | None = None
 
@@ -125,9 +125,9 @@ async def simulate(
     request = SimulationRequest(changes, at, history.is_late())
     try:
         outcome = await history.executor.do(lambda: run_simulation(cluster_state, request))
-    except Endless as endless:
+    except DidNotSettle as failure:
         detail = "What would happen cannot be worked out in the time one may take."
-        raise LimitExceeded(detail) from endless
+        raise LimitExceeded(detail) from failure
     as_of = AsOf(position=position, time=timestamp(at))
     return _View(services, viewer, outcome).whole(as_of)
 
@@ -152,7 +152,7 @@ class _View:
                     victims=[self._victim(victim) for victim in one.victims],
                     because=self._hidden(one.cause),
                 )
-                for one in uprootings(outcome.facts)
+                for one in preemption_records(outcome.facts)
             ],
             effects=[self._effect(effect) for effect in effects[:MAX_EFFECTS]],
             starts=sum(effect.what == "Starts" for effect in effects),

@@ -17,8 +17,6 @@ from headgate.application.queries.workloads.explanations import (
     position_of,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.foresight.course import Course
-from headgate.domain.foresight.difference import Effect, Fact, effects
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.nodes.commands import CordonNode
 from headgate.domain.recorded_event import DomainEvent
@@ -26,6 +24,8 @@ from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.what_if.effects import Effect, StreamEvent, effects
+from headgate.domain.what_if.settling import SettlingRun
 from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.explanation import Explanation
@@ -46,9 +46,9 @@ class SimulationRequest:
         """Whether it has gone on for too long."""
         return facts > MAX_EVENTS or self.is_late()
 
-    def course(self, cluster_state: ClusterState) -> Course:
+    def settling(self, cluster_state: ClusterState) -> SettlingRun:
         """A course of a cell under these limits."""
-        return Course(cluster_state, self.at, self.is_spent)
+        return SettlingRun(cluster_state, self.at, self.is_spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class SimulationOutcome:
 
     at_first: dict[str, PredictedState]
     in_the_end: dict[str, PredictedState]
-    facts: tuple[Fact, ...]
+    facts: tuple[StreamEvent, ...]
     effects: tuple[Effect, ...] = field(default_factory=tuple)
 
 
@@ -78,35 +78,35 @@ def run_simulation(cluster_state: ClusterState, request: SimulationRequest) -> S
     """
     without = _without(cluster_state, request)
     with cluster_state.overlay():
-        course = request.course(cluster_state)
-        keys = _make(cluster_state, request, course)
-        course.come_to_rest()
+        settling = request.settling(cluster_state)
+        keys = _make(cluster_state, request, settling)
+        settling.run_until_quiescent()
         at_first = {key: _standing(cluster_state, key, request.at) for key in keys}
-        course.let_victims_go()
+        settling.complete_evictions()
         in_the_end = {key: _standing(cluster_state, key, request.at) for key in keys}
-        found = effects(without, (course.facts, cluster_state.workloads))
-        facts = tuple(course.facts)
+        found = effects(without, (settling.events, cluster_state.workloads))
+        facts = tuple(settling.events)
     others = tuple(effect for effect in found if effect.key not in at_first)
     return SimulationOutcome(at_first, in_the_end, facts, others)
 
 
 def _without(
     cluster_state: ClusterState, request: SimulationRequest
-) -> tuple[tuple[Fact, ...], dict[str, Workload]]:
+) -> tuple[tuple[StreamEvent, ...], dict[str, Workload]]:
     """How it goes on by itself; only those states are kept that are touched."""
     with cluster_state.overlay():
-        course = request.course(cluster_state)
-        course.let_victims_go()
-        return tuple(course.facts), dict(cluster_state.workloads)
+        settling = request.settling(cluster_state)
+        settling.complete_evictions()
+        return tuple(settling.events), dict(cluster_state.workloads)
 
 
 def _make(
-    cluster_state: ClusterState, request: SimulationRequest, course: Course
+    cluster_state: ClusterState, request: SimulationRequest, settling: SettlingRun
 ) -> tuple[str, ...]:
     """Make every change after the ones before it; the workloads that were changed."""
     keys: dict[str, None] = {}
     for change in request.changes:
-        course.assume(*decide_on_state(cluster_state, change, request.at).events)
+        settling.assume(*decide_on_state(cluster_state, change, request.at).events)
         kind, key = kind_and_key(change.stream)
         if kind == "workload":
             keys[key] = None

@@ -12,9 +12,9 @@ from headgate.application.simulations.simulation_run import (
     run_simulation,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.foresight.course import Endless
-from tests.foresight.submits import compare_day, rest
+from headgate.domain.what_if.settling import DidNotSettle
 from tests.simulation.scenario_run import installed_cluster
+from tests.what_if.submits import compare_day, rest
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -50,5 +50,5 @@ def test_without_a_change_nothing_differs() -> None:
 
 
 def test_what_takes_too_long_is_given_up() -> None:
-    with pytest.raises(Endless):
+    with pytest.raises(DidNotSettle):
         _foresee(1, late=True)

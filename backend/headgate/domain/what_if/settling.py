@@ -19,58 +19,58 @@ from headgate.domain.workloads.transitions.partial_eviction import (
 )
 
 
-class Endless(Exception):
+class DidNotSettle(Exception):
     """It did not come to rest within what may be spent on it."""
 
 
 @dataclass(slots=True)
-class Course:
+class SettlingRun:
     """Facts in the order they would be decided in, at one instant.
 
-    After each cycle `is_spent` is asked with the number of facts so far; then it is `Endless`.
+    After each cycle `is_spent` is asked with the number of facts so far; then it is `DidNotSettle`.
     """
 
     cluster_state: ClusterState
     at: Instant
     is_spent: Callable[[int], bool]
-    facts: list[tuple[str, DomainEvent]] = field(default_factory=list)
+    events: list[tuple[str, DomainEvent]] = field(default_factory=list)
     _cycles: int = 0
 
-    def assume(self, *facts: tuple[str, DomainEvent]) -> None:
+    def assume(self, *events: tuple[str, DomainEvent]) -> None:
         """Facts that somebody outside brings about."""
-        for stream, event in facts:
+        for stream, event in events:
             self.cluster_state.assume(stream, event, self.at)
-            self.facts.append((stream, event))
+            self.events.append((stream, event))
 
-    def come_to_rest(self) -> None:
+    def run_until_quiescent(self) -> None:
         """Cycle after cycle in every partition until none decides anything more."""
         is_moving = True
         while is_moving:
             is_moving = False
             for key in self.cluster_state.partition_keys():
-                is_moving = self._work_off(key) or is_moving
+                is_moving = self._run_cycles(key) or is_moving
 
-    def let_victims_go(self) -> None:
+    def complete_evictions(self) -> None:
         """Let everyone who is asked to stop do so at once, again and again until nobody is."""
-        self.come_to_rest()
+        self.run_until_quiescent()
         while leaving := [
             w for _, w in sorted(self.cluster_state.workloads.items()) if oldest_ongoing_eviction(w)
         ]:
-            before = len(self.facts)
+            before = len(self.events)
             for workload in leaving:
-                self._let_go(workload.key)
-            if len(self.facts) == before:
+                self._complete(workload.key)
+            if len(self.events) == before:
                 break
-            self.come_to_rest()
+            self.run_until_quiescent()
 
-    def _let_go(self, key: str) -> None:
+    def _complete(self, key: str) -> None:
         for eviction in ongoing_evictions(self.cluster_state.workloads[key]):
             workload = self.cluster_state.workloads[key]
             command = ReportStopped(uid=workload.uid, eviction=eviction.id)
             events = WORKLOAD.decide(workload, command, self.at)
             self.assume(*((workload_stream(key), event) for event in events))
 
-    def _work_off(self, key: str) -> bool:
+    def _run_cycles(self, key: str) -> bool:
         has_decided = False
         while key in self.cluster_state.partition_keys():
             self._cycles += 1
@@ -81,7 +81,7 @@ class Course:
                 f"simulation.{self._cycles}",
             )
             for decision in plan.decisions:
-                self.facts.extend(decision.events)
+                self.events.extend(decision.events)
             if not plan.decisions:
                 break
             has_decided = True
@@ -89,5 +89,5 @@ class Course:
         return has_decided
 
     def _stop_if_spent(self) -> None:
-        if self.is_spent(len(self.facts)):
-            raise Endless(f"after {len(self.facts)} facts it still goes on")
+        if self.is_spent(len(self.events)):
+            raise DidNotSettle(f"after {len(self.events)} facts it still goes on")

@@ -11,8 +11,8 @@ from headgate.domain.workloads.events import WorkloadEvicted
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
-Fact = tuple[str, DomainEvent]
-What = Literal[
+StreamEvent = tuple[str, DomainEvent]
+EffectKind = Literal[
     "Starts", "DoesNotStart", "Evicted", "EvictedAndStartsAgain", "NotEvicted", "Changes"
 ]
 
@@ -22,13 +22,13 @@ class Effect:
     """What a change does to one workload; the states are those at the end, without and with it."""
 
     key: str
-    what: What
+    what: EffectKind
     without: Workload | None
     with_change: Workload | None
 
 
 @dataclass(frozen=True, slots=True)
-class Uprooting:
+class PreemptionRecord:
     """One round: who makes room for whom; `cause` is the victim whose return it serves, if any."""
 
     preemptor: str
@@ -37,8 +37,8 @@ class Uprooting:
 
 
 def effects(
-    without: tuple[Iterable[Fact], Mapping[str, Workload]],
-    with_change: tuple[Iterable[Fact], Mapping[str, Workload]],
+    without: tuple[Iterable[StreamEvent], Mapping[str, Workload]],
+    with_change: tuple[Iterable[StreamEvent], Mapping[str, Workload]],
 ) -> tuple[Effect, ...]:
     """Every workload that fares differently, by key; each side is its facts and its last states."""
     before, after = without[1], with_change[1]
@@ -54,14 +54,14 @@ def effects(
     return tuple(found)
 
 
-def uprootings(facts: Iterable[Fact]) -> tuple[Uprooting, ...]:
+def preemption_records(facts: Iterable[StreamEvent]) -> tuple[PreemptionRecord, ...]:
     """All rounds in order; one whose preemptor was itself a victim before names itself as cause."""
     victims: dict[str, None] = {}
     found = []
     for _, event in facts:
         if isinstance(event, RoundCommitted):
             cause = event.preemptor if event.preemptor in victims else ""
-            found.append(Uprooting(event.preemptor, event.victims, cause))
+            found.append(PreemptionRecord(event.preemptor, event.victims, cause))
             victims.update((victim.workload, None) for victim in event.victims)
     return tuple(found)
 
@@ -71,7 +71,7 @@ def _what(
     new: Workload | None,
     evicted_anyway: bool,  # noqa: FBT001 - what happened on either side
     evicted: bool,  # noqa: FBT001 - same
-) -> What | None:
+) -> EffectKind | None:
     ran, runs = _has_place(old), _has_place(new)
     if evicted and not evicted_anyway:
         return "EvictedAndStartsAgain" if runs else "Evicted"
@@ -87,13 +87,13 @@ def _has_place(workload: Workload | None) -> bool:
     return workload is not None and has_quota_reservation(workload)
 
 
-def _evicted(facts: Iterable[Fact]) -> frozenset[str]:
+def _evicted(facts: Iterable[StreamEvent]) -> frozenset[str]:
     return frozenset(
         kind_and_key(stream)[1] for stream, event in facts if isinstance(event, WorkloadEvicted)
     )
 
 
-def _concerned(facts: Iterable[Fact]) -> frozenset[str]:
+def _concerned(facts: Iterable[StreamEvent]) -> frozenset[str]:
     return frozenset(
         key for kind, key in (kind_and_key(stream) for stream, _ in facts) if kind == "workload"
     )

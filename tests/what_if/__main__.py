@@ -1,14 +1,14 @@
-"""`python -m tests.foresight`: predict and make random submits, and compare each."""
+"""`python -m tests.what_if`: predict and make random submits, and compare each."""
 
 import argparse
 from collections import Counter
 
-from tests.foresight.submits import SUBMITS_PER_DAY, compare_day
+from tests.what_if.submits import SUBMITS_PER_DAY, compare_day
 
 
 def main() -> None:
     """Compare the submits of a range of seeded days."""
-    parser = argparse.ArgumentParser(prog="python -m tests.foresight", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.what_if", description=__doc__)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--days", type=int, default=50, help=f"{SUBMITS_PER_DAY} submits each")
     options = parser.parse_args()
