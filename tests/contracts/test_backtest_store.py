@@ -3,7 +3,7 @@
 import msgspec
 
 from headgate.application.backtests.jobs import Backtest
-from headgate.domain.rehearsal.outcome import Outcome, Totals
+from headgate.domain.backtest.outcome import BacktestOutcome, BacktestTotals
 from tests.contracts.adapters import Adapters
 
 LEASE = 60
@@ -22,11 +22,11 @@ def job(number: int) -> Backtest:
 
 
 def ended(found: Backtest) -> Backtest:
-    outcome = Outcome(
+    outcome = BacktestOutcome(
         begin_at=1,
         end_at=2,
         bucket_microseconds=1,
-        totals=Totals(same=3),
+        totals=BacktestTotals(same=3),
         queues=(),
         workloads=(),
         listed_all=True,

@@ -12,13 +12,13 @@ from headgate.application.queries.views import (
     timestamp,
     timestamp_or_none,
 )
-from headgate.domain.rehearsal.outcome import (
-    Difference,
-    Differing,
-    Fate,
-    Outcome,
+from headgate.domain.backtest.outcome import (
+    BacktestOutcome,
+    DifferenceKind,
+    OutcomeDifference,
     QueueOutcome,
-    Waits,
+    WaitTimes,
+    WorkloadOutcome,
 )
 from headgate.domain.values.instants import Instant
 
@@ -58,7 +58,7 @@ class Backtest(msgspec.Struct, frozen=True, kw_only=True):
     working_milliseconds: int = 0
     finished_at: Instant | None = None
     failure: str = ""
-    outcome: Outcome | None = None
+    outcome: BacktestOutcome | None = None
 
 
 class ClaimedBacktest(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ class DifferingView(Whole, kw_only=True, frozen=True):
 
     workload: str
     cluster_queue: str
-    what: list[Difference]
+    what: list[DifferenceKind]
     then: FateView
     rehearsed: FateView
     places_differ: int
@@ -272,7 +272,7 @@ def _queue(one: QueueOutcome) -> QueueOutcomeView:
     )
 
 
-def _waits(waits: Waits) -> WaitsView:
+def _waits(waits: WaitTimes) -> WaitsView:
     return WaitsView(
         started=waits.started,
         still_waiting=waits.still_waiting,
@@ -282,7 +282,7 @@ def _waits(waits: Waits) -> WaitsView:
     )
 
 
-def _differing(one: Differing) -> DifferingView:
+def _differing(one: OutcomeDifference) -> DifferingView:
     return DifferingView(
         workload=one.key,
         cluster_queue=one.cluster_queue,
@@ -293,7 +293,7 @@ def _differing(one: Differing) -> DifferingView:
     )
 
 
-def _fate(fate: Fate) -> FateView:
+def _fate(fate: WorkloadOutcome) -> FateView:
     return FateView(
         started_at=timestamp_or_none(fate.started_at),
         starts=fate.starts,

@@ -12,10 +12,10 @@ import msgspec
 from headgate.application.backtests.jobs import Backtest, BacktestStore, ClaimedBacktest
 from headgate.application.ports import EventLog, Unavailable
 from headgate.application.time_travel.historical_states import HistoricalStates
+from headgate.domain.backtest.outcome import backtest_outcome
+from headgate.domain.backtest.recorded_window import RecordedWindow, ReplacedObjects, read_window
+from headgate.domain.backtest.replay_run import ReplayProgress, advance, start_replay
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.rehearsal.outcome import outcome_of
-from headgate.domain.rehearsal.stage import Progress, begin, go_on
-from headgate.domain.rehearsal.stretch import Replaced, Stretch, take_apart
 from headgate.event_log.codec import decode
 
 MILLISECONDS = 1_000
@@ -45,7 +45,7 @@ class BacktestRunner:
     elapsed: Callable[[], float]
     report: Callable[[str, Exception], None]
     rules: BacktestLimits = field(default_factory=BacktestLimits)
-    _known: tuple[str, Stretch] | None = None
+    _known: tuple[str, RecordedWindow] | None = None
 
 
 def run_backtest_slice(runner: BacktestRunner) -> bool:
@@ -86,10 +86,10 @@ def _go_on(runner: BacktestRunner, claimed: ClaimedBacktest) -> tuple[Backtest, 
     ]
     stretch = _stretch(runner, job)
     if claimed.progress is None:
-        progress = begin(_state(runner, job), stretch, overlay)
+        progress = start_replay(_state(runner, job), stretch, overlay)
     else:
-        progress = msgspec.msgpack.decode(claimed.progress, type=Progress)
-    progress, is_over = go_on(progress, stretch, runner.rules.moves)
+        progress = msgspec.msgpack.decode(claimed.progress, type=ReplayProgress)
+    progress, is_over = advance(progress, stretch, runner.rules.moves)
     running = msgspec.structs.replace(
         job, state="Running", steps=len(stretch.steps), steps_done=progress.next_step
     )
@@ -100,19 +100,19 @@ def _go_on(runner: BacktestRunner, claimed: ClaimedBacktest) -> tuple[Backtest, 
         state="Done",
         steps_done=len(stretch.steps),
         finished_at=runner.event_log.now(),
-        outcome=outcome_of(stretch, progress),
+        outcome=backtest_outcome(stretch, progress),
     )
     return done, None
 
 
-def _stretch(runner: BacktestRunner, job: Backtest) -> Stretch:
+def _stretch(runner: BacktestRunner, job: Backtest) -> RecordedWindow:
     known = runner._known  # noqa: SLF001 - see above
     if known is not None and known[0] == job.id:
         return known[1]
     recorded = runner.event_log.read_all(job.from_position, job.to_position)
-    replaced = Replaced(frozenset(one.stream for one in job.overlay))
+    replaced = ReplacedObjects(frozenset(one.stream for one in job.overlay))
     period = (job.begin_at, job.end_at)
-    stretch = take_apart(_state(runner, job), recorded, period, replaced)
+    stretch = read_window(_state(runner, job), recorded, period, replaced)
     runner._known = (job.id, stretch)  # noqa: SLF001 - see above
     return stretch
 

@@ -26,7 +26,7 @@ GIVES_BACK = (WorkloadStopped, WorkloadFinished, WorkloadDeleted, ReservationDro
 Amounts = dict[str, int]
 
 
-class Use(msgspec.Struct, kw_only=True):
+class QueueUsage(msgspec.Struct, kw_only=True):
     """Use from `begin_at` to `end_at`, in buckets of equal length.
 
     Resources are named `<cluster queue>/<resource>`; what each workload holds is in `held`. In each

@@ -1,7 +1,7 @@
 """The rehearsal itself: a cell, a clock that is set, and what is still to come.
 
 Steps of the stretch and lines of conducts come in their order; the scheduler looks at what they
-wake when it looked then, and at the latest `LONGEST_LOOK` after it was woken.
+wake when it looked then, and at the latest `MAX_EVALUATION_DELAY` after it was woken.
 """
 
 import heapq
@@ -9,15 +9,20 @@ from collections.abc import Iterable
 
 import msgspec
 
+from headgate.domain.backtest.command_replay import redecide_command, redecide_report
+from headgate.domain.backtest.observed_behavior import (
+    ADMITTED,
+    EVICTED,
+    DelayedReport,
+    phase_begun_by,
+)
+from headgate.domain.backtest.queue_usage import QueueUsage
+from headgate.domain.backtest.recorded_window import RecordedStep, RecordedWindow
+from headgate.domain.backtest.workload_traces import WorkloadTraces
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.rehearsal.conduct import ADMITTED, EVICTED, Line, scene_of
-from headgate.domain.rehearsal.lives import Lives
-from headgate.domain.rehearsal.orders import ask_again, follow
-from headgate.domain.rehearsal.stretch import Step, Stretch
-from headgate.domain.rehearsal.use import Use
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.partition.inadmissible_snapshot import (
     InadmissibleSnapshot,
@@ -28,81 +33,83 @@ from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
-LONGEST_LOOK = MICROSECONDS_PER_SECOND // 2
+MAX_EVALUATION_DELAY = MICROSECONDS_PER_SECOND // 2
 """A woken or due partition is looked at within this time, as by a worker nobody nudges."""
 
 EVERYONE = "*"
-Cue = tuple[Instant, int, str, int, int, int]
+ScheduledReport = tuple[Instant, int, str, int, int, int]
 """When, the position then, the workload's id, the kind of scene, its number, the line in it."""
 
 
-class Progress(msgspec.Struct, kw_only=True):
+class ReplayProgress(msgspec.Struct, kw_only=True):
     """All of a rehearsal under way, to be kept and gone on with.
 
-    `next_step` is the first of the stretch that is still to come, `cues` are lines that are,
-    `scenes` how many of each kind a workload has had, `woken` and `dues` when a partition was woken
+    `next_step` is the first of the stretch that is still to come, `schedule` are lines that are,
+    `phases` how many of each kind a workload has had, `woken` and `dues` when a partition was woken
     and when it is due, `passed_over` counts what was refused here although it was taken then.
     """
 
     cluster_state: bytes
     now: Instant
     next_step: int = 0
-    cues: list[Cue] = []
-    scenes: dict[str, list[int]] = {}
+    schedule: list[ScheduledReport] = []
+    phases: dict[str, list[int]] = {}
     woken: dict[str, Instant] = {}
     dues: dict[str, Instant] = {}
-    parking: dict[str, dict[str, InadmissibleSnapshot]] = {}
-    lives: Lives
-    use: Use
+    inadmissible: dict[str, dict[str, InadmissibleSnapshot]] = {}
+    traces: WorkloadTraces
+    use: QueueUsage
     passed_over: int = 0
     looks: int = 0
     cycles: int = 0
     facts: int = 0
 
 
-def begin(
+def start_replay(
     cluster_state: ClusterState,
-    stretch: Stretch,
+    window: RecordedWindow,
     changes: Iterable[tuple[str, DomainEvent]],
-) -> Progress:
+) -> ReplayProgress:
     """The rehearsal at its first instant: the state then, with what is configured otherwise."""
-    begun = stretch.begin_at
-    lives, use = Lives(), Use(begin_at=begun, end_at=stretch.end_at, now=begun)
-    lives.begin(cluster_state.config, cluster_state.workloads)
+    begun = window.begin_at
+    traces, use = WorkloadTraces(), QueueUsage(begin_at=begun, end_at=window.end_at, now=begun)
+    traces.begin(cluster_state.config, cluster_state.workloads)
     use.begin(cluster_state.workloads)
-    progress = Progress(cluster_state=cluster_state.dump(), now=begun, lives=lives, use=use)
-    stage = Stage(progress, stretch)
-    with stage.cluster_state.overlay() as overlay:
-        stage.find_what_is_under_way()
-        stage.wake(stage.cluster_state.partition_keys())
+    progress = ReplayProgress(cluster_state=cluster_state.dump(), now=begun, traces=traces, use=use)
+    run = ReplayRun(progress, window)
+    with run.cluster_state.overlay() as overlay:
+        run.load_in_flight()
+        run.wake(run.cluster_state.partition_keys())
         for stream, event in changes:
-            stage.happen(stream, event)
-        overlay.keep(stage.cluster_state.position)
-    return stage.left_at()
+            run.apply_event(stream, event)
+        overlay.keep(run.cluster_state.position)
+    return run.saved_progress()
 
 
-def go_on(progress: Progress, stretch: Stretch, moves: int) -> tuple[Progress, bool]:
+def advance(
+    progress: ReplayProgress, window: RecordedWindow, steps: int
+) -> tuple[ReplayProgress, bool]:
     """Some moves further, and whether that was the end; the same moves give the same bytes."""
-    stage = Stage(progress, stretch)
-    with stage.cluster_state.overlay() as overlay:
-        is_over = not all(stage.move() for _ in range(moves))
-        overlay.keep(stage.cluster_state.position)
+    run = ReplayRun(progress, window)
+    with run.cluster_state.overlay() as overlay:
+        is_over = not all(run.step() for _ in range(steps))
+        overlay.keep(run.cluster_state.position)
     if is_over:
-        stage.progress.use.pass_time(stretch.end_at)
-    return stage.left_at(), is_over
+        run.progress.use.pass_time(window.end_at)
+    return run.saved_progress(), is_over
 
 
-class Stage:
+class ReplayRun:
     """A rehearsal that goes on; `progress` is taken over and changed."""
 
-    def __init__(self, progress: Progress, stretch: Stretch) -> None:
+    def __init__(self, progress: ReplayProgress, window: RecordedWindow) -> None:
         self.progress = progress
-        self.stretch = stretch
+        self.window = window
         self.cluster_state = ClusterState.load(progress.cluster_state)
-        for key, parking in progress.parking.items():
-            restore_inadmissible(self.cluster_state.partition(key), parking)
+        for key, inadmissible in progress.inadmissible.items():
+            restore_inadmissible(self.cluster_state.partition(key), inadmissible)
 
-    def left_at(self) -> Progress:
+    def saved_progress(self) -> ReplayProgress:
         """The progress with the state as it is now."""
         progress, cluster_state = self.progress, self.cluster_state
         progress.cluster_state = cluster_state.dump()
@@ -110,40 +117,40 @@ class Stage:
             key: inadmissible_snapshot(cluster_state.partition(key))
             for key in cluster_state.partition_keys()
         }
-        progress.parking = {key: memory for key, memory in memories.items() if memory}
+        progress.inadmissible = {key: memory for key, memory in memories.items() if memory}
         return progress
 
-    def find_what_is_under_way(self) -> None:
+    def load_in_flight(self) -> None:
         """Cue what is to follow from reservations, admissions and evictions before the stretch."""
-        for workload_id, conduct in self.stretch.conducts.by_id.items():
+        for workload_id, behavior in self.window.observed.by_id.items():
             key = workload_id.partition(" ")[0]
-            if self.progress.lives.ids.get(key) != workload_id:
+            if self.progress.traces.ids.get(key) != workload_id:
                 continue
-            for kind in conduct.under_way:
-                self._cue(workload_id, kind, conduct.scenes[kind][0].began_at)
+            for kind in behavior.in_flight:
+                self._schedule_reports(workload_id, kind, behavior.phases[kind][0].began_at)
 
-    def move(self) -> bool:
+    def step(self) -> bool:
         """The next step, line or look, whichever comes first; False when nothing is left."""
-        step, cue, look = self._step(), self._first_cue(), self._look_by()
+        step, scheduled, look = self._step(), self._first_scheduled(), self._look_by()
         ends = [(step.at, step.position)] if step else []
-        ends += [(cue[0], cue[1])] if cue else []
+        ends += [(scheduled[0], scheduled[1])] if scheduled else []
         ends += [(look, -1)] if look is not None else []
         first = min(ends, default=None)
-        if first is None or first[0] > self.stretch.end_at:
+        if first is None or first[0] > self.window.end_at:
             return False
         self.progress.now = max(self.progress.now, first[0])
         if look is not None and first == (look, -1):
             self._look()
-        elif cue is not None and first == (cue[0], cue[1]):
-            heapq.heappop(self.progress.cues)
-            self._act(cue)
+        elif scheduled is not None and first == (scheduled[0], scheduled[1]):
+            heapq.heappop(self.progress.schedule)
+            self._act(scheduled)
         else:
             assert step is not None, "what comes first is one of the three"
             self.progress.next_step += 1
             self._take(step)
         return True
 
-    def happen(self, stream: str, event: DomainEvent) -> None:
+    def apply_event(self, stream: str, event: DomainEvent) -> None:
         """A fact that does not come from the scheduler."""
         woken, _ = wakes_of(self.cluster_state, stream, event)
         self.cluster_state.assume(stream, event, self.progress.now)
@@ -158,18 +165,18 @@ class Stage:
     def _wake_all(self, woken: tuple[str, ...]) -> None:
         self.wake(self.cluster_state.partition_keys() if EVERYONE in woken else woken)
 
-    def _step(self) -> Step | None:
-        steps, number = self.stretch.steps, self.progress.next_step
+    def _step(self) -> RecordedStep | None:
+        steps, number = self.window.steps, self.progress.next_step
         return steps[number] if number < len(steps) else None
 
-    def _first_cue(self) -> Cue | None:
-        return self.progress.cues[0] if self.progress.cues else None
+    def _first_scheduled(self) -> ScheduledReport | None:
+        return self.progress.schedule[0] if self.progress.schedule else None
 
     def _look_by(self) -> Instant | None:
         waiting = (*self.progress.woken.values(), *self.progress.dues.values())
-        return max(min(waiting) + LONGEST_LOOK, self.progress.now) if waiting else None
+        return max(min(waiting) + MAX_EVALUATION_DELAY, self.progress.now) if waiting else None
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: RecordedStep) -> None:
         if step.event is None:
             self._look()
             return
@@ -179,30 +186,30 @@ class Stage:
             # An object that is there, or is not, only in the rehearsal is left as it is.
             is_first = hasattr(step.event, "uid")
             if is_first == isinstance(state, Absent):
-                self.happen(step.stream, step.event)
+                self.apply_event(step.stream, step.event)
             else:
                 self.progress.passed_over += 1
             return
         eviction = f"backtest.{step.position}"
-        events = ask_again(state, step.event, self.progress.now, eviction)
+        events = redecide_command(state, step.event, self.progress.now, eviction)
         if events is None:
             self.progress.passed_over += 1
         for event in events or ():
-            self.happen(step.stream, event)
+            self.apply_event(step.stream, event)
 
-    def _act(self, cue: Cue) -> None:
+    def _act(self, scheduled: ScheduledReport) -> None:
         """A line of a scene, unless its scene is over by now."""
-        _, _, workload_id, kind, number, at_line = cue
+        _, _, workload_id, kind, number, report_index = scheduled
         key = workload_id.partition(" ")[0]
         workload = self.cluster_state.workloads.get(key)
-        is_present = self.progress.lives.ids.get(key) == workload_id
+        is_present = self.progress.traces.ids.get(key) == workload_id
         if workload is None or not is_present:
             return
-        if self._scenes(workload_id)[kind] != number + 1:
+        if self._phases(workload_id)[kind] != number + 1:
             return
-        line = self._lines(workload_id, kind, number)[at_line]
-        for event in follow(workload, line.event, self.progress.now):
-            self.happen(workload_stream(key), event)
+        report = self._reports(workload_id, kind, number)[report_index]
+        for event in redecide_report(workload, report.event, self.progress.now):
+            self.apply_event(workload_stream(key), event)
 
     def _look(self) -> None:
         """Plan in every partition that is woken or due until nothing more is decided."""
@@ -244,26 +251,26 @@ class Stage:
         kind, key = kind_and_key(stream)
         if kind != "workload":
             return
-        progress.lives.observe(stream, event, progress.now, self.cluster_state.config)
+        progress.traces.observe(stream, event, progress.now, self.cluster_state.config)
         progress.use.observe(stream, event, progress.now, self.cluster_state.workloads.get(key))
-        scene, workload_id = scene_of(event), progress.lives.ids.get(key)
-        if scene is not None and workload_id is not None:
-            self._cue(workload_id, scene, progress.now)
+        phase, workload_id = phase_begun_by(event), progress.traces.ids.get(key)
+        if phase is not None and workload_id is not None:
+            self._schedule_reports(workload_id, phase, progress.now)
 
-    def _cue(self, workload_id: str, kind: int, began_at: Instant) -> None:
+    def _schedule_reports(self, workload_id: str, kind: int, began_at: Instant) -> None:
         """What follows from a new scene is to come in its time."""
-        if workload_id not in self.stretch.conducts.by_id:
+        if workload_id not in self.window.observed.by_id:
             return
-        scenes = self._scenes(workload_id)
-        number = scenes[kind]
-        scenes[kind] += 1
-        for at_line, line in enumerate(self._lines(workload_id, kind, number)):
-            at = began_at + line.after
-            cue = (at, line.position, workload_id, kind, number, at_line)
-            heapq.heappush(self.progress.cues, cue)
+        phases = self._phases(workload_id)
+        number = phases[kind]
+        phases[kind] += 1
+        for report_index, report in enumerate(self._reports(workload_id, kind, number)):
+            at = began_at + report.after
+            scheduled = (at, report.position, workload_id, kind, number, report_index)
+            heapq.heappush(self.progress.schedule, scheduled)
 
-    def _scenes(self, workload_id: str) -> list[int]:
-        return self.progress.scenes.setdefault(workload_id, [0] * (max(ADMITTED, EVICTED) + 1))
+    def _phases(self, workload_id: str) -> list[int]:
+        return self.progress.phases.setdefault(workload_id, [0] * (max(ADMITTED, EVICTED) + 1))
 
-    def _lines(self, workload_id: str, kind: int, number: int) -> tuple[Line, ...]:
-        return self.stretch.conducts.following(workload_id, kind, number)
+    def _reports(self, workload_id: str, kind: int, number: int) -> tuple[DelayedReport, ...]:
+        return self.window.observed.following(workload_id, kind, number)

@@ -4,9 +4,9 @@ In a rehearsal a workload may stand elsewhere than it did, so that the same requ
 facts or to none.
 """
 
+from headgate.domain.backtest.observed_behavior import GONE
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.rehearsal.conduct import GONE
 from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
@@ -46,16 +46,16 @@ from headgate.domain.workloads.preemption_events import (
 from headgate.domain.workloads.state import Workload, WorkloadState
 from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
 
-TAKEN_AS_SAID = (
+COPIED_EVENTS = (
     ProtectionChanged,
     PriorityDivergenceObserved,
     PriorityDivergenceCleared,
 )
-CONSEQUENCES = (WorkloadEvicted, ReservationDropped, WorkloadStopped)
+CONSEQUENTIAL_EVENTS = (WorkloadEvicted, ReservationDropped, WorkloadStopped)
 """From outside these only follow from a request recorded beside them, save one to requeue."""
 
 
-def ask_again(
+def redecide_command(
     state: WorkloadState, event: DomainEvent, at: Instant, eviction: str
 ) -> tuple[WorkloadEvent, ...] | None:
     """The facts that follow when what led to an event is asked for again; None if it is refused.
@@ -66,7 +66,7 @@ def ask_again(
         return (event,) if isinstance(state, Absent) else None
     if not isinstance(state, Workload):
         return None
-    if isinstance(event, TAKEN_AS_SAID):
+    if isinstance(event, COPIED_EVENTS):
         return (event,)
     command = _request(event, eviction) or _report(state, event)
     if command is None:
@@ -119,7 +119,7 @@ def _request(event: DomainEvent, eviction: str) -> c.WorkloadCommand | None:
             return None
 
 
-def follow(state: Workload, event: DomainEvent, at: Instant) -> tuple[WorkloadEvent, ...]:
+def redecide_report(state: Workload, event: DomainEvent, at: Instant) -> tuple[WorkloadEvent, ...]:
     """The facts of a report that follows in a scene; none where it does not apply any more."""
     command = _end(state, event) or _report(state, event)
     if command is None:

@@ -26,7 +26,7 @@ from headgate.domain.workloads.state import Workload, is_admitted
 DIGEST_LENGTH = 16
 
 
-class Life(msgspec.Struct, kw_only=True):
+class WorkloadTrace(msgspec.Struct, kw_only=True):
     """One workload; `waited_from` is None for one that had its place when the stretch began.
 
     `places` has one digest for each start, and for each second pass after it.
@@ -43,10 +43,10 @@ class Life(msgspec.Struct, kw_only=True):
     reserved: str = ""
 
 
-class Lives(msgspec.Struct, kw_only=True):
+class WorkloadTraces(msgspec.Struct, kw_only=True):
     """Every workload of a stretch by its key and uid."""
 
-    by_id: dict[str, Life] = {}
+    by_id: dict[str, WorkloadTrace] = {}
     ids: dict[str, str] = {}
 
     def begin(self, config: ObjectSet, workloads: dict[str, Workload]) -> None:
@@ -55,7 +55,7 @@ class Lives(msgspec.Struct, kw_only=True):
             if workload.finished_at is None:
                 waits = not is_admitted(workload)
                 self.ids[key] = f"{key} {workload.uid}"
-                self.by_id[self.ids[key]] = Life(
+                self.by_id[self.ids[key]] = WorkloadTrace(
                     waited_from=workload.created_at if waits else None,
                     cluster_queue=cluster_queue_of(config, workload),
                     reserved=digest(workload.admission) if workload.admission else "",
@@ -76,7 +76,7 @@ class Lives(msgspec.Struct, kw_only=True):
             )
             self.ids[key] = f"{key} {event.uid}"
             queue = cluster_queue_of(config, new)
-            self.by_id[self.ids[key]] = Life(waited_from=at, cluster_queue=queue)
+            self.by_id[self.ids[key]] = WorkloadTrace(waited_from=at, cluster_queue=queue)
         elif key in self.ids:
             _live(self.by_id[self.ids[key]], event, at)
 
@@ -86,23 +86,23 @@ def digest(admission: Admission) -> str:
     return hashlib.sha256(msgspec.json.encode(admission)).hexdigest()[:DIGEST_LENGTH]
 
 
-def _live(life: Life, event: DomainEvent, at: Instant) -> None:
+def _live(trace: WorkloadTrace, event: DomainEvent, at: Instant) -> None:
     match event:
         case WorkloadQuotaReserved():
-            life.reserved = digest(event.admission)
-            life.cluster_queue = event.admission.cluster_queue
+            trace.reserved = digest(event.admission)
+            trace.cluster_queue = event.admission.cluster_queue
         case WorkloadAdmitted():
-            life.started_at = at if life.started_at is None else life.started_at
-            life.starts += 1
-            life.places.append(life.reserved)
+            trace.started_at = at if trace.started_at is None else trace.started_at
+            trace.starts += 1
+            trace.places.append(trace.reserved)
         case WorkloadPlaced():
-            life.reserved = digest(event.admission)
-            if life.starts:
-                life.places.append(life.reserved)
+            trace.reserved = digest(event.admission)
+            if trace.starts:
+                trace.places.append(trace.reserved)
         case WorkloadEvicted():
-            life.evicted += 1
-            life.preempted += event.reason == "Preempted"
+            trace.evicted += 1
+            trace.preempted += event.reason == "Preempted"
         case WorkloadFinished():
-            life.finished_at = at
+            trace.finished_at = at
         case _:
             pass

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
+from headgate.domain.backtest.outcome import BacktestOutcome, backtest_outcome
+from headgate.domain.backtest.recorded_window import ReplacedObjects, read_window
+from headgate.domain.backtest.replay_run import advance, start_replay
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.rehearsal.outcome import Outcome, outcome_of
-from headgate.domain.rehearsal.stage import begin, go_on
-from headgate.domain.rehearsal.stretch import Replaced, take_apart
 from tests.simulation.cluster import SECONDS, Cluster
 from tests.simulation.scenario_run import install, random_action
 
@@ -48,18 +48,18 @@ def rehearsed(
     start: int,
     overlay: Iterable[tuple[str, DomainEvent]] = (),
     moves: int = 10_000_000,
-) -> Outcome:
+) -> BacktestOutcome:
     """The rest of the day from a position on."""
     cluster_state = state_at(cluster, start)
     facts = list(cluster.log.read_all(start, cluster.log.head()))
     period = (cluster_state.changed_at, facts[-1].at)
     overlay = tuple(overlay)
-    replaced = Replaced(frozenset(stream for stream, _ in overlay))
-    stretch = take_apart(cluster_state, facts, period, replaced)
-    progress, is_over = begin(state_at(cluster, start), stretch, overlay), False
+    replaced = ReplacedObjects(frozenset(stream for stream, _ in overlay))
+    window = read_window(cluster_state, facts, period, replaced)
+    progress, is_over = start_replay(state_at(cluster, start), window, overlay), False
     while not is_over:
-        progress, is_over = go_on(progress, stretch, moves)
-    return outcome_of(stretch, progress)
+        progress, is_over = advance(progress, window, moves)
+    return backtest_outcome(window, progress)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -4,19 +4,19 @@ from typing import Literal
 
 import msgspec
 
-from headgate.domain.rehearsal.lives import Life, Lives
-from headgate.domain.rehearsal.stage import Progress
-from headgate.domain.rehearsal.stretch import Stretch
-from headgate.domain.rehearsal.use import Use
+from headgate.domain.backtest.queue_usage import QueueUsage
+from headgate.domain.backtest.recorded_window import RecordedWindow
+from headgate.domain.backtest.replay_run import ReplayProgress
+from headgate.domain.backtest.workload_traces import WorkloadTrace, WorkloadTraces
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
-SAME_WITHIN = MICROSECONDS_PER_SECOND
+SAME_START_TOLERANCE = MICROSECONDS_PER_SECOND
 """Starts no further apart than this count as the same: so much depends on when a worker looked."""
 
-MOST_LISTED = 1_000
+MAX_LISTED = 1_000
 PERCENT = 100
 
-Difference = Literal[
+DifferenceKind = Literal[
     "StartsEarlier",
     "StartsLater",
     "StartsOnlyInBacktest",
@@ -27,7 +27,7 @@ Difference = Literal[
 ]
 
 
-class Fate(msgspec.Struct, frozen=True, kw_only=True):
+class WorkloadOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a workload on one side."""
 
     started_at: Instant | None = None
@@ -37,18 +37,18 @@ class Fate(msgspec.Struct, frozen=True, kw_only=True):
     finished_at: Instant | None = None
 
 
-class Differing(msgspec.Struct, frozen=True, kw_only=True):
+class OutcomeDifference(msgspec.Struct, frozen=True, kw_only=True):
     """A workload that fares differently; `places_differ` counts starts with another placement."""
 
     key: str
     cluster_queue: str
-    what: tuple[Difference, ...]
-    then: Fate
-    rehearsed: Fate
+    what: tuple[DifferenceKind, ...]
+    then: WorkloadOutcome
+    rehearsed: WorkloadOutcome
     places_differ: int = 0
 
 
-class Waits(msgspec.Struct, frozen=True, kw_only=True):
+class WaitTimes(msgspec.Struct, frozen=True, kw_only=True):
     """Waiting times of those who started, in milliseconds, and how many waited to the end."""
 
     started: int = 0
@@ -58,7 +58,7 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True):
     p95: int = 0
 
 
-class UseOverTime(msgspec.Struct, frozen=True, kw_only=True):
+class UsageComparison(msgspec.Struct, frozen=True, kw_only=True):
     """The average amount of one resource in use in each bucket of time."""
 
     resource: str
@@ -70,14 +70,14 @@ class QueueOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """One ClusterQueue on both sides."""
 
     cluster_queue: str
-    then: Waits
-    rehearsed: Waits
+    then: WaitTimes
+    rehearsed: WaitTimes
     preempted_then: int = 0
     preempted_rehearsed: int = 0
-    use: tuple[UseOverTime, ...] = ()
+    use: tuple[UsageComparison, ...] = ()
 
 
-class Totals(msgspec.Struct, frozen=True, kw_only=True):
+class BacktestTotals(msgspec.Struct, frozen=True, kw_only=True):
     """Counts of workloads, save those of facts: events read, passed over, decided anew."""
 
     workloads: int = 0
@@ -98,7 +98,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     cycles: int = 0
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class BacktestOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that is told of a rehearsal; `bucket_microseconds` is the time one average covers.
 
     `workloads` are the first that differ, by key; `listed_all` says whether those are all.
@@ -107,36 +107,40 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     begin_at: Instant
     end_at: Instant
     bucket_microseconds: int
-    totals: Totals
+    totals: BacktestTotals
     queues: tuple[QueueOutcome, ...]
-    workloads: tuple[Differing, ...]
+    workloads: tuple[OutcomeDifference, ...]
     listed_all: bool
 
 
-def outcome_of(stretch: Stretch, progress: Progress) -> Outcome:
+def backtest_outcome(window: RecordedWindow, progress: ReplayProgress) -> BacktestOutcome:
     """The two sides beside each other."""
-    then, rehearsed = stretch.lives, progress.lives
+    then, rehearsed = window.traces, progress.traces
     found = [
-        _difference(workload_id, life, rehearsed.by_id.get(workload_id))
-        for workload_id, life in sorted(then.by_id.items())
+        _difference(workload_id, trace, rehearsed.by_id.get(workload_id))
+        for workload_id, trace in sorted(then.by_id.items())
     ]
     differing = tuple(one for one in found if one.what)
-    return Outcome(
-        begin_at=stretch.begin_at,
-        end_at=stretch.end_at,
-        bucket_microseconds=stretch.use.bucket_microseconds,
-        totals=_totals(stretch, progress, found),
-        queues=_queues(stretch, progress),
-        workloads=differing[:MOST_LISTED],
-        listed_all=len(differing) <= MOST_LISTED,
+    return BacktestOutcome(
+        begin_at=window.begin_at,
+        end_at=window.end_at,
+        bucket_microseconds=window.use.bucket_microseconds,
+        totals=_totals(window, progress, found),
+        queues=_queues(window, progress),
+        workloads=differing[:MAX_LISTED],
+        listed_all=len(differing) <= MAX_LISTED,
     )
 
 
-def _difference(workload_id: str, then: Life, found: Life | None) -> Differing:
+def _difference(
+    workload_id: str, then: WorkloadTrace, found: WorkloadTrace | None
+) -> OutcomeDifference:
     # One that could not even be submitted in the rehearsal never starts there.
-    rehearsed = found or Life(waited_from=then.waited_from, cluster_queue=then.cluster_queue)
+    rehearsed = found or WorkloadTrace(
+        waited_from=then.waited_from, cluster_queue=then.cluster_queue
+    )
     places = sum(one != other for one, other in zip(then.places, rehearsed.places, strict=False))
-    what: list[Difference] = []
+    what: list[DifferenceKind] = []
     moved = _start(then, rehearsed)
     if moved is not None:
         what.append(moved)
@@ -145,7 +149,7 @@ def _difference(workload_id: str, then: Life, found: Life | None) -> Differing:
         what.append("PreemptedMore" if more else "PreemptedLess")
     if places:
         what.append("PlacedElsewhere")
-    return Differing(
+    return OutcomeDifference(
         key=workload_id.partition(" ")[0],
         cluster_queue=rehearsed.cluster_queue or then.cluster_queue,
         what=tuple(what),
@@ -155,37 +159,39 @@ def _difference(workload_id: str, then: Life, found: Life | None) -> Differing:
     )
 
 
-def _start(then: Life, rehearsed: Life) -> Difference | None:
+def _start(then: WorkloadTrace, rehearsed: WorkloadTrace) -> DifferenceKind | None:
     if then.started_at is None or rehearsed.started_at is None:
         if then.started_at == rehearsed.started_at:
             return None
         return "DoesNotStart" if rehearsed.started_at is None else "StartsOnlyInBacktest"
-    if abs(rehearsed.started_at - then.started_at) <= SAME_WITHIN:
+    if abs(rehearsed.started_at - then.started_at) <= SAME_START_TOLERANCE:
         return None
     return "StartsEarlier" if rehearsed.started_at < then.started_at else "StartsLater"
 
 
-def _fate(life: Life) -> Fate:
-    return Fate(
-        started_at=life.started_at,
-        starts=life.starts,
-        preempted=life.preempted,
-        evicted=life.evicted,
-        finished_at=life.finished_at,
+def _fate(trace: WorkloadTrace) -> WorkloadOutcome:
+    return WorkloadOutcome(
+        started_at=trace.started_at,
+        starts=trace.starts,
+        preempted=trace.preempted,
+        evicted=trace.evicted,
+        finished_at=trace.finished_at,
     )
 
 
-def _totals(stretch: Stretch, progress: Progress, found: list[Differing]) -> Totals:
-    def count(what: Difference) -> int:
+def _totals(
+    window: RecordedWindow, progress: ReplayProgress, found: list[OutcomeDifference]
+) -> BacktestTotals:
+    def count(what: DifferenceKind) -> int:
         return sum(what in one.what for one in found)
 
-    conducts = stretch.conducts.by_id
+    observed = window.observed.by_id
     unknown = [
         workload_id
-        for workload_id, life in progress.lives.by_id.items()
-        if life.starts and (one := conducts.get(workload_id)) is not None and one.run is None
+        for workload_id, trace in progress.traces.by_id.items()
+        if trace.starts and (one := observed.get(workload_id)) is not None and one.run is None
     ]
-    return Totals(
+    return BacktestTotals(
         workloads=len(found),
         same=sum(not one.what for one in found),
         earlier=count("StartsEarlier"),
@@ -197,7 +203,7 @@ def _totals(stretch: Stretch, progress: Progress, found: list[Differing]) -> Tot
         places_differ=sum(one.places_differ for one in found),
         starts_compared=sum(min(one.then.starts, one.rehearsed.starts) for one in found),
         unknown_run_times=len(unknown),
-        events=stretch.events,
+        events=window.events,
         passed_over=progress.passed_over,
         facts=progress.facts,
         looks=progress.looks,
@@ -205,38 +211,38 @@ def _totals(stretch: Stretch, progress: Progress, found: list[Differing]) -> Tot
     )
 
 
-def _queues(stretch: Stretch, progress: Progress) -> tuple[QueueOutcome, ...]:
-    sides = (stretch.lives, progress.lives)
-    names = sorted({life.cluster_queue for side in sides for life in side.by_id.values()})
-    use = _use(stretch.use, progress.use)
+def _queues(window: RecordedWindow, progress: ReplayProgress) -> tuple[QueueOutcome, ...]:
+    sides = (window.traces, progress.traces)
+    names = sorted({trace.cluster_queue for side in sides for trace in side.by_id.values()})
+    use = _use(window.use, progress.use)
     return tuple(
         QueueOutcome(
             cluster_queue=name,
-            then=_waits(stretch.lives, name),
-            rehearsed=_waits(progress.lives, name),
-            preempted_then=_preempted(stretch.lives, name),
-            preempted_rehearsed=_preempted(progress.lives, name),
+            then=_waits(window.traces, name),
+            rehearsed=_waits(progress.traces, name),
+            preempted_then=_preempted(window.traces, name),
+            preempted_rehearsed=_preempted(progress.traces, name),
             use=tuple(one for queue, one in use if queue == name),
         )
         for name in names
     )
 
 
-def _waits(lives: Lives, queue: str) -> Waits:
+def _waits(traces: WorkloadTraces, queue: str) -> WaitTimes:
     waiting = [
-        life
-        for life in lives.by_id.values()
-        if life.cluster_queue == queue and life.waited_from is not None
+        trace
+        for trace in traces.by_id.values()
+        if trace.cluster_queue == queue and trace.waited_from is not None
     ]
     waits = sorted(
-        (life.started_at - life.waited_from) // 1_000
-        for life in waiting
-        if life.started_at is not None and life.waited_from is not None
+        (trace.started_at - trace.waited_from) // 1_000
+        for trace in waiting
+        if trace.started_at is not None and trace.waited_from is not None
     )
-    left = sum(life.started_at is None and life.finished_at is None for life in waiting)
+    left = sum(trace.started_at is None and trace.finished_at is None for trace in waiting)
     if not waits:
-        return Waits(still_waiting=left)
-    return Waits(
+        return WaitTimes(still_waiting=left)
+    return WaitTimes(
         started=len(waits),
         still_waiting=left,
         mean=sum(waits) // len(waits),
@@ -249,16 +255,16 @@ def _percentile(ordered: list[int], percent: int) -> int:
     return ordered[min(len(ordered) - 1, len(ordered) * percent // PERCENT)]
 
 
-def _preempted(lives: Lives, queue: str) -> int:
-    return sum(life.preempted for life in lives.by_id.values() if life.cluster_queue == queue)
+def _preempted(traces: WorkloadTraces, queue: str) -> int:
+    return sum(trace.preempted for trace in traces.by_id.values() if trace.cluster_queue == queue)
 
 
-def _use(then: Use, rehearsed: Use) -> list[tuple[str, UseOverTime]]:
+def _use(then: QueueUsage, rehearsed: QueueUsage) -> list[tuple[str, UsageComparison]]:
     before, after = then.averages(), rehearsed.averages()
     found = []
     for name in sorted({*before, *after}):
         queue, _, resource = name.partition("/")
         sides = (tuple(side.get(name, ())) for side in (before, after))
-        shown = UseOverTime(resource=resource, then=next(sides), rehearsed=next(sides))
+        shown = UsageComparison(resource=resource, then=next(sides), rehearsed=next(sides))
         found.append((queue, shown))
     return found

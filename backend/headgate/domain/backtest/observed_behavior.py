@@ -40,7 +40,7 @@ LEAVING = (EvictionAcknowledged, EvictionProgressed, WorkloadStopping, *GONE)
 ENDED = ("Succeeded", "Failed", "FailedToStart")
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class DelayedReport(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody outside did so many microseconds after what it follows from."""
 
     after: int
@@ -48,7 +48,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     event: DomainEvent
 
 
-class Scene(msgspec.Struct, kw_only=True):
+class LifecyclePhase(msgspec.Struct, kw_only=True):
     """What followed from one reservation, admission or eviction; `until` is how long it lasted.
 
     `eviction` is the name of the latter.
@@ -56,125 +56,131 @@ class Scene(msgspec.Struct, kw_only=True):
 
     began_at: Instant
     eviction: str = ""
-    lines: list[Line] = []
+    reports: list[DelayedReport] = []
     until: int = 0
 
 
-class Conduct(msgspec.Struct, kw_only=True):
+class PodBehavior(msgspec.Struct, kw_only=True):
     """All scenes of one workload by what they follow from; its last run took `run` if it ended.
 
-    `under_way` are the kinds of scenes that had begun before the stretch did.
+    `in_flight` are the kinds of scenes that had begun before the stretch did.
     """
 
-    scenes: tuple[list[Scene], list[Scene], list[Scene]]
-    under_way: list[int] = []
-    run: Line | None = None
+    phases: tuple[list[LifecyclePhase], list[LifecyclePhase], list[LifecyclePhase]]
+    in_flight: list[int] = []
+    run: DelayedReport | None = None
 
 
-class Conducts(msgspec.Struct, kw_only=True):
+class ObservedBehavior(msgspec.Struct, kw_only=True):
     """The conduct of every workload by key and uid, and the middle of all delays."""
 
-    by_id: dict[str, Conduct] = {}
+    by_id: dict[str, PodBehavior] = {}
     ready_delays: list[int] = []
     stop_delays: list[int] = []
 
     def begin(self, workload_id: str, workload: Workload | None) -> None:
         """A workload is there; what it is in the middle of began before."""
-        conduct = Conduct(scenes=([], [], []))
-        self.by_id[workload_id] = conduct
+        behavior = PodBehavior(phases=([], [], []))
+        self.by_id[workload_id] = behavior
         if workload is None or workload.finished_at is not None:
             return
         reserved, admitted = condition(workload, "QuotaReserved"), condition(workload, "Admitted")
         for kind, found in ((RESERVED, reserved), (ADMITTED, admitted)):
             if found is not None and found.status:
-                conduct.scenes[kind].append(Scene(began_at=found.last_transition_at))
+                behavior.phases[kind].append(LifecyclePhase(began_at=found.last_transition_at))
         for eviction in ongoing_evictions(workload):
-            scene = Scene(began_at=eviction.started_at, eviction=eviction.id)
-            conduct.scenes[EVICTED].append(scene)
-        conduct.under_way = [kind for kind, scenes in enumerate(conduct.scenes) if scenes]
+            phase = LifecyclePhase(began_at=eviction.started_at, eviction=eviction.id)
+            behavior.phases[EVICTED].append(phase)
+        behavior.in_flight = [kind for kind, phases in enumerate(behavior.phases) if phases]
 
     def observe(
         self, workload_id: str, position: int, event: DomainEvent, at: Instant, *, outside: bool
     ) -> bool:
         """Take in the next fact of a workload; whether it is something that follows in a scene."""
-        conduct = self.by_id.get(workload_id)
-        if conduct is None:
+        behavior = self.by_id.get(workload_id)
+        if behavior is None:
             return False
-        kind = scene_of(event)
+        kind = phase_begun_by(event)
         if kind is not None:
             if not isinstance(event, WorkloadPodsEvicted):
                 # Asked for single pods first and then for all, it has kept them at least so long.
-                _close(conduct.scenes[kind], at)
+                _close(behavior.phases[kind], at)
             name = getattr(event, "eviction", "")
-            conduct.scenes[kind].append(Scene(began_at=at, eviction=name))
+            behavior.phases[kind].append(LifecyclePhase(began_at=at, eviction=name))
             return False
         follows = _follows_from(event) if outside else None
         if isinstance(event, EvictionCancelled | WorkloadShrunk):
-            _close(_of_eviction(conduct.scenes[EVICTED], event), at)
+            _close(_of_eviction(behavior.phases[EVICTED], event), at)
         if isinstance(event, WorkloadStopped | WorkloadFinished):
-            for scenes in conduct.scenes:
-                _close(scenes, at)
-        if follows is None or not conduct.scenes[follows]:
+            for phases in behavior.phases:
+                _close(phases, at)
+        if follows is None or not behavior.phases[follows]:
             return False
-        self._note(conduct, follows, position, event, at)
+        self._note(behavior, follows, position, event, at)
         return True
 
     def end(self, at: Instant) -> None:
         """The stretch is over: what is still going on lasts at least so long."""
-        for conduct in self.by_id.values():
-            for scenes in conduct.scenes:
-                _close(scenes, at)
+        for behavior in self.by_id.values():
+            for phases in behavior.phases:
+                _close(phases, at)
         self.ready_delays.sort()
         self.stop_delays.sort()
 
-    def following(self, workload_id: str, kind: int, number: int) -> tuple[Line, ...]:
+    def following(self, workload_id: str, kind: int, number: int) -> tuple[DelayedReport, ...]:
         """What follows from the reservation, admission or eviction of that number, from 0."""
-        conduct = self.by_id[workload_id]
-        scenes = conduct.scenes[kind]
-        scene = scenes[min(number, len(scenes) - 1)] if scenes else None
+        behavior = self.by_id[workload_id]
+        phases = behavior.phases[kind]
+        phase = phases[min(number, len(phases) - 1)] if phases else None
         if kind == RESERVED:
-            return tuple(scene.lines) if scene else ()
+            return tuple(phase.reports) if phase else ()
         if kind == ADMITTED:
-            return self._run(conduct, scene)
-        return self._stop(scene)
+            return self._run(behavior, phase)
+        return self._stop(phase)
 
     def _note(
-        self, conduct: Conduct, kind: int, position: int, event: DomainEvent, at: Instant
+        self, behavior: PodBehavior, kind: int, position: int, event: DomainEvent, at: Instant
     ) -> None:
-        scene = _of_eviction(conduct.scenes[kind], event)[-1]
-        line = Line(after=max(0, at - scene.began_at), position=position, event=event)
+        phase = _of_eviction(behavior.phases[kind], event)[-1]
+        report = DelayedReport(after=max(0, at - phase.began_at), position=position, event=event)
         if isinstance(event, WorkloadFinished):
-            conduct.run = line
+            behavior.run = report
             return
-        if isinstance(event, WorkloadPodsReady) and not scene.lines:
-            self.ready_delays.append(line.after)
+        if isinstance(event, WorkloadPodsReady) and not phase.reports:
+            self.ready_delays.append(report.after)
         if isinstance(event, GONE):
-            self.stop_delays.append(line.after)
-        scene.lines.append(line)
+            self.stop_delays.append(report.after)
+        phase.reports.append(report)
 
-    def _run(self, conduct: Conduct, scene: Scene | None) -> tuple[Line, ...]:
+    def _run(
+        self, behavior: PodBehavior, phase: LifecyclePhase | None
+    ) -> tuple[DelayedReport, ...]:
         """Ready as it was or as most were; ended when it had run as long as it did in the end."""
-        if scene is None:
+        if phase is None:
             ready = WorkloadPodsReady()
-            return (Line(after=middle(self.ready_delays), position=LATER_THAN_ALL, event=ready),)
-        if conduct.run is None:
-            return tuple(scene.lines)
-        run = conduct.run
-        if scene is not conduct.scenes[ADMITTED][-1] and scene.until >= run.after:
+            return (
+                DelayedReport(
+                    after=median(self.ready_delays), position=LATER_THAN_ALL, event=ready
+                ),
+            )
+        if behavior.run is None:
+            return tuple(phase.reports)
+        run = behavior.run
+        if phase is not behavior.phases[ADMITTED][-1] and phase.until >= run.after:
             # It is known to have run longer than its last run took, and not to have ended.
-            run = Line(after=scene.until + 1, position=LATER_THAN_ALL, event=run.event)
-        return (*scene.lines, run)
+            run = DelayedReport(after=phase.until + 1, position=LATER_THAN_ALL, event=run.event)
+        return (*phase.reports, run)
 
-    def _stop(self, scene: Scene | None) -> tuple[Line, ...]:
-        lines = tuple(scene.lines) if scene else ()
-        if any(isinstance(line.event, GONE) for line in lines):
-            return lines
-        after = max(middle(self.stop_delays), scene.until + 1 if scene else 0)
+    def _stop(self, phase: LifecyclePhase | None) -> tuple[DelayedReport, ...]:
+        reports = tuple(phase.reports) if phase else ()
+        if any(isinstance(report.event, GONE) for report in reports):
+            return reports
+        after = max(median(self.stop_delays), phase.until + 1 if phase else 0)
         stopped = WorkloadStopped(eviction="")
-        return (*lines, Line(after=after, position=LATER_THAN_ALL, event=stopped))
+        return (*reports, DelayedReport(after=after, position=LATER_THAN_ALL, event=stopped))
 
 
-def scene_of(event: DomainEvent) -> int | None:
+def phase_begun_by(event: DomainEvent) -> int | None:
     """Whether something follows from a fact, and which kind of scene it begins."""
     match event:
         case WorkloadQuotaReserved():
@@ -187,7 +193,7 @@ def scene_of(event: DomainEvent) -> int | None:
             return None
 
 
-def middle(delays: list[int]) -> int:
+def median(delays: list[int]) -> int:
     """The middle of sorted delays; 0 where there are none."""
     return delays[len(delays) // 2] if delays else 0
 
@@ -202,14 +208,14 @@ def _follows_from(event: DomainEvent) -> int | None:
     return EVICTED if isinstance(event, LEAVING) else None
 
 
-def _of_eviction(scenes: list[Scene], event: DomainEvent) -> list[Scene]:
+def _of_eviction(phases: list[LifecyclePhase], event: DomainEvent) -> list[LifecyclePhase]:
     """The scene of the eviction that a fact is about; all where that is not known."""
     name = getattr(event, "eviction", "")
-    return [scene for scene in scenes if name and scene.eviction == name] or scenes
+    return [phase for phase in phases if name and phase.eviction == name] or phases
 
 
-def _close(scenes: list[Scene], at: Instant) -> None:
+def _close(phases: list[LifecyclePhase], at: Instant) -> None:
     """What is still on has lasted so long."""
-    for scene in scenes:
-        if not scene.until:
-            scene.until = max(0, at - scene.began_at)
+    for phase in phases:
+        if not phase.until:
+            phase.until = max(0, at - phase.began_at)

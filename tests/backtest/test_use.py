@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headgate.domain.rehearsal.use import BUCKETS, Use
+from headgate.domain.backtest.queue_usage import BUCKETS, QueueUsage
 
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND
@@ -10,15 +10,15 @@ TERABYTES = 500 * 2**40
 
 
 def test_hours_of_much_memory_can_be_put_aside_and_gone_on_with() -> None:
-    use = Use(begin_at=0, end_at=HOUR, now=0, used={"q/memory": TERABYTES})
+    use = QueueUsage(begin_at=0, end_at=HOUR, now=0, used={"q/memory": TERABYTES})
     use.pass_time(HOUR // 2)
-    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(use), type=Use)
+    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(use), type=QueueUsage)
     kept.pass_time(HOUR)
     assert kept.averages() == {"q/memory": [TERABYTES] * BUCKETS}
 
 
 def test_an_average_is_exact_however_it_came_together() -> None:
-    use = Use(begin_at=0, end_at=BUCKETS * 10, now=0, used={"q/gpu": 3})
+    use = QueueUsage(begin_at=0, end_at=BUCKETS * 10, now=0, used={"q/gpu": 3})
     use.pass_time(3)
     use.used["q/gpu"] = 1
     use.pass_time(8)

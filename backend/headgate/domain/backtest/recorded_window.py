@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from headgate.domain.backtest.command_replay import CONSEQUENTIAL_EVENTS
+from headgate.domain.backtest.observed_behavior import ObservedBehavior
+from headgate.domain.backtest.queue_usage import QueueUsage
+from headgate.domain.backtest.workload_traces import WorkloadTraces
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import StatusEvent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent
-from headgate.domain.rehearsal.conduct import Conducts
-from headgate.domain.rehearsal.lives import Lives
-from headgate.domain.rehearsal.orders import CONSEQUENCES
-from headgate.domain.rehearsal.use import Use
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import (
@@ -30,7 +30,7 @@ from headgate.domain.workloads.events import (
 SCHEDULER = "scheduler"
 
 
-class Step(NamedTuple):
+class RecordedStep(NamedTuple):
     """Something that came from outside, or a look of the scheduler where there is no `event`."""
 
     at: Instant
@@ -39,22 +39,22 @@ class Step(NamedTuple):
     event: DomainEvent | None = None
 
 
-class Stretch(msgspec.Struct, kw_only=True):
+class RecordedWindow(msgspec.Struct, kw_only=True):
     """What happened from one position to another, and how it would be asked for again.
 
-    `steps` are in order; `lives` and `use` say what became of it; `events` were read.
+    `steps` are in order; `traces` and `use` say what became of it; `events` were read.
     """
 
     begin_at: Instant
     end_at: Instant
-    steps: list[Step]
-    conducts: Conducts
-    lives: Lives
-    use: Use
+    steps: list[RecordedStep]
+    observed: ObservedBehavior
+    traces: WorkloadTraces
+    use: QueueUsage
     events: int = 0
 
 
-class Replaced(NamedTuple):
+class ReplacedObjects(NamedTuple):
     """What is configured otherwise in the rehearsal: what was configured then does not count."""
 
     streams: frozenset[str] = frozenset()
@@ -64,24 +64,27 @@ class Replaced(NamedTuple):
         return stream in self.streams and not isinstance(event, StatusEvent)
 
 
-def take_apart(
+def read_window(
     cluster_state: ClusterState,
     recorded: Iterable[RecordedEvent],
     period: tuple[Instant, Instant],
-    replaced: Replaced,
-) -> Stretch:
+    replaced: ReplacedObjects,
+) -> RecordedWindow:
     """The stretch that begins at the state of `cluster_state`, which is folded to its end."""
-    reading = _Reading(cluster_state, period, replaced)
+    reading = _WindowReader(cluster_state, period, replaced)
     for one in recorded:
         reading.take(one)
     return reading.finished()
 
 
-class _Reading:
+class _WindowReader:
     """A stretch as far as it has been read."""
 
     def __init__(
-        self, cluster_state: ClusterState, period: tuple[Instant, Instant], replaced: Replaced
+        self,
+        cluster_state: ClusterState,
+        period: tuple[Instant, Instant],
+        replaced: ReplacedObjects,
     ) -> None:
         begin, end = period
         self._cell = cluster_state
@@ -91,48 +94,48 @@ class _Reading:
         self._asked_to_end: dict[str, None] = {
             key: None for key, workload in cluster_state.workloads.items() if _must_end(workload)
         }
-        self._stretch = Stretch(
+        self._window = RecordedWindow(
             begin_at=begin,
             end_at=end,
             steps=[],
-            conducts=Conducts(),
-            lives=Lives(),
-            use=Use(begin_at=begin, end_at=end, now=begin),
+            observed=ObservedBehavior(),
+            traces=WorkloadTraces(),
+            use=QueueUsage(begin_at=begin, end_at=end, now=begin),
         )
         self._begin()
 
     def take(self, one: RecordedEvent) -> None:
-        stretch, event = self._stretch, one.event
+        window, event = self._window, one.event
         self._now = max(self._now, one.at)
         self._cell.apply(one)
-        stretch.events += 1
-        stretch.lives.observe(one.stream, event, one.at, self._cell.config)
+        window.events += 1
+        window.traces.observe(one.stream, event, one.at, self._cell.config)
         kind, key = kind_and_key(one.stream)
         after = self._cell.workloads.get(key) if kind == "workload" else None
-        stretch.use.observe(one.stream, event, one.at, after)
+        window.use.observe(one.stream, event, one.at, after)
         self._note(one, kind, key)
 
-    def finished(self) -> Stretch:
-        stretch = self._stretch
-        stretch.use.pass_time(stretch.end_at)
-        stretch.conducts.end(stretch.end_at)
-        return stretch
+    def finished(self) -> RecordedWindow:
+        window = self._window
+        window.use.pass_time(window.end_at)
+        window.observed.end(window.end_at)
+        return window
 
     def _begin(self) -> None:
-        stretch, cluster_state = self._stretch, self._cell
-        stretch.lives.begin(cluster_state.config, cluster_state.workloads)
-        stretch.use.begin(cluster_state.workloads)
-        for key, workload_id in stretch.lives.ids.items():
-            stretch.conducts.begin(workload_id, cluster_state.workloads[key])
+        window, cluster_state = self._window, self._cell
+        window.traces.begin(cluster_state.config, cluster_state.workloads)
+        window.use.begin(cluster_state.workloads)
+        for key, workload_id in window.traces.ids.items():
+            window.observed.begin(workload_id, cluster_state.workloads[key])
 
     def _note(self, one: RecordedEvent, kind: str, key: str) -> None:
-        stretch, event = self._stretch, one.event
+        window, event = self._window, one.event
         outside = one.origin.actor != SCHEDULER
-        workload_id = stretch.lives.ids.get(key, "") if kind == "workload" else ""
+        workload_id = window.traces.ids.get(key, "") if kind == "workload" else ""
         if isinstance(event, WorkloadSubmitted):
-            stretch.conducts.begin(workload_id, None)
+            window.observed.begin(workload_id, None)
             self._asked_to_end.pop(key, None)
-        is_followed = stretch.conducts.observe(
+        is_followed = window.observed.observe(
             workload_id, one.position, event, one.at, outside=outside
         )
         if not outside:
@@ -140,13 +143,13 @@ class _Reading:
         elif not is_followed and not self._is_consequence(kind, key, event):
             self._looked = ""
             if not self._replaced.covers(one.stream, event):
-                stretch.steps.append(Step(self._now, one.position, one.stream, event))
+                window.steps.append(RecordedStep(self._now, one.position, one.stream, event))
 
     def _note_look(self, one: RecordedEvent) -> None:
         """All that was decided together was decided in one look."""
         if one.origin.correlation != self._looked:
             self._looked = one.origin.correlation
-            self._stretch.steps.append(Step(self._now, one.position))
+            self._window.steps.append(RecordedStep(self._now, one.position))
 
     def _is_consequence(self, kind: str, key: str, event: DomainEvent) -> bool:
         """Whether it followed by itself from something that is noted already."""
@@ -154,7 +157,7 @@ class _Reading:
             return False
         if kind != "workload":
             return True
-        if isinstance(event, CONSEQUENCES):
+        if isinstance(event, CONSEQUENTIAL_EVENTS):
             return getattr(event, "reason", "") != "Requeued"
         if isinstance(event, WorkloadFinished | WorkloadDeleted):
             return key in self._asked_to_end
