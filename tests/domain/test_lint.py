@@ -6,9 +6,9 @@ import pytest
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, cluster_queue_violations
 from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
-from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.capacity import capacity_of_flavors
 from headgate.domain.lint.lint import lint
+from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.quantities import MAX_AMOUNT
 from tests.builders.world import World, quotas
@@ -27,7 +27,7 @@ def told(config: ObjectSet) -> list[tuple[str, str, str]]:
     return [(found.rule, found.kind, found.name) for found in lint(config)]
 
 
-def only(world: World, rule: str) -> Advice:
+def only(world: World, rule: str) -> LintWarning:
     (found,) = [one for one in lint(world.cluster_state.config) if one.rule == rule]
     return found
 
@@ -151,8 +151,8 @@ def test_cohorts_in_a_circle_are_told() -> None:
     world.cohort("a", "b")
     world.cohort("b", "a")
     assert [rule for rule, _, _ in told(world.cluster_state.config)] == [
-        "CohortCircle",
-        "CohortCircle",
+        "CohortCycle",
+        "CohortCycle",
     ]
 
 

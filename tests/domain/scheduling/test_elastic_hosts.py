@@ -118,7 +118,7 @@ def test_only_the_domain_of_those_that_run_is_near_to_what_is_added() -> None:
     new = grown(world, old, pods(6, RACK))
     (near,) = near_fits(world.cluster_state, "tree", world[new])
     assert (near.nearest.domain, near.nearest.fits, near.nearest.needs) == (("b", "r1"), 1, 3)
-    assert near.in_the_way == ()
+    assert near.blocking_holders == ()
 
 
 def test_who_may_lie_anywhere_is_told_of_all_hosts_together() -> None:
@@ -128,7 +128,7 @@ def test_who_may_lie_anywhere_is_told_of_all_hosts_together() -> None:
     world.settle()
     (near,) = near_fits(world.cluster_state, "tree", world[key])
     assert (near.nearest.domain, near.nearest.fits, near.nearest.needs) == ((), 3, 4)
-    assert [each.workload for each in near.in_the_way] == [other]
+    assert [each.workload for each in near.blocking_holders] == [other]
 
 
 def test_growth_with_a_preferred_level_stays_near() -> None:

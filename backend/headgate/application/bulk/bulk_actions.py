@@ -30,8 +30,8 @@ from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.views.clinic import case_of
 from headgate.domain.views.forecasts import forecast
+from headgate.domain.views.stuck_workloads import stuck_workload
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.state import Phase, Workload, phase_of
@@ -85,7 +85,7 @@ def _has_case(
 ) -> bool:
     if not query.causes and query.since is None:
         return True
-    case = case_of(cluster_state, workload, at)
+    case = stuck_workload(cluster_state, workload, at)
     if case is None or (query.causes and case.cause not in query.causes):
         return False
     return query.since is None or (case.since or 0) >= query.since

@@ -7,11 +7,11 @@ from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.matching import node_is_of_flavor
 from headgate.domain.values.quantities import Requests
 
-Capacity: TypeAlias = Mapping[str, Requests]
+FlavorCapacity: TypeAlias = Mapping[str, Requests]
 """By flavor what all its nodes offer together; nothing where it has no node."""
 
 
-def capacity_of_flavors(config: ObjectSet) -> Capacity:
+def capacity_of_flavors(config: ObjectSet) -> FlavorCapacity:
     """Every flavor's capacity, in one pass over the nodes: those alike to all flavors are one."""
     keys = sorted({key for f in config.resource_flavors.values() for key in f.spec.node_labels})
     alike: dict[tuple[str, ...], Requests] = {}

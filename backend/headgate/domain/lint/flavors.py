@@ -3,20 +3,20 @@
 from collections.abc import Iterator
 
 from headgate.domain.kinds.resource_groups import ResourceGroup
-from headgate.domain.lint.advice import Advice
-from headgate.domain.lint.capacity import Capacity
-from headgate.domain.lint.quotas import lines_of
+from headgate.domain.lint.capacity import FlavorCapacity
+from headgate.domain.lint.quotas import quota_lines
+from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.pointers import child
 
 
-def flavor_advice(config: ObjectSet, capacity: Capacity) -> Iterator[Advice]:
+def flavor_warnings(config: ObjectSet, capacity: FlavorCapacity) -> Iterator[LintWarning]:
     """What is odd about flavors, by themselves and in the groups that list them."""
     for name, flavor in sorted(config.resource_flavors.items()):
         if config.nodes and flavor.spec.node_labels and not capacity[name]:
             labels = ", ".join(f"{k}={v}" for k, v in sorted(flavor.spec.node_labels.items()))
-            yield Advice(
+            yield LintWarning(
                 kind="ResourceFlavor",
                 name=name,
                 pointer="/spec/nodeLabels",
@@ -30,13 +30,15 @@ def flavor_advice(config: ObjectSet, capacity: Capacity) -> Iterator[Advice]:
     yield from _empty_quotas(config)
 
 
-def _in_group(config: ObjectSet, queue: str, index: int, group: ResourceGroup) -> Iterator[Advice]:
+def _in_group(
+    config: ObjectSet, queue: str, index: int, group: ResourceGroup
+) -> Iterator[LintWarning]:
     seen: dict[object, str] = {}
     for place, flavor in enumerate(group.flavors):
         pointer = child("/spec/resourceGroups", index, "flavors", place)
         known = config.resource_flavors.get(flavor.name)
         if known is None:
-            yield Advice(
+            yield LintWarning(
                 kind="ClusterQueue",
                 name=queue,
                 pointer=pointer,
@@ -49,7 +51,7 @@ def _in_group(config: ObjectSet, queue: str, index: int, group: ResourceGroup) -
         same = (tuple(sorted(spec.node_labels.items())), spec.node_taints, spec.topology_name)
         first = seen.setdefault(same, flavor.name)
         if first != flavor.name and spec.node_labels:
-            yield Advice(
+            yield LintWarning(
                 kind="ClusterQueue",
                 name=queue,
                 pointer=pointer,
@@ -60,10 +62,10 @@ def _in_group(config: ObjectSet, queue: str, index: int, group: ResourceGroup) -
             )
 
 
-def _empty_quotas(config: ObjectSet) -> Iterator[Advice]:
+def _empty_quotas(config: ObjectSet) -> Iterator[LintWarning]:
     """Lines of nothing in queues that cannot borrow any either."""
     in_tree: dict[tuple[str, str, str], int] = {}
-    lines = tuple(lines_of(config))
+    lines = tuple(quota_lines(config))
     for line in lines:
         if line.cohort or line.kind == "Cohort":
             root = root_cohort(config, line.cohort or line.name)
@@ -80,7 +82,7 @@ def _empty_quotas(config: ObjectSet) -> Iterator[Advice]:
                 "nobody in its cohort owns any" if line.cohort else "it has no cohort to borrow of"
             )
             why = "its borrowing limit is 0 too" if quota.borrowing_limit == 0 else why
-            yield Advice(
+            yield LintWarning(
                 kind="ClusterQueue",
                 name=line.name,
                 pointer=line.pointer,

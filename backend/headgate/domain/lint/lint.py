@@ -1,20 +1,20 @@
 """All advice about a configuration, as one pure function."""
 
-from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.capacity import capacity_of_flavors
-from headgate.domain.lint.flavors import flavor_advice
-from headgate.domain.lint.queues import queue_advice
-from headgate.domain.lint.quotas import quota_advice
+from headgate.domain.lint.flavors import flavor_warnings
+from headgate.domain.lint.queues import queue_warnings
+from headgate.domain.lint.quotas import quota_warnings
+from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
 
 
-def lint(config: ObjectSet) -> tuple[Advice, ...]:
+def lint(config: ObjectSet) -> tuple[LintWarning, ...]:
     """Everything that is worth a look, in order of kind, name and place; warnings come first."""
     capacity = capacity_of_flavors(config)
     found = (
-        *queue_advice(config),
-        *quota_advice(config, capacity),
-        *flavor_advice(config, capacity),
+        *queue_warnings(config),
+        *quota_warnings(config, capacity),
+        *flavor_warnings(config, capacity),
     )
     return tuple(
         sorted(

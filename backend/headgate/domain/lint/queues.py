@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from headgate.domain.lint.advice import Advice
+from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.pointers import child
 
 
-def queue_advice(config: ObjectSet) -> Iterator[Advice]:
+def queue_warnings(config: ObjectSet) -> Iterator[LintWarning]:
     """What is odd about ClusterQueues, LocalQueues and Cohorts apart from their amounts."""
-    doors = {local.spec.cluster_queue for local in config.local_queues.values()}
+    local_queues = {local.spec.cluster_queue for local in config.local_queues.values()}
     for name, queue in sorted(config.cluster_queues.items()):
-        yield from _of_cluster_queue(config, name, has_door=name in doors)
+        yield from _of_cluster_queue(config, name, has_local_queue=name in local_queues)
         if queue.spec.namespace_selector is None:
-            yield Advice(
+            yield LintWarning(
                 kind="ClusterQueue",
                 name=name,
                 pointer="/spec/namespaceSelector",
@@ -23,7 +23,7 @@ def queue_advice(config: ObjectSet) -> Iterator[Advice]:
             )
     for local in config.local_queues.values():
         if local.spec.cluster_queue not in config.cluster_queues:
-            yield Advice(
+            yield LintWarning(
                 kind="LocalQueue",
                 namespace=local.namespace,
                 name=local.name,
@@ -33,13 +33,15 @@ def queue_advice(config: ObjectSet) -> Iterator[Advice]:
                 "exist: nothing submitted to it can start.",
                 remedy="Create the ClusterQueue, or delete the LocalQueue and make another.",
             )
-    yield from _circles(config)
+    yield from _cohort_cycles(config)
 
 
-def _of_cluster_queue(config: ObjectSet, name: str, *, has_door: bool) -> Iterator[Advice]:
+def _of_cluster_queue(
+    config: ObjectSet, name: str, *, has_local_queue: bool
+) -> Iterator[LintWarning]:
     spec = config.cluster_queues[name].spec
     if not spec.resource_groups:
-        yield Advice(
+        yield LintWarning(
             kind="ClusterQueue",
             name=name,
             pointer="/spec/resourceGroups",
@@ -47,19 +49,19 @@ def _of_cluster_queue(config: ObjectSet, name: str, *, has_door: bool) -> Iterat
             message="It has no quota at all: whatever asks for a resource never starts in it.",
             remedy="Give it a resource group with a flavor.",
         )
-    if not has_door:
-        yield Advice(
+    if not has_local_queue:
+        yield LintWarning(
             kind="ClusterQueue",
             name=name,
             pointer="",
-            rule="QueueWithoutDoor",
+            rule="QueueWithoutLocalQueue",
             severity="note",
             message="No LocalQueue leads to it, so that nobody can submit to it.",
             remedy="Create a LocalQueue in each namespace that is to use it.",
         )
     for index, rule in enumerate(spec.admission_checks):
         if rule.name not in config.admission_checks:
-            yield Advice(
+            yield LintWarning(
                 kind="ClusterQueue",
                 name=name,
                 pointer=child("/spec/admissionChecksStrategy/admissionChecks", index),
@@ -69,7 +71,7 @@ def _of_cluster_queue(config: ObjectSet, name: str, *, has_door: bool) -> Iterat
             )
 
 
-def _circles(config: ObjectSet) -> Iterator[Advice]:
+def _cohort_cycles(config: ObjectSet) -> Iterator[LintWarning]:
     for name in sorted(config.cohorts):
         path = [name]
         above = config.cohorts[name].spec.parent_name
@@ -77,11 +79,11 @@ def _circles(config: ObjectSet) -> Iterator[Advice]:
             path.append(above)
             above = config.cohorts[above].spec.parent_name
         if above == name:
-            yield Advice(
+            yield LintWarning(
                 kind="Cohort",
                 name=name,
                 pointer="/spec/parentName",
-                rule="CohortCircle",
+                rule="CohortCycle",
                 message=f"It is above itself: {' in '.join((*path, name))}. No queue in such a "
                 "circle admits anything.",
                 remedy="Take one of them out of its parent.",

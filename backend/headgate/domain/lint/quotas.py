@@ -4,20 +4,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
-from headgate.domain.lint.advice import Advice
-from headgate.domain.lint.capacity import Capacity
+from headgate.domain.lint.capacity import FlavorCapacity
+from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import FlavorUsage, quantity_of
 
-MANY_CORES_MILLI = 1_000_000
-FEW_BYTES = 1 << 20
+MAX_PLAUSIBLE_CPU_MILLI = 1_000_000
+MIN_PLAUSIBLE_BYTES = 1 << 20
 BYTES = ("memory", "ephemeral-storage", "storage")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class QuotaLine:
     """One line of quota and where it stands."""
 
     kind: str
@@ -27,9 +27,9 @@ class Line:
     pointer: str
     quota: ResourceQuota
 
-    def advice(self, message: str, remedy: str, field: str = "nominalQuota") -> Advice:
+    def advice(self, message: str, remedy: str, field: str = "nominalQuota") -> LintWarning:
         """A slip of the unit in one of its amounts."""
-        return Advice(
+        return LintWarning(
             kind=self.kind,
             name=self.name,
             pointer=f"{self.pointer}/{field}",
@@ -39,16 +39,16 @@ class Line:
         )
 
 
-def quota_advice(config: ObjectSet, capacity: Capacity) -> Iterator[Advice]:
+def quota_warnings(config: ObjectSet, capacity: FlavorCapacity) -> Iterator[LintWarning]:
     """What is odd about the amounts of ClusterQueues and Cohorts."""
-    lines = tuple(lines_of(config))
+    lines = tuple(quota_lines(config))
     for line in lines:
         yield from _unit_slips(line, capacity.get(line.flavor, {}).get(line.quota.name, 0))
     yield from _unlimited_borrowing(config, lines)
     yield from _oversubscribed(lines, capacity)
 
 
-def lines_of(config: ObjectSet) -> Iterator[Line]:
+def quota_lines(config: ObjectSet) -> Iterator[QuotaLine]:
     """Every line of quota there is."""
     for name, queue in sorted(config.cluster_queues.items()):
         yield from _lines("ClusterQueue", name, queue.spec.cohort_name, queue.spec.resource_groups)
@@ -56,15 +56,17 @@ def lines_of(config: ObjectSet) -> Iterator[Line]:
         yield from _lines("Cohort", name, cohort.spec.parent_name, cohort.spec.resource_groups)
 
 
-def _lines(kind: str, name: str, cohort: str, groups: tuple[ResourceGroup, ...]) -> Iterator[Line]:
+def _lines(
+    kind: str, name: str, cohort: str, groups: tuple[ResourceGroup, ...]
+) -> Iterator[QuotaLine]:
     for i, group in enumerate(groups):
         for j, flavor in enumerate(group.flavors):
             for k, quota in enumerate(flavor.resources):
                 place = child("/spec/resourceGroups", i, "flavors", j, "resources", k)
-                yield Line(kind, name, cohort, flavor.name, place, quota)
+                yield QuotaLine(kind, name, cohort, flavor.name, place, quota)
 
 
-def _unit_slips(line: Line, capacity: int) -> Iterator[Advice]:
+def _unit_slips(line: QuotaLine, capacity: int) -> Iterator[LintWarning]:
     resource = line.quota.name
     amounts = (
         ("nominalQuota", line.quota.nominal_quota),
@@ -74,13 +76,15 @@ def _unit_slips(line: Line, capacity: int) -> Iterator[Advice]:
     for field, amount in amounts:
         if not amount:
             continue
-        if (resource in BYTES or resource.startswith("hugepages-")) and amount < FEW_BYTES:
+        if (
+            resource in BYTES or resource.startswith("hugepages-")
+        ) and amount < MIN_PLAUSIBLE_BYTES:
             yield line.advice(
                 f"{amount} of {resource} are {amount} bytes, less than any pod asks for.",
                 f"Did you mean {amount}Gi?",
                 field,
             )
-        elif resource == "cpu" and amount >= MANY_CORES_MILLI and capacity < amount:
+        elif resource == "cpu" and amount >= MAX_PLAUSIBLE_CPU_MILLI and capacity < amount:
             cores = amount // 1000
             yield line.advice(
                 f"{cores} of cpu are {cores} whole cores"
@@ -92,14 +96,14 @@ def _unit_slips(line: Line, capacity: int) -> Iterator[Advice]:
             )
 
 
-def _unlimited_borrowing(config: ObjectSet, lines: tuple[Line, ...]) -> Iterator[Advice]:
+def _unlimited_borrowing(config: ObjectSet, lines: tuple[QuotaLine, ...]) -> Iterator[LintWarning]:
     """Where a queue may take everything that all others of its tree can lend."""
     offers: dict[str, FlavorUsage] = {}
     for line in lines:
         offer = offers.setdefault(_tree(config, line), {})
         key = (line.flavor, line.quota.name)
         offer[key] = offer.get(key, 0) + _lendable(line.quota)
-    told: dict[str, Line] = {}
+    told: dict[str, QuotaLine] = {}
     others: dict[str, list[str]] = {}
     for line in lines:
         key = (line.flavor, line.quota.name)
@@ -110,18 +114,20 @@ def _unlimited_borrowing(config: ObjectSet, lines: tuple[Line, ...]) -> Iterator
             amount = quantity_of(line.quota.name, most)
             others.setdefault(line.name, []).append(f"{amount} {line.quota.name} of {line.flavor}")
     for name, line in told.items():
-        yield Advice(
+        yield LintWarning(
             kind="ClusterQueue",
             name=name,
             pointer=line.pointer,
             rule="UnlimitedBorrowing",
             severity="note",
-            message=f"Nothing limits what it borrows of its cohort: up to {_few(others[name])}.",
+            message=f"Nothing limits what it borrows of its cohort: up to {_listed(others[name])}.",
             remedy="Set borrowingLimit where others must find their share free at once.",
         )
 
 
-def _oversubscribed(lines: tuple[Line, ...], capacity: Capacity) -> Iterator[Advice]:
+def _oversubscribed(
+    lines: tuple[QuotaLine, ...], capacity: FlavorCapacity
+) -> Iterator[LintWarning]:
     """Flavors of which more is promised than their nodes have, of what nodes offer at all."""
     offered = {resource for there in capacity.values() for resource in there}
     promised: FlavorUsage = {}
@@ -132,7 +138,7 @@ def _oversubscribed(lines: tuple[Line, ...], capacity: Capacity) -> Iterator[Adv
         there = capacity.get(flavor, {})
         if there and resource in offered and amount > there.get(resource, 0):
             have = quantity_of(resource, there.get(resource, 0))
-            yield Advice(
+            yield LintWarning(
                 kind="ResourceFlavor",
                 name=flavor,
                 pointer="",
@@ -147,7 +153,7 @@ def _lendable(quota: ResourceQuota) -> int:
     return quota.nominal_quota if quota.lending_limit is None else quota.lending_limit
 
 
-def _tree(config: ObjectSet, line: Line) -> str:
+def _tree(config: ObjectSet, line: QuotaLine) -> str:
     if line.kind == "Cohort":
         return f"cohort/{root_cohort(config, line.name)}"
     if line.cohort:
@@ -155,6 +161,6 @@ def _tree(config: ObjectSet, line: Line) -> str:
     return f"clusterqueue/{line.name}"
 
 
-def _few(texts: list[str], most: int = 3) -> str:
+def _listed(texts: list[str], most: int = 3) -> str:
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(texts[:most]) + more

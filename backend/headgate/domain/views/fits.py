@@ -25,11 +25,11 @@ from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet, replaced_key
 from headgate.domain.workloads.state import Workload
 
-MOST_HOLDERS = 5
+MAX_HOLDERS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class InTheWay:
+class BlockingHolder:
     """A workload that holds some of what a domain is short of, with its pods there."""
 
     workload: str
@@ -45,7 +45,7 @@ class NearFit:
     pod_set: str
     flavor: str
     nearest: NearestDomain
-    in_the_way: tuple[InTheWay, ...]
+    blocking_holders: tuple[BlockingHolder, ...]
 
 
 def largest_fits(
@@ -70,7 +70,9 @@ def near_fits(
     offered = _offered(cluster_state, workload)
     stays = {workload.key, replaced_key(workload.annotations)}
     return tuple(
-        NearFit(pod_set.name, flavor, near, _in_the_way(cluster_state, partition, near, stays))
+        NearFit(
+            pod_set.name, flavor, near, _blocking_holders(cluster_state, partition, near, stays)
+        )
         for partition, flavor in _flavors(cluster_state, topology)
         if partition.key == key and flavor in offered
         for context, pod_set in _sought(cluster_state, partition, flavor, workload)
@@ -121,11 +123,11 @@ def _ground(
     )
 
 
-def _in_the_way(
+def _blocking_holders(
     cluster_state: ClusterState, partition: Partition, near: NearestDomain, stays: Collection[str]
-) -> tuple[InTheWay, ...]:
+) -> tuple[BlockingHolder, ...]:
     """Who takes most of what a domain is short of there, lowest priority first among equals."""
-    found: list[tuple[int, InTheWay]] = []
+    found: list[tuple[int, BlockingHolder]] = []
     for held in partition.charges.holding.values():
         for key, charge in held.items():
             if key in stays:
@@ -137,6 +139,6 @@ def _in_the_way(
             if taken := sum(pods * amount for pods, amount in here):
                 pods = sum(pods for pods, _ in here)
                 priority = cluster_state.workloads[key].spec.priority
-                found.append((taken, InTheWay(key, pods, priority, charge.cluster_queue)))
+                found.append((taken, BlockingHolder(key, pods, priority, charge.cluster_queue)))
     found.sort(key=lambda each: (-each[0], each[1].priority, each[1].workload))
-    return tuple(each for _, each in found[:MOST_HOLDERS])
+    return tuple(each for _, each in found[:MAX_HOLDERS])

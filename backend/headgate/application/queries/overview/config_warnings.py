@@ -8,11 +8,11 @@ from headgate.application.commands.decide import config_after
 from headgate.application.commands.requests import CommandResult
 from headgate.application.queries.views import Position, Whole
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.lint.advice import Advice
 from headgate.domain.lint.lint import lint
+from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
 
-_KNOWN: WeakKeyDictionary[ClusterState, tuple[int, tuple[Advice, ...]]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[ClusterState, tuple[int, tuple[LintWarning, ...]]] = WeakKeyDictionary()
 """By cell the advice, and the position of the configuration that it is about."""
 
 
@@ -41,7 +41,7 @@ def advice(cluster_state: ClusterState, scope: NamespaceScope) -> AdvicePage:
     return AdvicePage(position=cluster_state.position, items=_shown(_known(cluster_state), scope))
 
 
-def _known(cluster_state: ClusterState) -> tuple[Advice, ...]:
+def _known(cluster_state: ClusterState) -> tuple[LintWarning, ...]:
     """The advice, worked out once for each change of the configuration: it is asked for often."""
     known = _KNOWN.get(cluster_state)
     if known is None or known[0] != cluster_state.config_position:
@@ -58,12 +58,12 @@ def advice_about(config: ObjectSet, changes: Sequence[CommandResult]) -> list[Ad
     return _shown((found for found in lint(after) if _stream_of(found) in made), None)
 
 
-def _stream_of(found: Advice) -> str:
+def _stream_of(found: LintWarning) -> str:
     name = f"{found.namespace}/{found.name}" if found.namespace else found.name
     return f"{found.kind.lower()}/{name}"
 
 
-def _shown(found: Iterable[Advice], scope: NamespaceScope) -> list[AdviceView]:
+def _shown(found: Iterable[LintWarning], scope: NamespaceScope) -> list[AdviceView]:
     return [
         AdviceView(
             kind=one.kind,

@@ -20,7 +20,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.quantities import Requests
-from headgate.domain.views.fits import InTheWay, largest_fits, near_fits
+from headgate.domain.views.fits import BlockingHolder, largest_fits, near_fits
 
 
 def topology_fits(services: ApplicationServices, name: str, requests: Requests) -> TopologyFits:
@@ -80,7 +80,7 @@ def near_fits_of(
                 fits=fit.nearest.fits,
                 needs=fit.nearest.needs,
                 resource=fit.nearest.resource,
-                in_the_way=[_shown(each, scope) for each in fit.in_the_way],
+                in_the_way=[_shown(each, scope) for each in fit.blocking_holders],
             )
             for fit in near_fits(cluster_state, name, workload)
         ],
@@ -93,7 +93,7 @@ def expect_topology(cluster_state: ClusterState, name: str) -> None:
         raise NotFound(f"There is no Topology {name}.", remedy="List the topologies.")
 
 
-def _shown(found: InTheWay, scope: NamespaceScope) -> HostWorkload:
+def _shown(found: BlockingHolder, scope: NamespaceScope) -> HostWorkload:
     if not allows(scope, workload_stream(found.workload)):
         return HostWorkload(key=FOREIGN_WORKLOAD, pods=found.pods, cluster_queue="", priority=0)
     return HostWorkload(

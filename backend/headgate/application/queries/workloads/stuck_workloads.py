@@ -18,8 +18,8 @@ from headgate.application.queries.views import (
 )
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.values.instants import Instant
-from headgate.domain.views.clinic import PATIENT_PHASES, Case, case_of
 from headgate.domain.views.forecasts import forecast
+from headgate.domain.views.stuck_workloads import STUCK_PHASES, StuckWorkload, stuck_workload
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadEvent,
@@ -90,10 +90,10 @@ def stuck_workloads(
 ) -> Cooperative[StuckWorkloads]:
     """Those that match, who have been so the longest first."""
     cluster_state, at = services.reader.cluster_state, services.clock.now()
-    phases = query.phases or PATIENT_PHASES
+    phases = query.phases or STUCK_PHASES
     wanted = msgspec.structs.replace(query, phases=phases)
     found = yield from selected(cluster_state, wanted, scope, at)
-    looked_at = yield from each(case_of(cluster_state, workload, at) for workload in found)
+    looked_at = yield from each(stuck_workload(cluster_state, workload, at) for workload in found)
     cases = [case for case in looked_at if case is not None]
     cases.sort(key=lambda case: (case.since or 0, case.workload.key))
     return StuckWorkloads(
@@ -113,7 +113,7 @@ def stuck_workload_with_forecast(
     workload = cluster_state.workloads.get(key)
     if workload is None:
         raise NotFound(f"There is no workload {key}.", remedy="Check its name and namespace.")
-    case = case_of(cluster_state, workload, at)
+    case = stuck_workload(cluster_state, workload, at)
     if case is None:
         raise IllegalNow(
             f"Workload {key} is neither inactive nor held, and does not back off.",
@@ -123,11 +123,13 @@ def stuck_workload_with_forecast(
     return msgspec.structs.replace(_view(services, case, scope), next=then)
 
 
-def _next(services: ApplicationServices, case: Case, at: Instant) -> str:
+def _next(services: ApplicationServices, case: StuckWorkload, at: Instant) -> str:
     return forecast(services.reader.cluster_state, case.workload.key, (HELP[case.helps],), at)
 
 
-def _view(services: ApplicationServices, case: Case, scope: NamespaceScope) -> StuckWorkloadView:
+def _view(
+    services: ApplicationServices, case: StuckWorkload, scope: NamespaceScope
+) -> StuckWorkloadView:
     workload = case.workload
     return StuckWorkloadView(
         workload=workload.key,

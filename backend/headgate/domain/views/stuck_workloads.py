@@ -18,13 +18,17 @@ from headgate.domain.workloads.transitions.eviction import (
     resets_execution_time,
 )
 
-PATIENT_PHASES: tuple[Phase, ...] = ("Inactive", "Retrying", "OnHold")
-Verb = Literal["activate", "requeue", "release"]
-HELPS: dict[Phase, Verb] = {"Inactive": "activate", "Retrying": "requeue", "OnHold": "release"}
+STUCK_PHASES: tuple[Phase, ...] = ("Inactive", "Retrying", "OnHold")
+UnblockingAction = Literal["activate", "requeue", "release"]
+UNBLOCKING_ACTIONS: dict[Phase, UnblockingAction] = {
+    "Inactive": "activate",
+    "Retrying": "requeue",
+    "OnHold": "release",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class DeactivationLimit:
     """One limit that may make it inactive: the field, what it allows, and how much is used."""
 
     field: str
@@ -34,7 +38,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class StuckWorkload:
     """One workload and how it came to this.
 
     `cause` is a CamelCase word, `sentence` the same for people; `attempts` counts requeues after
@@ -53,21 +57,23 @@ class Case:
     attempts: int
     next_try_at: Instant | None
     gives_up_at: Instant | None
-    limits: tuple[Limit, ...]
-    helps: Verb
+    limits: tuple[DeactivationLimit, ...]
+    helps: UnblockingAction
     resets: tuple[str, ...]
     keeps: tuple[str, ...]
 
 
-def case_of(cluster_state: ClusterState, workload: Workload, at: Instant) -> Case | None:
+def stuck_workload(
+    cluster_state: ClusterState, workload: Workload, at: Instant
+) -> StuckWorkload | None:
     """How it came to this; None for who needs no help."""
     phase = phase_of(workload)
-    if phase not in PATIENT_PHASES:
+    if phase not in STUCK_PHASES:
         return None
     found = recorded_reason(cluster_state, workload, at)
     deactivation = workload.deactivation
     next_try = workload.hold.expires_at if workload.hold else workload.requeue.requeue_at
-    return Case(
+    return StuckWorkload(
         workload=workload,
         phase=phase,
         cluster_queue=cluster_queue_of(cluster_state.config, workload),
@@ -79,7 +85,7 @@ def case_of(cluster_state: ClusterState, workload: Workload, at: Instant) -> Cas
         next_try_at=None if phase == "Inactive" else next_try,
         gives_up_at=retry_deadline(cluster_state.config, workload),
         limits=_limits(cluster_state.config, workload),
-        helps=HELPS[phase],
+        helps=UNBLOCKING_ACTIONS[phase],
         resets=_resets(workload, phase),
         keeps=_keeps(workload),
     )
@@ -109,23 +115,27 @@ def _since(workload: Workload, phase: Phase) -> Instant | None:
     return evicted.last_transition_at if evicted and evicted.status else workload.created_at
 
 
-def _limits(config: ObjectSet, workload: Workload) -> tuple[Limit, ...]:
+def _limits(config: ObjectSet, workload: Workload) -> tuple[DeactivationLimit, ...]:
     found = []
     cause = workload.deactivation.cause if workload.deactivation else ""
     attempts = workload.deactivation.requeues if workload.deactivation else workload.requeue.count
     waits = waits_for_pods_ready(config, workload)
     if waits is not None and (most := waits.requeuing_strategy.backoff_limit_count) is not None:
         met = cause == "RequeuingLimitExceeded"
-        found.append(Limit("backoffLimitCount", most, attempts, met))
+        found.append(DeactivationLimit("backoffLimitCount", most, attempts, met))
     if waits is not None and (most := waits.requeuing_strategy.retry_limit_seconds) is not None:
-        found.append(Limit("maxBackOffRetryTimeout", most, 0, cause == "RequeuingTimeExceeded"))
+        found.append(
+            DeactivationLimit("maxBackOffRetryTimeout", most, 0, cause == "RequeuingTimeExceeded")
+        )
     most_run = workload.spec.maximum_execution_time_seconds
     if most_run is not None:
         ran = (
             most_run if resets_execution_time(workload) else workload.accumulated_execution_seconds
         )
         found.append(
-            Limit("maximumExecutionTimeSeconds", most_run, ran, exceeded_execution_time(workload))
+            DeactivationLimit(
+                "maximumExecutionTimeSeconds", most_run, ran, exceeded_execution_time(workload)
+            )
         )
     return tuple(found)
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-Rule = Literal[
+LintRule = Literal[
     "UnitSlip",
     "UnlimitedBorrowing",
     "UnreachableFlavor",
@@ -12,14 +12,14 @@ Rule = Literal[
     "UnusableQuota",
     "Oversubscribed",
     "QueueWithoutFlavors",
-    "QueueWithoutDoor",
+    "QueueWithoutLocalQueue",
     "QueueWithoutNamespaces",
     "MissingReference",
-    "CohortCircle",
+    "CohortCycle",
 ]
 
 
-class Advice(msgspec.Struct, frozen=True, kw_only=True):
+class LintWarning(msgspec.Struct, frozen=True, kw_only=True):
     """`message` says what is so with its numbers, `remedy` what may have been meant.
 
     `kind` is as in manifests; `pointer` leads into the object. A note is true of many good
@@ -30,7 +30,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True):
     namespace: str = ""
     name: str
     pointer: str
-    rule: Rule
+    rule: LintRule
     severity: Literal["warning", "note"] = "warning"
     message: str
     remedy: str
