@@ -200,9 +200,8 @@ def _commit_round(
 def _victims(cycle: CycleContext, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]:
     """The victims with the budgets that each violates, the most protected first (trap T11)."""
     victims = tuple(chosen)
-    standings = budget_statuses(
-        cycle.cluster_state.config.disruption_budgets, cycle.cluster_state.workloads.values()
-    )
+    state = cycle.cluster_state
+    standings = budget_statuses(state.config.disruption_budgets, state.workloads.values())
     ranked = by_protection(victims)
     broken = violated_budgets(standings, [removal_of(victim.candidate) for victim in ranked])
     by_key = {v.workload.key: names for v, names in zip(ranked, broken, strict=True)}
@@ -288,17 +287,13 @@ def next_round_at(cycle: CycleContext, cluster_queue: str) -> Instant | None:
     return rate_limited_until(cycle.cluster_state, cluster_queue, cycle.at)
 
 
-def rate_limited_until(
-    cluster_state: ClusterState, cluster_queue: str, at: Instant
-) -> Instant | None:
+def rate_limited_until(cluster_state: ClusterState, queue: str, at: Instant) -> Instant | None:
     """The instant until which the preemption rate delays a round of the ClusterQueue, if any."""
-    rate = cluster_state.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
+    rate = cluster_state.config.cluster_queues[queue].spec.preemption.rate_limit
     if rate is None:
         return None
     started = sorted(
-        found.committed_at
-        for found in cluster_state.rounds.values()
-        if found.cluster_queue == cluster_queue
+        r.committed_at for r in cluster_state.rounds.values() if r.cluster_queue == queue
     )
     free_at = next_token_at(rate, started)
     return free_at if free_at > at else None
