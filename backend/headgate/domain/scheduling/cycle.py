@@ -70,9 +70,9 @@ def plan_cycle(
 ) -> Plan:
     """Decide what is next in a partition at `at`.
 
-    `cluster_state` must have an overlay; the decisions stay assumed in it, so that the next cycle can be
-    planned on top of them and all of it is dropped, or kept, with the overlay. Equal state, instant
-    and cycle id give an equal plan.
+    `cluster_state` must have an overlay; the decisions stay assumed in it, so that the next cycle
+    can be planned on top of them and all of it is dropped, or kept, with the overlay. Equal state,
+    instant and cycle id give an equal plan.
     """
     assert cluster_state.has_overlay, "a cycle is planned in an overlay"
     cycle = CycleContext(cluster_state, partition_key, at, cycle_id)
