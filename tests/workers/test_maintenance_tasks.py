@@ -32,7 +32,7 @@ def pool(fresh_database_url: str) -> Iterator[Pool]:
 def test_every_store_that_grows_beside_the_log_is_kept_small(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("CYCLES_KEPT", "BACKTESTS_KEPT"):
+    for name in ("MAX_CYCLES_KEPT", "MAX_BACKTESTS_KEPT"):
         monkeypatch.setattr(maintenance, name, 1)
     cycles, backtests = PostgresCycleStore(pool), PostgresBacktestStore(pool)
     for number in range(3):
@@ -45,7 +45,7 @@ def test_every_store_that_grows_beside_the_log_is_kept_small(
 
     done = MaintenanceSchedule(MAINTENANCE_TASKS, PostgresMaintenance(pool), lambda: 0.0).run_due()
 
-    assert done == [chore.name for chore in MAINTENANCE_TASKS]
+    assert done == [task.name for task in MAINTENANCE_TASKS]
     assert [one.id for one in cycles.page(CycleQuery())] == ["run-2"]
     left = [one.id for one in backtests.page(before=None, limit=9)]
     assert left == ["job-2", "job-1"], "one that has not ended stays, and the newest that has"
@@ -55,10 +55,10 @@ def test_every_store_that_grows_beside_the_log_is_kept_small(
         ).fetchone() == (6,)
 
 
-def test_a_chore_is_done_again_when_its_time_has_come(pool: Pool) -> None:
+def test_a_maintenance_task_runs_again_when_it_is_due(pool: Pool) -> None:
     now = 0.0
-    chores = MaintenanceSchedule(MAINTENANCE_TASKS, PostgresMaintenance(pool), lambda: now)
-    assert len(chores.run_due()) == len(MAINTENANCE_TASKS)
-    assert chores.run_due() == []
+    schedule = MaintenanceSchedule(MAINTENANCE_TASKS, PostgresMaintenance(pool), lambda: now)
+    assert len(schedule.run_due()) == len(MAINTENANCE_TASKS)
+    assert schedule.run_due() == []
     now = 300.0
-    assert chores.run_due() == ["keep the log's next partitions ready"]
+    assert schedule.run_due() == ["keep the log's next partitions ready"]
