@@ -2,15 +2,15 @@
 
 from collections import Counter
 
+from headgate.application.verify.configuration_audit import ConfigurationAudit
 from headgate.application.verify.findings import Findings
-from headgate.application.verify.host_book import HostBook, moved
-from headgate.application.verify.life_book import LifeBook
-from headgate.application.verify.quota_book import QuotaBook
-from headgate.application.verify.round_book import RoundBook
-from headgate.application.verify.sequence_book import SequenceBook
-from headgate.application.verify.settings_book import SettingsBook
-from headgate.application.verify.size_book import SizeBook
-from headgate.application.verify.waiting_book import unexplained
+from headgate.application.verify.host_audit import HostAudit, moved
+from headgate.application.verify.lifecycle_audit import LifecycleAudit
+from headgate.application.verify.pending_audit import unexplained
+from headgate.application.verify.quota_audit import QuotaAudit
+from headgate.application.verify.round_audit import RoundAudit
+from headgate.application.verify.sequence_audit import SequenceAudit
+from headgate.application.verify.size_audit import SizeAudit
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -38,15 +38,15 @@ class History:
         self.findings = Findings()
         self.counts: Counter[str] = Counter()
         self.last_at: Instant = 0
-        self.settings = SettingsBook()
-        self.sequence = SequenceBook(self.findings)
-        self.lives = LifeBook(self.findings)
-        self.quota = QuotaBook(self.settings, self.findings)
-        self.hosts = HostBook(self.settings, self.findings)
-        self.sizes = SizeBook()
+        self.settings = ConfigurationAudit()
+        self.sequence = SequenceAudit(self.findings)
+        self.lives = LifecycleAudit(self.findings)
+        self.quota = QuotaAudit(self.settings, self.findings)
+        self.hosts = HostAudit(self.settings, self.findings)
+        self.sizes = SizeAudit()
         self._placed: dict[str, WorkloadSpec] = {}
         self._free_early: set[str] = set()
-        self.rounds = RoundBook(self.lives.lives, self.findings)
+        self.rounds = RoundAudit(self.lives.lives, self.findings)
 
     def read(self, recorded: RecordedEvent) -> None:
         """Put one event through the books it concerns."""

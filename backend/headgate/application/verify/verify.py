@@ -7,8 +7,8 @@ from typing import Protocol
 from headgate.application.ports import EventLog, GapInLog, ReadModels
 from headgate.application.verify.findings import Findings, Verification
 from headgate.application.verify.history import History
-from headgate.application.verify.rebuilt import States, compare
-from headgate.application.verify.sequence_book import SequenceBook
+from headgate.application.verify.read_model_audit import States, compare
+from headgate.application.verify.sequence_audit import SequenceAudit
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 
@@ -62,7 +62,7 @@ class Verifier:
         All else is counted from the beginning, and so cannot be.
         """
         findings, counts = Findings(), Counter[str]()
-        sequence = SequenceBook(findings, starts_at)
+        sequence = SequenceAudit(findings, starts_at)
         try:
             for recorded in self._log.read_all(starts_at - 1, head):
                 findings.at(recorded.position, recorded.stream)

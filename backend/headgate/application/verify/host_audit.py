@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
+from headgate.application.verify.configuration_audit import ConfigurationAudit
 from headgate.application.verify.findings import Findings
-from headgate.application.verify.settings_book import SettingsBook
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.values.quantities import Requests
@@ -20,19 +20,19 @@ from headgate.domain.workloads.admission import (
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 
 PODS = "pods"
-Place = tuple[tuple[str, ...], tuple[str, ...]]
+DomainPath = tuple[tuple[str, ...], tuple[str, ...]]
 """A topology domain: the keys of its levels and the values they have there."""
 
 
-class HostBook:
+class HostAudit:
     """Usage by place; what is placed must fit beside everything that is there then."""
 
-    def __init__(self, settings: SettingsBook, findings: Findings) -> None:
+    def __init__(self, settings: ConfigurationAudit, findings: Findings) -> None:
         self._settings = settings
         self._findings = findings
         self._by_hostname: dict[str, list[str]] = {}
         self._revision = -1
-        self.used: dict[Place, Requests] = {}
+        self.used: dict[DomainPath, Requests] = {}
 
     def take(self, spec: WorkloadSpec, admission: Admission, *, is_whole: bool = True) -> None:
         """Check that every pod has its room, and count it as taken."""
@@ -93,7 +93,7 @@ class HostBook:
                 )
 
     def _check(
-        self, pod_set: PodSet, assigned: PodSetAssignment, place: Place, amounts: Requests
+        self, pod_set: PodSet, assigned: PodSetAssignment, place: DomainPath, amounts: Requests
     ) -> None:
         hosts = list(self._hosts(assigned, place))
         where = "/".join(place[1])
@@ -125,7 +125,7 @@ class HostBook:
                 if taint.effect != "PreferNoSchedule" and not _tolerated(taint, tolerations):
                     self._findings.add("taints keep away who does not tolerate them", where)
 
-    def _hosts(self, assigned: PodSetAssignment, place: Place) -> Iterator[NodeSpec]:
+    def _hosts(self, assigned: PodSetAssignment, place: DomainPath) -> Iterator[NodeSpec]:
         """The nodes of the place that belong to the assigned flavors."""
         wanted: dict[str, str] = {}
         for name in assigned.flavors.values():
@@ -159,7 +159,7 @@ class HostBook:
 
 def placements(
     spec: WorkloadSpec, admission: Admission
-) -> Iterator[tuple[PodSet, PodSetAssignment, Place, int]]:
+) -> Iterator[tuple[PodSet, PodSetAssignment, DomainPath, int]]:
     """Every pod set at every place it was given, with how many pods."""
     pod_sets = {pod_set.name: pod_set for pod_set in spec.pod_sets}
     for assigned in admission.pod_set_assignments:
@@ -183,13 +183,13 @@ def moved(before: Admission, after: Admission) -> Admission:
     )
 
 
-def _rooms(spec: WorkloadSpec, admission: Admission) -> dict[tuple[str, Place], int]:
+def _rooms(spec: WorkloadSpec, admission: Admission) -> dict[tuple[str, DomainPath], int]:
     return {
         (assigned.name, place): count for _, assigned, place, count in placements(spec, admission)
     }
 
 
-def _only(admission: Admission, rooms: Mapping[tuple[str, Place], int]) -> Admission:
+def _only(admission: Admission, rooms: Mapping[tuple[str, DomainPath], int]) -> Admission:
     """The admission with these pods alone."""
     return replace(
         admission,
@@ -201,7 +201,7 @@ def _only(admission: Admission, rooms: Mapping[tuple[str, Place], int]) -> Admis
 
 
 def _of_pod_set(
-    given: PodSetAssignment, rooms: Mapping[tuple[str, Place], int]
+    given: PodSetAssignment, rooms: Mapping[tuple[str, DomainPath], int]
 ) -> TopologyAssignment | None:
     known = given.topology_assignment
     if known is None:

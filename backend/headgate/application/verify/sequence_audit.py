@@ -4,7 +4,7 @@ from headgate.application.verify.findings import Findings
 from headgate.domain.recorded_event import RecordedEvent
 
 
-class SequenceBook:
+class SequenceAudit:
     """Remembers the last position and the last version of every stream.
 
     A log that `starts_at` a later position may go on in the middle of a stream.

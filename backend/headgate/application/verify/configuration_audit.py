@@ -17,7 +17,7 @@ from headgate.domain.recorded_event import DomainEvent
 DELETED = "Deleted"
 
 
-class SettingsBook:
+class ConfigurationAudit:
     """Specs by kind and name; `revision` grows with each change of a queue or a cohort."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from headgate.domain.workloads.preemption_events import WorkloadShrunk
 from headgate.domain.workloads.specs import WorkloadSpec
 
 
-class SizeBook:
+class SizeAudit:
     """What workloads were given at first, and their pods that have ended by now."""
 
     def __init__(self) -> None:

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from headgate.application.verify.life_book import Life
-from headgate.application.verify.settings_book import SettingsBook
+from headgate.application.verify.configuration_audit import ConfigurationAudit
+from headgate.application.verify.lifecycle_audit import AuditedWorkload
 from headgate.domain.values.instants import Instant
 
 STRICT = "StrictFIFO"
 
 
 def unexplained(
-    lives: dict[str, Life], settings: SettingsBook, now: Instant, grace: int
+    lives: dict[str, AuditedWorkload], settings: ConfigurationAudit, now: Instant, grace: int
 ) -> Iterator[str]:
     """Keys of those who wait although nothing that a person could be told is in their way.
 
@@ -36,7 +36,9 @@ def unexplained(
             yield key
 
 
-def _is_plain(life: Life, settings: SettingsBook, explained_queues: set[str]) -> bool:
+def _is_plain(
+    life: AuditedWorkload, settings: ConfigurationAudit, explained_queues: set[str]
+) -> bool:
     if not life.is_active or life.is_held or life.is_leaving or life.backs_off_until is not None:
         return True
     door = settings.local_queues.get(f"{life.namespace}/{life.spec.queue_name}")
@@ -51,7 +53,7 @@ def _is_plain(life: Life, settings: SettingsBook, explained_queues: set[str]) ->
     return queue.queueing_strategy == STRICT and door.cluster_queue in explained_queues
 
 
-def _wish(life: Life, settings: SettingsBook) -> bytes:
+def _wish(life: AuditedWorkload, settings: ConfigurationAudit) -> bytes:
     """Where it waits, how important it is, and all that its pods ask for, as one comparable."""
     pods = [
         (each.count, each.min_count, each.scheduling, each.topology_request)
@@ -61,6 +63,6 @@ def _wish(life: Life, settings: SettingsBook) -> bytes:
     return msgspec.json.encode((place, pods), order="deterministic")
 
 
-def _cluster_queue(life: Life, settings: SettingsBook) -> str:
+def _cluster_queue(life: AuditedWorkload, settings: ConfigurationAudit) -> str:
     door = settings.local_queues.get(f"{life.namespace}/{life.spec.queue_name}")
     return door.cluster_queue if door else ""

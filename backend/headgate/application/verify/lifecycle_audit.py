@@ -23,7 +23,7 @@ AFTER_THE_END = (
 """Facts that may still be told of a workload that has finished."""
 
 
-class Life(msgspec.Struct, kw_only=True):
+class AuditedWorkload(msgspec.Struct, kw_only=True):
     """What matters of one workload for judging its next step."""
 
     namespace: str
@@ -42,12 +42,12 @@ class Life(msgspec.Struct, kw_only=True):
     is_explained: bool = False
 
 
-class LifeBook:
+class LifecycleAudit:
     """All workloads by key; `read` answers with the quota that this very event gave back."""
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
-        self.lives: dict[str, Life] = {}
+        self.lives: dict[str, AuditedWorkload] = {}
 
     def read(self, key: str, event: e.WorkloadEvent, at: Instant) -> Admission | None:
         """Judge and follow one step; the admission that is over with it, if one is."""
@@ -67,11 +67,11 @@ class LifeBook:
         return held if held is not None and life.quota is None else None
 
     def _submitted(
-        self, key: str, life: Life | None, event: e.WorkloadSubmitted, at: Instant
+        self, key: str, life: AuditedWorkload | None, event: e.WorkloadSubmitted, at: Instant
     ) -> None:
         if life is not None:
             self._wrong("a name is free before it is used again", f"{key} still exists")
-        self.lives[key] = Life(
+        self.lives[key] = AuditedWorkload(
             namespace=event.namespace,
             spec=event.spec,
             created_at=at,
@@ -79,7 +79,7 @@ class LifeBook:
             is_active=event.spec.active,
         )
 
-    def _step(self, key: str, life: Life, event: e.WorkloadEvent, at: Instant) -> None:
+    def _step(self, key: str, life: AuditedWorkload, event: e.WorkloadEvent, at: Instant) -> None:
         match event:
             case e.WorkloadQuotaReserved():
                 self._reserved(life, event, at)
@@ -98,7 +98,7 @@ class LifeBook:
             case _:
                 self._small_step(life, event)
 
-    def _small_step(self, life: Life, event: e.WorkloadEvent) -> None:
+    def _small_step(self, life: AuditedWorkload, event: e.WorkloadEvent) -> None:
         match event:
             case e.WorkloadHostsFailed() | e.WorkloadHostsRecovered():
                 if life.quota is None:
@@ -147,7 +147,7 @@ class LifeBook:
             case _:
                 pass
 
-    def _reserved(self, life: Life, event: e.WorkloadQuotaReserved, at: Instant) -> None:
+    def _reserved(self, life: AuditedWorkload, event: e.WorkloadQuotaReserved, at: Instant) -> None:
         if life.quota is not None:
             self._wrong("quota is reserved once", f"it holds quota in {life.quota.cluster_queue}")
         if not life.is_active:
@@ -161,7 +161,7 @@ class LifeBook:
         life.quota, life.is_admitted, life.eviction = event.admission, False, ""
         life.backs_off_until, life.is_explained = None, False
 
-    def _admitted(self, life: Life) -> None:
+    def _admitted(self, life: AuditedWorkload) -> None:
         if life.quota is None:
             self._wrong("only who holds quota is admitted", "it holds none")
         if life.is_admitted:
@@ -170,7 +170,7 @@ class LifeBook:
             self._wrong("nobody is admitted while being evicted", life.eviction)
         life.is_admitted = True
 
-    def _placed(self, life: Life, event: e.WorkloadPlaced) -> None:
+    def _placed(self, life: AuditedWorkload, event: e.WorkloadPlaced) -> None:
         if life.quota is None:
             self._wrong("only who holds quota is placed", "it holds none")
         elif event.admission.cluster_queue != life.quota.cluster_queue:
@@ -178,14 +178,14 @@ class LifeBook:
         if life.eviction:
             self._wrong("nobody is placed while being evicted", life.eviction)
 
-    def _evicted(self, life: Life, event: e.WorkloadEvicted) -> None:
+    def _evicted(self, life: AuditedWorkload, event: e.WorkloadEvicted) -> None:
         if life.quota is None:
             self._wrong("only who holds quota is evicted", event.reason)
         if life.eviction:
             self._wrong("a workload is evicted once at a time", life.eviction)
         life.eviction, life.backs_off_until = event.eviction, event.requeue_at
 
-    def _pods_evicted(self, life: Life, event: WorkloadPodsEvicted) -> None:
+    def _pods_evicted(self, life: AuditedWorkload, event: WorkloadPodsEvicted) -> None:
         if life.quota is None:
             self._wrong("only who holds quota gives up pods", event.eviction)
         if life.eviction:
@@ -200,12 +200,12 @@ class LifeBook:
                 self._wrong("who goes on keeps its core", f"{count} of {name}")
         life.pod_eviction[event.eviction] = event
 
-    def _shrunk(self, life: Life, event: WorkloadShrunk) -> None:
+    def _shrunk(self, life: AuditedWorkload, event: WorkloadShrunk) -> None:
         asked = life.pod_eviction.pop(event.eviction, None)
         if asked is None or asked.pods != event.pods:
             self._wrong("only pods that were to go are gone", event.eviction)
 
-    def _called_back(self, life: Life, event: EvictionCancelled) -> None:
+    def _called_back(self, life: AuditedWorkload, event: EvictionCancelled) -> None:
         if not is_leaving_for(life, event.eviction):
             self._wrong("only an eviction that is on is called back", event.eviction)
         if life.eviction == event.eviction:
@@ -213,33 +213,33 @@ class LifeBook:
         else:
             life.pod_eviction.pop(event.eviction, None)
 
-    def _stopped(self, life: Life, event: e.WorkloadStopped) -> None:
+    def _stopped(self, life: AuditedWorkload, event: e.WorkloadStopped) -> None:
         if life.quota is None:
             self._wrong("quota is released once", "it holds none")
         elif life.eviction != event.eviction:
             self._wrong("what stops was evicted", f"{event.eviction} is not {life.eviction!r}")
         self._let_go(life)
 
-    def _dropped(self, life: Life) -> None:
+    def _dropped(self, life: AuditedWorkload) -> None:
         if life.quota is None:
             self._wrong("quota is released once", "it holds none")
         if life.is_admitted:
             self._wrong("only reservations are dropped", "it is admitted")
         self._let_go(life)
 
-    def _finished(self, life: Life, event: e.WorkloadFinished) -> None:
+    def _finished(self, life: AuditedWorkload, event: e.WorkloadFinished) -> None:
         if event.reason in {"Succeeded", "Failed"} and not life.is_admitted:
             self._wrong("only what ran succeeds or fails", event.reason)
         life.is_finished = True
         self._let_go(life)
 
-    def _deleted(self, key: str, life: Life) -> None:
+    def _deleted(self, key: str, life: AuditedWorkload) -> None:
         if life.quota is not None:
             self._wrong("nobody is deleted with quota", life.quota.cluster_queue)
             self._let_go(life)
         del self.lives[key]
 
-    def _let_go(self, life: Life) -> None:
+    def _let_go(self, life: AuditedWorkload) -> None:
         life.quota, life.is_admitted, life.eviction = None, False, ""
         life.is_explained, life.pod_eviction = False, {}
 
@@ -247,6 +247,6 @@ class LifeBook:
         self._findings.add(rule, detail)
 
 
-def is_leaving_for(life: Life, eviction: str) -> bool:
+def is_leaving_for(life: AuditedWorkload, eviction: str) -> bool:
     """Whether all of it, or some of its pods, are on their way out by that eviction."""
     return life.eviction == eviction or eviction in life.pod_eviction

@@ -1,7 +1,7 @@
 """Quota, counted anew: what each queue uses, and what it may take (reference queueing.md §4)."""
 
+from headgate.application.verify.configuration_audit import ConfigurationAudit
 from headgate.application.verify.findings import Findings
-from headgate.application.verify.settings_book import SettingsBook
 from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage
 from headgate.domain.workloads.admission import Admission
@@ -9,7 +9,7 @@ from headgate.domain.workloads.admission import Admission
 UNLIMITED = 1 << 62
 NOTHING = ResourceQuota(name="", nominal_quota=0)
 
-Node = tuple[str, str]
+QuotaNode = tuple[str, str]
 """A ClusterQueue or a Cohort in the tree: `("queue" | "cohort", name)`."""
 
 
@@ -25,17 +25,17 @@ def usage_of(admission: Admission) -> FlavorUsage:
     return taken
 
 
-class QuotaBook:
+class QuotaAudit:
     """Usage by ClusterQueue; every reservation is measured against the tree as it is then."""
 
-    def __init__(self, settings: SettingsBook, findings: Findings) -> None:
+    def __init__(self, settings: ConfigurationAudit, findings: Findings) -> None:
         self._settings = settings
         self._findings = findings
         self._revision = -1
-        self._quotas: dict[Node, dict[FlavorResource, ResourceQuota]] = {}
-        self._children: dict[Node, list[Node]] = {}
-        self._parents: dict[Node, Node] = {}
-        self._subtrees: dict[tuple[Node, FlavorResource], int] = {}
+        self._quotas: dict[QuotaNode, dict[FlavorResource, ResourceQuota]] = {}
+        self._children: dict[QuotaNode, list[QuotaNode]] = {}
+        self._parents: dict[QuotaNode, QuotaNode] = {}
+        self._subtrees: dict[tuple[QuotaNode, FlavorResource], int] = {}
         self.used: dict[str, FlavorUsage] = {}
 
     def take(self, admission: Admission) -> None:
@@ -82,7 +82,7 @@ class QuotaBook:
                 f"{queue} {'/'.join(key)}: {amount} asked, {available} available",
             )
 
-    def _available(self, node: Node, key: FlavorResource) -> int:
+    def _available(self, node: QuotaNode, key: FlavorResource) -> int:
         own = self._subtree(node, key) - self._usage(node, key)
         parent = self._parents.get(node)
         if parent is None:
@@ -94,7 +94,7 @@ class QuotaBook:
         bound = UNLIMITED if limit is None else lendable - max(0, beyond) + limit
         return max(0, -beyond) + min(self._available(parent, key), bound)
 
-    def _usage(self, node: Node, key: FlavorResource) -> int:
+    def _usage(self, node: QuotaNode, key: FlavorResource) -> int:
         if node[0] == "queue":
             return self.used.get(node[1], {}).get(key, 0)
         return sum(
@@ -102,7 +102,7 @@ class QuotaBook:
             for child in self._children.get(node, [])
         )
 
-    def _subtree(self, node: Node, key: FlavorResource) -> int:
+    def _subtree(self, node: QuotaNode, key: FlavorResource) -> int:
         known = self._subtrees.get((node, key))
         if known is None:
             known = self._quota(node, key).nominal_quota + sum(
@@ -112,11 +112,11 @@ class QuotaBook:
             self._subtrees[(node, key)] = known
         return known
 
-    def _local(self, node: Node, key: FlavorResource) -> int:
+    def _local(self, node: QuotaNode, key: FlavorResource) -> int:
         limit = self._quota(node, key).lending_limit
         return 0 if limit is None else max(0, self._subtree(node, key) - limit)
 
-    def _quota(self, node: Node, key: FlavorResource) -> ResourceQuota:
+    def _quota(self, node: QuotaNode, key: FlavorResource) -> ResourceQuota:
         return self._quotas.get(node, {}).get(key, NOTHING)
 
     def _refresh(self) -> None:
@@ -130,7 +130,7 @@ class QuotaBook:
         for name, cohort in self._settings.cohorts.items():
             self._add(("cohort", name), cohort.parent_name, cohort.resource_groups)
 
-    def _add(self, node: Node, parent: str, groups: tuple[ResourceGroup, ...]) -> None:
+    def _add(self, node: QuotaNode, parent: str, groups: tuple[ResourceGroup, ...]) -> None:
         self._quotas[node] = {
             (flavor.name, quota.name): quota
             for group in groups
@@ -141,7 +141,7 @@ class QuotaBook:
             self._parents[node] = ("cohort", parent)
             self._children.setdefault(("cohort", parent), []).append(node)
 
-    def _is_above(self, node: Node, other: Node | None) -> bool:
+    def _is_above(self, node: QuotaNode, other: QuotaNode | None) -> bool:
         """Whether `node` is `other` or stands above it: a parent below itself is no parent."""
         while other is not None:
             if other == node:

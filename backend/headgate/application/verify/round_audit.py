@@ -3,12 +3,12 @@
 import msgspec
 
 from headgate.application.verify.findings import Findings
-from headgate.application.verify.life_book import Life, is_leaving_for
+from headgate.application.verify.lifecycle_audit import AuditedWorkload, is_leaving_for
 from headgate.domain.rounds import events as r
 from headgate.domain.values.instants import Instant
 
 
-class Course(msgspec.Struct, kw_only=True):
+class AuditedRound(msgspec.Struct, kw_only=True):
     """One round so far."""
 
     id: str
@@ -21,13 +21,13 @@ class Course(msgspec.Struct, kw_only=True):
     is_over: bool = False
 
 
-class RoundBook:
+class RoundAudit:
     """All rounds by stream, judged against the lives of preemptor and victims."""
 
-    def __init__(self, lives: dict[str, Life], findings: Findings) -> None:
+    def __init__(self, lives: dict[str, AuditedWorkload], findings: Findings) -> None:
         self._lives = lives
         self._findings = findings
-        self.courses: dict[str, Course] = {}
+        self.courses: dict[str, AuditedRound] = {}
 
     def read(self, stream: str, event: r.RoundEvent, at: Instant) -> None:
         """Judge and follow one step of a round."""
@@ -86,7 +86,7 @@ class RoundBook:
         preemptor = self._lives.get(event.preemptor)
         if preemptor is None or preemptor.quota is not None:
             self._findings.add("who preempts waits", event.preemptor)
-        self.courses[stream] = Course(
+        self.courses[stream] = AuditedRound(
             id=event.round_id,
             preemptor=event.preemptor,
             victims=victims,
@@ -94,7 +94,7 @@ class RoundBook:
             changed_at=at,
         )
 
-    def _released(self, course: Course, event: r.VictimReleased) -> None:
+    def _released(self, course: AuditedRound, event: r.VictimReleased) -> None:
         key = event.workload
         if key not in course.victims:
             self._findings.add("a round releases its own victims", key)
@@ -104,12 +104,12 @@ class RoundBook:
             self._findings.add("a released victim has let go", key)
         course.released.add(key)
 
-    def _all_released(self, course: Course) -> None:
+    def _all_released(self, course: AuditedRound) -> None:
         missing = sorted(course.victims - course.released)
         if missing:
             self._findings.add("a round is satisfied when all have gone", ", ".join(missing))
 
-    def _completed(self, course: Course) -> None:
+    def _completed(self, course: AuditedRound) -> None:
         """Victims may be leaving still, where others made room before (preemption.md §6.10)."""
         if course.lost_its_place:
             self._findings.add("a lost place is not the one got in the end", course.preemptor)
@@ -117,7 +117,7 @@ class RoundBook:
         if preemptor is None or preemptor.quota is None:
             self._findings.add("a completed round has made a place", course.preemptor)
 
-    def _still(self, key: str, course: Course) -> bool:
+    def _still(self, key: str, course: AuditedRound) -> bool:
         """Whether the victim still holds what this round takes from it."""
         life = self._lives.get(key)
         return life is not None and life.quota is not None and is_leaving_for(life, course.id)
