@@ -3,7 +3,7 @@
 from typing import Any
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.scheduling.evaluation.blocking_workloads import top_holders
+from headgate.domain.scheduling.evaluation.evaluation_summary import top_holders
 from headgate.domain.scheduling.placement.host_table import TRIAL
 
 

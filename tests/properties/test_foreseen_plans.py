@@ -4,16 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.kinds.configuration import FairSharing
-from headgate.domain.scheduling.evaluation.capacity_view import Seats
-from headgate.domain.scheduling.evaluation.targets import (
-    PlacementDemand,
-    PreemptionContext,
-    find_victims,
-    preemption_oracle,
-)
-from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.flavors.assignment import FlavorAssignment, PodSetFlavors
 from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.partition.topology_assignment import PlacementDemand
+from headgate.domain.scheduling.preemption.oracle import preemption_oracle
+from headgate.domain.scheduling.preemption.targets import PreemptionContext, find_victims
 from headgate.domain.scheduling.quota.usage import QuotaView
+from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.state import Workload
 from tests.builders.world import World, quotas
 from tests.properties.test_rounds import POLICIES, QUEUES
@@ -48,10 +45,12 @@ def preemptor_of(world: World, partition: Partition, workload: Workload) -> Pree
     )
 
 
-def anywhere(amount: int) -> PlacementDemand[str]:
-    """So much of the one resource, and any place."""
-    seats = Seats(lambda: True, lambda: "here", lambda _: Charge("", {}, ()))
-    return PlacementDemand({GPU: amount}, lambda _: seats, lambda _: ())
+def demand_of(partition: Partition, workload: Workload, amount: int) -> PlacementDemand:
+    """So much of the one resource, whose flavor has no topology."""
+    given = PodSetFlavors(workload.spec.pod_sets[0], {"gpu": "default"}, {"gpu": amount})
+    assignment = FlavorAssignment(Mode.PREEMPT, 0, (given,), ())
+    queue = workload.spec.queue_name
+    return PlacementDemand(workload, queue, partition.config.resource_flavors, assignment)
 
 
 @given(
@@ -83,5 +82,5 @@ def test_what_is_foreseen_for_one_resource_is_the_plan_for_it(
         oracle = preemption_oracle(knowing, preempts=True)
         QuotaView(partition.tree, *partition.usage).check(anew.node, GPU, amount, oracle)
         if knowing.simulations:
-            wish = anywhere(amount)
-            assert find_victims(knowing, wish) == find_victims(anew, wish)
+            demand = demand_of(partition, workload, amount)
+            assert find_victims(knowing, demand) == find_victims(anew, demand)

@@ -19,7 +19,7 @@ from headgate.domain.scheduling.placement.placement_context import (
 )
 from headgate.domain.scheduling.preemption.candidates import quota_reserved_at
 from headgate.domain.scheduling.preemption.request import Candidate, Victim
-from headgate.domain.scheduling.preemption.scoring import Score, plan_score
+from headgate.domain.scheduling.preemption.targets import PlanScore, plan_score
 from headgate.domain.scheduling.results import Mode, PlacementShortfall
 from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
@@ -27,7 +27,7 @@ from headgate.domain.workloads.state import Workload
 from tests.builders.cohorts import policies
 from tests.builders.world import World, quotas
 
-Found = tuple[Score, dict[str, bool], dict[str, int]]
+Found = tuple[PlanScore, dict[str, bool], dict[str, int]]
 RACKS, HOSTS = 5, 3
 
 

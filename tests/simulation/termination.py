@@ -6,9 +6,9 @@ loops, so that the check is known to bite (preemption.md §6.9).
 """
 
 import argparse
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
+from unittest.mock import patch
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import DEFAULT_FAIR_STRATEGIES
@@ -17,27 +17,19 @@ from headgate.domain.kinds.queue_preemption import BorrowWithinCohort, ClusterQu
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.preemption.cycle_guard import victims_closing_cycle
-from headgate.domain.scheduling.preemption.eviction_graph import Epoch, EvictionGraph
+from headgate.domain.scheduling.partition.eviction_graph import Epoch, EvictionGraph
+from headgate.domain.scheduling.preemption import victim_plan
+from headgate.domain.scheduling.preemption.capacity_view import CapacityView
 from headgate.domain.scheduling.preemption.fair_sharing import FairSharingStrategies
-from headgate.domain.scheduling.preemption.request import (
-    Amounts,
-    Candidate,
-    PreemptionRequest,
-    ShareOrder,
-    Victim,
-)
-from headgate.domain.scheduling.preemption.victim_plan import SearchRules, plan_victims
-from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
-from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
+from headgate.domain.scheduling.preemption.post_validation import SearchRules
+from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest, Victim
+from headgate.domain.scheduling.preemption.victim_plan import plan_victims
+from headgate.domain.scheduling.quota.tree import build_tree
 from headgate.domain.scheduling.quota.usage import (
     QuotaUsage,
     add_usage,
     available,
-    borrowing_level,
     empty_usage,
-    is_within_nominal,
-    quantities_fit_in_quota,
     remove_usage,
 )
 from headgate.domain.values.quantities import FlavorResource
@@ -54,85 +46,20 @@ RUNNING, WAITING, LEAVING = "running", "waiting", "leaving"
 
 
 @dataclass
-class SimulatedUsage:
-    """A cohort tree with its usage, as the search for victims sees it (`removal.Room`)."""
-
-    tree: QuotaTree
-    usage: QuotaUsage
-    held: dict[str, dict[str, Candidate]] = field(default_factory=dict)
-
-    @property
-    def path(self) -> dict[str, tuple[str, ...]]:
-        return self.tree.path
-
-    @property
-    def children(self) -> dict[str, tuple[str, ...]]:
-        return self.tree.children
-
-    def used(self, node: str, key: FlavorResource, /) -> int:
-        return self.usage[node].get(key, 0)
-
-    def nominal(self, node: str, key: FlavorResource, /) -> int:
-        return self.tree.nominal(node, key)
-
-    def available(self, node: str, key: FlavorResource, /) -> int:
-        return available(self.tree, self.usage, node, key)
-
-    def is_within(self, node: str, keys: Iterable[FlavorResource], /) -> bool:
-        return is_within_nominal(self.tree, self.usage, node, keys)
-
-    def serve(self, node: str, asked: Amounts, /) -> tuple[bool, Amounts]:
-        return quantities_fit_in_quota(self.tree, self.usage, node, asked)
-
-    def share(self, node: str, /) -> ShareOrder:
-        return dominant_resource_share(self.tree, self.usage, node).order
-
-    def level(self, node: str, amounts: Amounts, /) -> int:
-        return borrowing_level(self.tree, self.usage, node, GPU, amounts[GPU])[0]
-
-    def charge(self, node: str, amounts: Amounts, /) -> None:
-        add_usage(self.tree, self.usage, node, amounts)
-
-    def uncharge(self, node: str, amounts: Amounts, /) -> None:
-        remove_usage(self.tree, self.usage, node, amounts)
-
-    def holders(self, node: str, /) -> Iterator[Candidate]:
-        yield from self.held.get(node, {}).values()
-
-    def remove(self, candidate: Candidate, /) -> None:
-        self.uncharge(candidate.node, candidate.amounts)
-
-    def restore(self, candidate: Candidate, /) -> None:
-        self.charge(candidate.node, candidate.amounts)
-
-    @property
-    def strides(self) -> bool:
-        return False
-
-    def has_place(self) -> bool:
-        return True
-
-    def place(self) -> bool:
-        return True
-
-    def is_free(self, place: bool, /) -> bool:
-        return place
-
-
-@dataclass
 class SimulatedCohort:
-    """Workloads with where they want to run, what they ask for and how they stand.
+    """Workloads with their ClusterQueues, requests and states.
 
-    `actual` is used now; the usage of `yard` is what will be used once everyone leaving has left
-    and everyone for whom room is made has come.
+    `actual` is the usage now; that of `view` the projected usage, after all open rounds. `held`
+    are the admitted workloads by ClusterQueue.
     """
 
-    yard: SimulatedUsage
+    view: CapacityView
     actual: QuotaUsage
     policies: dict[str, ClusterQueuePreemption]
     workloads: dict[str, Workload]
     asks: dict[str, Candidate]
     strategies: FairSharingStrategies
+    held: dict[str, dict[str, Candidate]] = field(default_factory=dict)
     stands: dict[str, str] = field(default_factory=dict)
     kept_for: dict[str, list[str]] = field(default_factory=dict)
     rounds: int = 0
@@ -151,7 +78,10 @@ def run(seed: int, *, guarded: bool) -> TerminationResult:
     """One random cohort until nothing moves any more, or for ever."""
     random = Random(seed)
     cohort = a_cohort(random)
-    return run_cohort(cohort, random, rules_of(cohort, guarded=guarded))
+    if guarded:
+        return run_cohort(cohort, random, rules_of(cohort))
+    with patch.object(victim_plan, "invalid_victims", lambda *_: {}):
+        return run_cohort(cohort, random, SearchRules(cohort.strategies))
 
 
 def run_cohort(cohort: SimulatedCohort, random: Random, rules: SearchRules) -> TerminationResult:
@@ -175,7 +105,7 @@ def a_cohort(random: Random) -> SimulatedCohort:
     for name in names:
         config.cluster_queues[name] = _queue(random, name)
     tree = build_tree(config, names)
-    yard = SimulatedUsage(tree, empty_usage(tree))
+    view = CapacityView(tree, empty_usage(tree))
     policies = {f"clusterqueue/{n}": config.cluster_queues[n].spec.preemption for n in names}
     workloads, asks = {}, {}
     for number in range(random.randint(3, 9)):
@@ -190,7 +120,7 @@ def a_cohort(random: Random) -> SimulatedCohort:
         size = random.randint(1, max(1, most))
         asks[key] = Candidate(workloads[key], f"clusterqueue/{queue}", {GPU: size})
     strategies: FairSharingStrategies = DEFAULT_FAIR_STRATEGIES if random.random() < 0.5 else ()
-    cohort = SimulatedCohort(yard, empty_usage(tree), policies, workloads, asks, strategies)
+    cohort = SimulatedCohort(view, empty_usage(tree), policies, workloads, asks, strategies)
     cohort.stands = dict.fromkeys(workloads, WAITING)
     for key in sorted(workloads, key=lambda _: random.random()):
         if random.random() < 0.7 and _fits(cohort, key):
@@ -212,16 +142,10 @@ def _queue(random: Random, name: str) -> Configured[ClusterQueueSpec]:
     return Configured(name=name, uid=name, created_at=0, spec=spec)
 
 
-def rules_of(cohort: SimulatedCohort, *, guarded: bool) -> SearchRules:
-    """The rules in force, or Kueue's, which look at no end state and remember nothing."""
-    if not guarded:
-        return SearchRules(cohort.strategies, judge=lambda *_: {})
-
-    def guard(claim: PreemptionRequest, victims: Iterable[Victim]) -> dict[str, str]:
-        epoch = Epoch(cohort.workloads, "")
-        return victims_closing_cycle(cohort.eviction_graph, epoch, claim.preemptor.key, victims)
-
-    return SearchRules(cohort.strategies, guard=guard)
+def rules_of(cohort: SimulatedCohort) -> SearchRules:
+    """The rules in force, with the evictions so far."""
+    epoch = Epoch(cohort.workloads, "")
+    return SearchRules(cohort.strategies, evictions=cohort.eviction_graph, epoch=epoch)
 
 
 def _serve(cohort: SimulatedCohort, rules: SearchRules) -> tuple[bool, int]:
@@ -253,24 +177,24 @@ def _order(workload: Workload) -> tuple[int, int, str]:
 
 def _fits(cohort: SimulatedCohort, key: str) -> bool:
     ask = cohort.asks[key]
-    tree = cohort.yard.tree
+    tree = cohort.view.tree
     return all(
         ask.amounts[GPU] <= available(tree, usage, ask.node, GPU)
-        for usage in (cohort.actual, cohort.yard.usage)
+        for usage in (cohort.actual, cohort.view.usage)
     )
 
 
 def plan_for(cohort: SimulatedCohort, key: str, rules: SearchRules) -> tuple[Victim, ...]:
     """Who must leave for one that waits; nobody if it need only wait."""
     ask = cohort.asks[key]
-    yard = cohort.yard
-    if yard.available(ask.node, GPU) >= ask.amounts[GPU]:
+    if cohort.view.available(ask.node, GPU) >= ask.amounts[GPU]:
         return ()
-    return plan_victims(yard, a_request(cohort, key), rules).victims
+    cohort.view.candidates = {node: tuple(held.values()) for node, held in cohort.held.items()}
+    return plan_victims(cohort.view, a_request(cohort, key), rules).victims
 
 
 def a_request(cohort: SimulatedCohort, key: str) -> PreemptionRequest:
-    """What one of them claims."""
+    """The preemption request of a workload."""
     ask = cohort.asks[key]
     return PreemptionRequest(
         cohort.workloads[key],
@@ -286,10 +210,10 @@ def commit(cohort: SimulatedCohort, key: str, victims: tuple[Victim, ...]) -> No
     """Evict the victims and reserve their capacity for the preemptor."""
     ask = cohort.asks[key]
     for victim in victims:
-        cohort.yard.remove(victim.candidate)
-        del cohort.yard.held[victim.candidate.node][victim.workload.key]
+        cohort.view.remove(victim.candidate)
+        del cohort.held[victim.candidate.node][victim.workload.key]
         cohort.stands[victim.workload.key] = LEAVING
-    cohort.yard.charge(ask.node, ask.amounts)
+    cohort.view.add_usage(ask.node, ask.amounts)
     cohort.kept_for[key] = [victim.workload.key for victim in victims]
     cohort.rounds += 1
     cohort.eviction_graph.put(_round(cohort, key, victims))
@@ -325,12 +249,12 @@ def _round(cohort: SimulatedCohort, key: str, victims: tuple[Victim, ...]) -> Ro
 
 def _is_used_up(cohort: SimulatedCohort, key: str) -> bool:
     ask = cohort.asks[key]
-    free = available(cohort.yard.tree, cohort.actual, ask.node, GPU)
+    free = available(cohort.view.tree, cohort.actual, ask.node, GPU)
     return ask.amounts[GPU] <= free
 
 
 def _start(cohort: SimulatedCohort, key: str) -> None:
-    cohort.yard.charge(cohort.asks[key].node, cohort.asks[key].amounts)
+    cohort.view.add_usage(cohort.asks[key].node, cohort.asks[key].amounts)
     _take_kept(cohort, key)
 
 
@@ -338,14 +262,14 @@ def _take_kept(cohort: SimulatedCohort, key: str) -> None:
     """What is kept for it already counts in the projected view."""
     ask = cohort.asks[key]
     cohort.kept_for.pop(key, None)
-    add_usage(cohort.yard.tree, cohort.actual, ask.node, ask.amounts)
-    cohort.yard.held.setdefault(ask.node, {})[key] = ask
+    add_usage(cohort.view.tree, cohort.actual, ask.node, ask.amounts)
+    cohort.held.setdefault(ask.node, {})[key] = ask
     cohort.stands[key] = RUNNING
 
 
 def _stop(cohort: SimulatedCohort, key: str) -> None:
     ask = cohort.asks[key]
-    remove_usage(cohort.yard.tree, cohort.actual, ask.node, ask.amounts)
+    remove_usage(cohort.view.tree, cohort.actual, ask.node, ask.amounts)
     cohort.stands[key] = WAITING
 
 

@@ -1,6 +1,6 @@
 """Whom a workload makes leave, and why (`pkg/scheduler/preemption`)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from msgspec.structs import replace
@@ -8,16 +8,19 @@ from msgspec.structs import replace
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.scheduling.evaluation.capacity_view import quota_room
 from headgate.domain.scheduling.ordering.workload_order import queued_at
+from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.candidates import (
     candidate_order,
     in_candidate_order,
     protection_rule,
 )
-from headgate.domain.scheduling.preemption.fair_sharing_order import FairSharingOrder
+from headgate.domain.scheduling.preemption.capacity_view import CapacityView
+from headgate.domain.scheduling.preemption.fair_sharing import FairSharingOrder
+from headgate.domain.scheduling.preemption.post_validation import SearchRules
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest
-from headgate.domain.scheduling.preemption.victim_plan import SearchRules, plan_victims
+from headgate.domain.scheduling.preemption.victim_plan import plan_victims
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.quantities import FlavorResource, scaled
 from headgate.domain.workloads.preemption_message import preemption_message, preemptor_reference
@@ -58,7 +61,7 @@ def _victims(case: Case, rules: SearchRules) -> Iterator[str]:
     spec = cluster_state.config.cluster_queues[target].spec
     preemptor = cluster_state.workloads[key_of(f"/{incoming['metadata']['name']}")]
     amounts, contested = _chosen(case, preemptor, spec)
-    claim = PreemptionRequest(
+    request = PreemptionRequest(
         preemptor,
         f"clusterqueue/{target}",
         spec.preemption,
@@ -66,7 +69,7 @@ def _victims(case: Case, rules: SearchRules) -> Iterator[str]:
         amounts,
         contested,
     )
-    plan = plan_victims(quota_room(partition, cluster_state.workloads), claim, rules)
+    plan = plan_victims(_quota_view(partition, cluster_state.workloads), request, rules)
     found = {victim.workload.key: victim.reason for victim in plan.victims}
     leaving = {
         key for key, workload in cluster_state.workloads.items() if workload.eviction is not None
@@ -101,7 +104,7 @@ def policy_is_met(case: Case) -> Iterator[str]:
     installed.add("Workload", case.inputs["preemptor"], case.inputs["candidate"])
     preemptor, candidate = installed.cluster_state.workloads.values()
     policy = case.inputs["policy"]
-    rule = protection_rule(_claim_of(preemptor), policy, candidate)
+    rule = protection_rule(_request_of(preemptor), policy, candidate)
     yield from differences("may be preempted", case.want["want"], policy != "Never" and not rule)
 
 
@@ -112,14 +115,14 @@ def order_of_candidates(case: Case) -> Iterator[str]:
     candidates = [_candidate(workload) for workload in installed.cluster_state.workloads.values()]
     spec = {"podSets": [{"name": "main", "count": 1}]}
     installed.add("Workload", {"metadata": {"name": DOOR}, "spec": spec})
-    claim = _claim_of(installed.cluster_state.workloads[key_of(f"/{DOOR}")])
+    request = _request_of(installed.cluster_state.workloads[key_of(f"/{DOOR}")])
     present = [found for found in candidates if found.workload.eviction is None]
     usage = {
         found["obj"]["metadata"]["name"]: Fraction(found.get("localQueueFSUsage", 0))
         for found in case.inputs["candidates"]
     }
-    claim = replace(claim, local_queue_usage=lambda found: (False, usage[found.workload.name]))
-    found = [each.workload.name for each in in_candidate_order(claim, present, lambda each: each)]
+    request = replace(request, local_queue_usage=lambda found: (False, usage[found.workload.name]))
+    found = [each.workload.name for each in in_candidate_order(request, present, lambda each: each)]
     leaving = {c.workload.name for c in candidates} - set(found)
     wanted = [name for name in case.want["wantCandidates"] if name not in leaving]
     yield from differences("order", wanted, found)
@@ -133,17 +136,19 @@ def order_of_queues(case: Case) -> Iterator[str]:
     installed.add("Workload", *(case.given("admitted") or ()))
     name = case.inputs["preemptorCQ"]
     partition = installed.partition_of(name)
-    room = quota_room(partition, installed.cluster_state.workloads)
+    view = _quota_view(partition, installed.cluster_state.workloads)
     spec = {"podSets": [{"name": "main", "count": 1}]}
     installed.add("Workload", {"metadata": {"name": DOOR}, "spec": spec})
-    claim = _claim_of(installed.cluster_state.workloads[key_of(f"/{DOOR}")], f"clusterqueue/{name}")
+    request = _request_of(
+        installed.cluster_state.workloads[key_of(f"/{DOOR}")], f"clusterqueue/{name}"
+    )
     candidates = [
         found
         for queue in case.inputs["candidateCQs"]
-        for found in room.holders(f"clusterqueue/{queue}")
+        for found in view.candidates_of(f"clusterqueue/{queue}")
     ]
     contest = FairSharingOrder(
-        room, claim, sorted(candidates, key=lambda c: candidate_order(claim, c))
+        view, request, sorted(candidates, key=lambda c: candidate_order(request, c))
     )
     found, actions = [], list(case.given("actions") or ())
     while (node := contest.next_node()) is not None:
@@ -151,7 +156,7 @@ def order_of_queues(case: Case) -> Iterator[str]:
         if actions and actions.pop(0) == "drop":
             contest.drop(node)
         else:
-            room.remove(contest.pop(node))
+            view.remove(contest.pop(node))
     yield from differences("order", case.want["wantOrder"] or [], found)
 
 
@@ -167,7 +172,12 @@ def message(case: Case) -> Iterator[str]:
     yield from differences("message", case.want["want"], told)
 
 
-def _claim_of(preemptor: Workload, node: str = "clusterqueue/preemptor") -> PreemptionRequest:
+def _quota_view(partition: Partition, workloads: Mapping[str, Workload]) -> CapacityView:
+    usage = partition.usage[PROJECTED]
+    return CapacityView(partition.tree, usage, partition=partition, workloads=workloads)
+
+
+def _request_of(preemptor: Workload, node: str = "clusterqueue/preemptor") -> PreemptionRequest:
     queue = {"metadata": {"name": "cq"}, "spec": {"namespaceSelector": {}}}
     spec = read("ClusterQueue", queue).spec
     return PreemptionRequest(

@@ -1,6 +1,6 @@
 """The named holders of quota depend on present usage, not on capacity reserved in a cycle."""
 
-from headgate.domain.scheduling.evaluation.blocking_workloads import top_holders
+from headgate.domain.scheduling.evaluation.evaluation_summary import top_holders
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from tests.builders.world import World, quotas

@@ -1,12 +1,11 @@
 """What several searches for victims in vain tell together, one for each flavor of a look."""
 
-from headgate.domain.scheduling.evaluation.search_report import (
+from headgate.domain.scheduling.preemption.victim_plan import (
     NO_LOWER_PRIORITY,
     TOO_FEW_VICTIMS,
     merge_searches,
 )
-from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
-from headgate.domain.scheduling.results import VictimSearch
+from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD, VictimSearch
 
 HIGHER = "its priority 9 is not lower than 5"
 ROUND = f"{BLOCKED_BY_CYCLE_GUARD}: team/p made way for team/v"

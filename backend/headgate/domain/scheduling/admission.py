@@ -8,7 +8,7 @@ and each evaluation is of the state as it is, so that none is admitted on a stal
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.commands import SupersedeRound
 from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
+from headgate.domain.scheduling.evaluation.evaluation_summary import explain_evaluation
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.evaluation.workload_slices import predecessor_slice
 from headgate.domain.scheduling.lifecycle.admission_checks import admission_events, required_checks

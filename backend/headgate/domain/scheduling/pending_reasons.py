@@ -9,7 +9,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rounds.state import oldest_first
 from headgate.domain.scheduling.admission import blocked_reason
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
-from headgate.domain.scheduling.evaluation.evaluation_finding import (
+from headgate.domain.scheduling.evaluation.evaluation_summary import (
     explain_evaluation,
     unreached_flavors,
 )

@@ -115,3 +115,7 @@ class VictimSearch(msgspec.Struct, frozen=True, gc=False):
     considered: int = 0
     refused: tuple[tuple[str, str], ...] = ()
     kind: str = "PreemptionNoCandidates"
+
+
+BLOCKED_BY_CYCLE_GUARD = "PreemptionBlockedByCycleGuard"
+"""How a refusal of the guard begins; the path of evictions follows."""

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from headgate.domain.scheduling.preemption.eviction_graph import Epoch
-from headgate.domain.scheduling.preemption.post_validation import invalid_victims
+from headgate.domain.scheduling.partition.eviction_graph import Epoch
+from headgate.domain.scheduling.preemption.post_validation import SearchRules, invalid_victims
 from headgate.domain.scheduling.preemption.request import RECLAIM_SCOPES, Candidate, Victim
-from headgate.domain.scheduling.preemption.victim_plan import SearchRules
 from headgate.domain.workloads.protection import protection_of
 from tests.simulation.termination import (
     GPU,
@@ -41,10 +40,10 @@ def plans(seed: int) -> Iterator[Plan]:
 
 
 def fits(cohort: SimulatedCohort, key: str, *, borrow: bool) -> bool:
-    ask, yard = cohort.asks[key], cohort.yard
+    ask, view = cohort.asks[key], cohort.view
     amount = ask.amounts[GPU]
-    within = yard.used(ask.node, GPU) + amount <= yard.nominal(ask.node, GPU)
-    return yard.available(ask.node, GPU) >= amount and (borrow or within)
+    within = view.used(ask.node, GPU) + amount <= view.tree.nominal(ask.node, GPU)
+    return view.available(ask.node, GPU) >= amount and (borrow or within)
 
 
 def guard_own(cohort: SimulatedCohort, key: str, **spec: object) -> None:
@@ -52,7 +51,7 @@ def guard_own(cohort: SimulatedCohort, key: str, **spec: object) -> None:
     changed = replace(cohort.workloads[key], spec=replace(cohort.workloads[key].spec, **spec))
     cohort.workloads[key] = changed
     cohort.asks[key] = replace(cohort.asks[key], workload=changed)
-    held = cohort.yard.held.get(cohort.asks[key].node, {})
+    held = cohort.held.get(cohort.asks[key].node, {})
     if key in held:
         held[key] = cohort.asks[key]
 
@@ -70,13 +69,13 @@ def test_i1_what_may_not_be_preempted_is_never_a_victim(seed: int) -> None:
 def test_i3_i4_it_fits_once_all_have_left_and_not_before(seed: int) -> None:
     for cohort, key, victims in plans(seed):
         for victim in victims:
-            cohort.yard.remove(victim.candidate)
+            cohort.view.remove(victim.candidate)
         assert fits(cohort, key, borrow=True)
         stays_within = fits(cohort, key, borrow=False)
         for victim in victims:
-            cohort.yard.restore(victim.candidate)
+            cohort.view.restore(victim.candidate)
             assert not fits(cohort, key, borrow=not stays_within)
-            cohort.yard.remove(victim.candidate)
+            cohort.view.remove(victim.candidate)
 
 
 @given(SEEDS)
@@ -94,19 +93,19 @@ def test_i5_a_victim_at_discretion_is_less_important_or_newer(seed: int) -> None
 def test_i6_nobody_is_wronged_in_the_end(seed: int) -> None:
     for cohort, key, victims in plans(seed):
         for victim in victims:
-            cohort.yard.remove(victim.candidate)
-        claim = a_request(cohort, key)
-        assert invalid_victims(cohort.yard, claim, victims, cohort.strategies) == {}
+            cohort.view.remove(victim.candidate)
+        request = a_request(cohort, key)
+        assert invalid_victims(cohort.view, request, victims, plain(cohort)) == {}
         for victim in victims:
-            cohort.yard.restore(victim.candidate)
+            cohort.view.restore(victim.candidate)
 
 
 @given(SEEDS)
 def test_i7_discretionary_evictions_of_an_epoch_form_no_circle(seed: int) -> None:
     random = Random(seed)
     cohort = a_cohort(random)
-    assert run_cohort(cohort, random, rules_of(cohort, guarded=True)).settled
-    edges = cohort.eviction_graph.followers(Epoch(cohort.workloads, ""))
+    assert run_cohort(cohort, random, rules_of(cohort)).settled
+    edges = cohort.eviction_graph.edges(Epoch(cohort.workloads, ""))
     left = {p: [v for v, right in victims.items() if not right] for p, victims in edges.items()}
     while free := [p for p in sorted(left) if not any(v in left for v in left[p])]:
         for preemptor in free:
@@ -119,7 +118,7 @@ def test_i13_no_victim_turns_round_and_evicts_who_evicted_it(seed: int) -> None:
     for cohort, key, victims in list(plans(seed))[:1]:
         commit(cohort, key, victims)
         ask = cohort.asks[key]
-        cohort.yard.held.setdefault(ask.node, {})[key] = ask
+        cohort.held.setdefault(ask.node, {})[key] = ask
         for victim in victims:
             back = plan_for(cohort, victim.workload.key, plain(cohort))
             assert key not in [turned.workload.key for turned in back]
@@ -129,9 +128,9 @@ def test_i13_no_victim_turns_round_and_evicts_who_evicted_it(seed: int) -> None:
 def test_i14_the_order_of_what_is_given_changes_nothing(seed: int, shuffle: int) -> None:
     for cohort, key, victims in plans(seed):
         chance = Random(shuffle)
-        for node, held in cohort.yard.held.items():
+        for node, held in cohort.held.items():
             mixed = sorted(held.items(), key=lambda _: chance.random())
-            cohort.yard.held[node] = dict(mixed)
+            cohort.held[node] = dict(mixed)
         again = plan_for(cohort, key, plain(cohort))
         assert [(v.workload.key, v.scope) for v in again] == [
             (v.workload.key, v.scope) for v in victims
@@ -143,7 +142,7 @@ def test_i16_what_a_queue_owns_it_can_always_get_back(seed: int) -> None:
     cohort = a_cohort(Random(seed))
     for key, ask in sorted(cohort.asks.items()):
         policies = cohort.policies[ask.node]
-        owned = cohort.yard.nominal(ask.node, GPU) - cohort.yard.used(ask.node, GPU)
+        owned = cohort.view.tree.nominal(ask.node, GPU) - cohort.view.used(ask.node, GPU)
         waits = cohort.stands[key] == WAITING and ask.amounts[GPU] <= owned
         if waits and policies.reclaim_within_cohort == "Any":
             victims = plan_for(cohort, key, plain(cohort))
@@ -162,7 +161,7 @@ def test_i20_more_protection_never_makes_a_victim(seed: int) -> None:
 
 
 def holders(cohort: SimulatedCohort) -> list[Candidate]:
-    return [found for _, held in sorted(cohort.yard.held.items()) for found in held.values()]
+    return [found for _, held in sorted(cohort.held.items()) for found in held.values()]
 
 
 def of(victims: tuple[Victim, ...]) -> list[object]:

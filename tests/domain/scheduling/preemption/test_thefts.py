@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.rounds.state import Round
-from headgate.domain.scheduling.preemption.cycle_guard import victims_closing_cycle
-from headgate.domain.scheduling.preemption.eviction_graph import Epoch, EvictionGraph
+from headgate.domain.scheduling.partition.eviction_graph import Epoch, EvictionGraph
+from headgate.domain.scheduling.preemption.post_validation import victims_closing_cycle
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionScope, Victim
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import WorkloadSpec
@@ -74,8 +74,8 @@ def test_what_its_side_owns_it_may_still_take_back_from_the_thief() -> None:
 
 def test_a_theft_from_whom_the_thief_was_evicted_would_close_a_circle() -> None:
     evictions = known(a_round("owner", "third"), a_round("third", "thief"))
-    assert evictions.leads(EPOCH, "team/owner", "team/thief")
-    assert not evictions.leads(EPOCH, "team/thief", "team/owner")
+    assert evictions.has_path(EPOCH, "team/owner", "team/thief")
+    assert not evictions.has_path(EPOCH, "team/thief", "team/owner")
 
 
 def test_a_theft_is_forgotten_with_its_round() -> None:

@@ -1,1 +1,1 @@
-"""One look at one workload: what it would get now, or whom it would make leave."""
+"""The evaluation of one workload: the flavors, hosts and quota it would get now, or its victims."""

@@ -1,9 +1,10 @@
-"""What a workload would get now: flavors, places, or the victims it takes to make room."""
+"""The evaluation of a workload at its full size, a smaller one, or its nominated capacity."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, TypeVar
 
-from headgate.domain.scheduling.evaluation.capacity_view import charge_fits
-from headgate.domain.scheduling.evaluation.partial_admission import largest_fitting
+from msgspec.structs import replace
+
 from headgate.domain.scheduling.evaluation.workload_evaluator import (
     NO_FIXED_FLAVORS,
     Evaluation,
@@ -14,13 +15,17 @@ from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.scheduling.preemption.capacity_view import charge_fits
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
-__all__ = ["Evaluation", "evaluate", "reevaluate", "still_fits"]
+__all__ = ["Evaluation", "evaluate", "largest_fitting", "reevaluate", "still_fits"]
+
+PodSets: TypeAlias = tuple[PodSet, ...]
+Result = TypeVar("Result")
 
 
 def evaluate(
@@ -29,9 +34,9 @@ def evaluate(
     workload: Workload,
     fixed_flavors: FixedFlavors = NO_FIXED_FLAVORS,
 ) -> Evaluation:
-    """Look at one workload; the partition is left exactly as it was.
+    """Returns how a workload fits now; the partition is unchanged.
 
-    `fixed_flavors` are the only flavors it may have, by pod set and resource; empty means any.
+    `fixed_flavors` are the only flavors that it may have, by pod set and resource.
     """
     old = replaced_slice(partition, workloads, workload)
     if old is None:
@@ -40,30 +45,13 @@ def evaluate(
         return _evaluate(partition, workloads, workload, fixed_flavors)
 
 
-def _evaluate(
-    partition: Partition,
-    workloads: Mapping[str, Workload],
-    workload: Workload,
-    fixed_flavors: FixedFlavors,
-) -> Evaluation:
-    if workload.nomination is None:
-        return _evaluate_any_size(partition, workloads, workload, fixed_flavors)
-    own = partition.charges.charge_of(workload, workload.nomination)
-    partition.charges.release(PROJECTED, own)
-    try:
-        look = WorkloadEvaluator(partition, workloads, workload, _needed(workload))
-        return _evaluate_nominated(look, own, workload.nomination)
-    finally:
-        partition.charges.take(PROJECTED, own)
-
-
 def reevaluate(
     partition: Partition, workloads: Mapping[str, Workload], evaluation: Evaluation
 ) -> Evaluation:
-    """Another look after others were served in the same cycle.
+    """Returns the evaluation after decisions on other workloads in the same cycle.
 
-    Who was going to make others leave keeps to the flavors it had found: in another one it would
-    make more leave, before those it counted on have given anything (queueing.md §3.10).
+    A workload that was to preempt keeps its flavors: in others it would evict more workloads
+    before its first victims have released anything (queueing.md §3.10).
     """
     fixed_flavors: dict[tuple[str, str], str] = {}
     if evaluation.mode == Mode.PREEMPT and evaluation.admission is not None:
@@ -75,8 +63,8 @@ def reevaluate(
 def still_fits(
     partition: Partition, workloads: Mapping[str, Workload], evaluation: Evaluation
 ) -> bool:
-    """Whether an admission found earlier in the same cycle can still be had."""
-    assert evaluation.admission is not None, "only what fitted can be checked again"
+    """Whether an admission found earlier in the same cycle still fits."""
+    assert evaluation.admission is not None, "an evaluation that fits has an admission"
     charge = partition.charges.charge_of(evaluation.workload, evaluation.admission)
     old = replaced_slice(partition, workloads, evaluation.workload)
     if old is None:
@@ -85,37 +73,88 @@ def still_fits(
         return charge_fits(partition, charge, (ACTUAL, PROJECTED))
 
 
-def _evaluate_any_size(
+def _evaluate(
     partition: Partition,
     workloads: Mapping[str, Workload],
     workload: Workload,
     fixed_flavors: FixedFlavors,
 ) -> Evaluation:
-    """All pods, or else the most that fit or find victims; more pods go before fewer victims."""
+    pod_sets = needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
+    if workload.nomination is not None:
+        own = partition.charges.charge_of(workload, workload.nomination)
+        partition.charges.release(PROJECTED, own)
+        try:
+            evaluator = WorkloadEvaluator(partition, workloads, workload, pod_sets)
+            return _evaluate_nominated(evaluator, own, workload.nomination)
+        finally:
+            partition.charges.take(PROJECTED, own)
 
-    def look(pod_sets: tuple[PodSet, ...]) -> Evaluation:
-        return WorkloadEvaluator(partition, workloads, workload, pod_sets).evaluate(
-            fixed_flavors=fixed_flavors
-        )
+    def evaluate_size(size: PodSets) -> Evaluation:
+        evaluator = WorkloadEvaluator(partition, workloads, workload, size)
+        return evaluator.evaluate(fixed_flavors=fixed_flavors)
 
-    pod_sets = _needed(workload)
-    full = look(pod_sets)
+    full = evaluate_size(pod_sets)
     if full.mode != Mode.NO_FIT:
         return full
-    return largest_fitting(pod_sets, look, lambda found: found.mode != Mode.NO_FIT) or full
+    return largest_fitting(pod_sets, evaluate_size, lambda one: one.mode != Mode.NO_FIT) or full
 
 
-def _needed(workload: Workload) -> tuple[PodSet, ...]:
-    return needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
-
-
-def _evaluate_nominated(look: WorkloadEvaluator, own: Charge, nomination: Admission) -> Evaluation:
-    """Its own round's place first, then any other; while the round is open it plans no second."""
-    if charge_fits(look.partition, own, (ACTUAL, PROJECTED)):
-        return look.found(Mode.FIT, nomination)
-    elsewhere = look.evaluate(may_preempt=False)
+def _evaluate_nominated(
+    evaluator: WorkloadEvaluator, own: Charge, nomination: Admission
+) -> Evaluation:
+    """The nominated capacity first, then any other; an open round preempts no second time."""
+    if charge_fits(evaluator.partition, own, (ACTUAL, PROJECTED)):
+        return evaluator.known(Mode.FIT, nomination)
+    elsewhere = evaluator.evaluate(may_preempt=False)
     if elsewhere.mode == Mode.FIT:
         return elsewhere
-    if not charge_fits(look.partition, own, (PROJECTED,)):
-        return look.found(Mode.DEFERRED, nomination, lost_nomination=True)
-    return look.found(Mode.DEFERRED, nomination)
+    is_lost = not charge_fits(evaluator.partition, own, (PROJECTED,))
+    return evaluator.known(Mode.DEFERRED, nomination, lost_nomination=is_lost)
+
+
+def largest_fitting(
+    pod_sets: PodSets,
+    evaluate_size: Callable[[PodSets], Result],
+    fits: Callable[[Result], bool],
+) -> Result | None:
+    """Returns the result at the largest size below the full one that fits, or None.
+
+    Partial admission (Kueue: flavorassigner.PodSetReducer; queueing.md §3.8): all pod sets with a
+    minCount shrink in proportion, pods in topology slices by whole slices. A binary search; it
+    relies on every smaller size fitting too.
+    """
+    steps = _reductions(pod_sets)
+    best: Result | None = None
+    first, end = 0, len(steps)
+    while first < end:
+        middle = (first + end) // 2
+        found = evaluate_size(_reduced(pod_sets, steps[middle], steps.stop - 1))
+        if fits(found):
+            best, end = found, middle
+        else:
+            first = middle + 1
+    return best
+
+
+def _reductions(pod_sets: PodSets) -> range:
+    """The numbers of pods by which the workload may shrink in all, ascending."""
+    shrinking = [pod_set for pod_set in pod_sets if _optional_pods(pod_set)]
+    limit = sum(_optional_pods(pod_set) for pod_set in shrinking)
+    size = _slice_size(shrinking[0]) if len(shrinking) == 1 else 1
+    return range(size, limit + 1, size)
+
+
+def _reduced(pod_sets: PodSets, reduction: int, limit: int) -> PodSets:
+    return tuple(
+        replace(pod_set, count=pod_set.count - _optional_pods(pod_set) * reduction // limit)
+        for pod_set in pod_sets
+    )
+
+
+def _optional_pods(pod_set: PodSet) -> int:
+    return 0 if pod_set.min_count is None else max(0, pod_set.count - pod_set.min_count)
+
+
+def _slice_size(pod_set: PodSet) -> int:
+    layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
+    return layers[0].size if layers else 1

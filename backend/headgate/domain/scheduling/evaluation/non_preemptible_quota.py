@@ -1,8 +1,8 @@
-"""What immunity costs: what may not be preempted stays within nominal quota (preemption.md §6.4).
+"""The limit of non-preemptible usage to nominal quota (preemption.md §6.4).
 
-Used and nominated work that is NonPreemptible, and the core of what is SemiPreemptible, never
-exceed a ClusterQueue's nominal quota, so that everything above it can be taken back. On request
-nominal quota is kept as well for such work that still waits.
+NonPreemptible workloads and the guaranteed pods of SemiPreemptible ones, admitted or nominated,
+never exceed their ClusterQueue's nominal quota, so that everything above it can be reclaimed. With
+`reserveForPendingNonPreemptible` nominal quota is also withheld for pending ones.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ Workloads = Mapping[str, Workload]
 
 
 class NonPreemptibleUsage(msgspec.Struct, frozen=True, gc=False):
-    """Who may not be preempted, as one look at one workload sees it."""
+    """The non-preemptible usage of a ClusterQueue beside one evaluated workload."""
 
     partition: Partition
     workloads: Workloads
@@ -32,37 +32,37 @@ class NonPreemptibleUsage(msgspec.Struct, frozen=True, gc=False):
     cluster_queue: str
     spec: ClusterQueueSpec
 
-    def bounded(self, answer: QuotaResult, key: FlavorResource, need: int) -> QuotaResult:
-        """The answer, or no if the rules on immunity leave less room than quota does."""
+    def restrict(self, answer: QuotaResult, key: FlavorResource, need: int) -> QuotaResult:
+        """Returns the result, or NO_FIT where non-preemptible usage leaves less room than quota."""
         core = non_preemptible_requests(self.workload.spec)
         if key[1] in core:
-            left = answer.nominal - self._immune_usage().get(key, 0)
+            left = answer.nominal - self._usage().get(key, 0)
             asked = min(need, core[key[1]])
-            return answer if asked <= left else _unpaid(answer, left, asked)
+            return answer if asked <= left else _exceeded(answer, left, asked)
         if self.spec.preemption.reserve_for_pending_non_preemptible and core == {}:
-            return self._beside_reserved(answer, key, need)
+            return self._beside_withheld(answer, key, need)
         return answer
 
-    def _beside_reserved(self, answer: QuotaResult, key: FlavorResource, need: int) -> QuotaResult:
+    def _beside_withheld(self, answer: QuotaResult, key: FlavorResource, need: int) -> QuotaResult:
         node = f"clusterqueue/{self.cluster_queue}"
         limit = self.partition.tree.borrowing_limit(node, key)
         if limit is None:
             return answer
-        immune = self._immune_usage().get(key, 0)
-        others = self.partition.usage[ACTUAL][node].get(key, 0) - immune
-        kept = min(answer.nominal, immune + self._immune_and_waiting(key))
-        left = answer.nominal + limit - kept - others
-        return answer if need <= left else _kept(answer, left, need)
+        non_preemptible = self._usage().get(key, 0)
+        others = self.partition.usage[ACTUAL][node].get(key, 0) - non_preemptible
+        withheld = min(answer.nominal, non_preemptible + self._pending(key))
+        left = answer.nominal + limit - withheld - others
+        return answer if need <= left else _withheld(answer, left, need)
 
-    def _immune_usage(self) -> FlavorResourceQuantities:
+    def _usage(self) -> FlavorResourceQuantities:
         used: FlavorResourceQuantities = {}
-        for admission, spec in self._immune_places():
-            for key, amount in _immune_part(admission, spec):
+        for admission, spec in self._admissions():
+            for key, amount in _non_preemptible_part(admission, spec):
                 used[key] = used.get(key, 0) + amount
         return used
 
-    def _immune_places(self) -> Iterator[tuple[Admission, WorkloadSpec]]:
-        """Places held, and places that rounds keep, in this ClusterQueue (trap T19)."""
+    def _admissions(self) -> Iterator[tuple[Admission, WorkloadSpec]]:
+        """Admissions and nominations of the ClusterQueue (trap T19)."""
         for key in self.partition.charges.holding.get(self.cluster_queue, {}):
             holder = self.workloads[key]
             if holder.admission is not None and key != self.workload.key:
@@ -74,17 +74,17 @@ class NonPreemptibleUsage(msgspec.Struct, frozen=True, gc=False):
             if nominated.round_id == found.id and found.cluster_queue == self.cluster_queue:
                 yield nominated.nomination, nominated.spec
 
-    def _immune_and_waiting(self, key: FlavorResource) -> int:
-        waiting = self.partition.pending[self.cluster_queue].in_heap
+    def _pending(self, key: FlavorResource) -> int:
+        pending = self.partition.pending[self.cluster_queue].in_heap
         return sum(
             non_preemptible_requests(self.workloads[name].spec).get(key[1], 0)
-            for name in waiting
+            for name in pending
             if name in self.workloads and name != self.workload.key
         )
 
 
 def non_preemptible_requests(spec: WorkloadSpec) -> dict[str, int]:
-    """What of its requests may not be preempted, by resource; empty for who is Preemptible."""
+    """Returns the non-preemptible part of the requests by resource; empty if Preemptible."""
     if spec.preemptibility == "Preemptible":
         return {}
     total: dict[str, int] = {}
@@ -99,7 +99,9 @@ def _core(spec: WorkloadSpec, pod_set: PodSet) -> int:
     return pod_set.min_count if is_semi and pod_set.min_count is not None else pod_set.count
 
 
-def _immune_part(admission: Admission, spec: WorkloadSpec) -> Iterator[tuple[FlavorResource, int]]:
+def _non_preemptible_part(
+    admission: Admission, spec: WorkloadSpec
+) -> Iterator[tuple[FlavorResource, int]]:
     if spec.preemptibility == "Preemptible":
         return
     sets = {pod_set.name: pod_set for pod_set in spec.pod_sets}
@@ -111,8 +113,8 @@ def _immune_part(admission: Admission, spec: WorkloadSpec) -> Iterator[tuple[Fla
             yield (given.flavors.get(resource, ""), resource), part
 
 
-def _kept(answer: QuotaResult, left: int, need: int) -> QuotaResult:
-    """No, since what there is beyond `left` is kept for what waits and may not be preempted."""
+def _withheld(answer: QuotaResult, left: int, need: int) -> QuotaResult:
+    """NO_FIT, since quota beyond `left` is withheld for pending non-preemptible workloads."""
     if need > answer.most:
         return answer
     told = replace(answer, mode=Mode.NO_FIT, reason="WaitingForQuota")
@@ -122,10 +124,10 @@ def _kept(answer: QuotaResult, left: int, need: int) -> QuotaResult:
     return replace(told, have=have, is_withheld=True, debt=have - left)
 
 
-def _unpaid(answer: QuotaResult, left: int, asked: int) -> QuotaResult:
-    """No, since `asked` may not be preempted and only so much nominal quota is left for that.
+def _exceeded(answer: QuotaResult, left: int, asked: int) -> QuotaResult:
+    """NO_FIT, since only `left` of nominal quota remains for `asked` non-preemptible amounts.
 
-    Where even borrowing could never be enough, the greater shortage is told.
+    If even borrowing could never be enough, the result keeps the larger shortage.
     """
     nominal = answer.nominal
     if answer.reason == "ExceedsMaxQuota" and asked - nominal < answer.need - answer.most:

@@ -1,44 +1,36 @@
-"""One workload against one partition: flavors by quota, a place on hosts, or else victims."""
+"""One workload against one partition: flavors by quota, hosts by topology, or else victims.
 
-from collections.abc import Mapping, Sequence
+Kueue: scheduler.getAssignments.
+"""
+
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TypeAlias
 
 import msgspec
 from msgspec import structs
 
-from headgate.domain.scheduling.evaluation.capacity_view import Seats
 from headgate.domain.scheduling.evaluation.non_preemptible_quota import NonPreemptibleUsage
-from headgate.domain.scheduling.evaluation.search_report import failed_search, merge_searches
-from headgate.domain.scheduling.evaluation.targets import (
-    PlacementDemand,
-    PreemptionContext,
-    find_victims,
-    preemption_oracle,
-)
-from headgate.domain.scheduling.evaluation.topology_assignment import Where, assign_topology
-from headgate.domain.scheduling.evaluation.topology_domains import (
-    DomainCandidate,
-    Evictable,
-    PreemptionDomain,
-    preemption_domains,
-)
 from headgate.domain.scheduling.evaluation.workload_slices import (
     all_hosts_usable,
-    fixed_flavors,
+    fixed_flavors_of,
     replaced_slice,
     running_pods,
 )
 from headgate.domain.scheduling.flavors.assignment import FlavorAssignment, assign_flavors
 from headgate.domain.scheduling.flavors.eligibility import FlavorOptions, options_for_workload
-from headgate.domain.scheduling.lifecycle.admission_checks import has_provisioning_check
-from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.host_table import ACTUAL, EMPTY, PROJECTED, TRIAL
+from headgate.domain.scheduling.partition.topology_assignment import (
+    PlacementDemand,
+    assign_topology,
+)
+from headgate.domain.scheduling.placement.host_table import ACTUAL, EMPTY, PROJECTED
 from headgate.domain.scheduling.placement.place import PlacementFailure
 from headgate.domain.scheduling.placement.replacement import RunningPods
+from headgate.domain.scheduling.preemption.oracle import preemption_oracle
 from headgate.domain.scheduling.preemption.request import Victim
+from headgate.domain.scheduling.preemption.targets import PreemptionContext, find_victims
+from headgate.domain.scheduling.preemption.victim_plan import failed_search, merge_searches
 from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.scheduling.results import (
     FlavorAttempt,
@@ -52,16 +44,24 @@ from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
+Shortfalls: TypeAlias = tuple[tuple[str, str, PlacementShortfall], ...]
+"""Pod sets with the flavor whose hosts have no room, and why."""
+
+FixedFlavors: TypeAlias = Mapping[tuple[str, str], str]
+"""The only allowed flavor by pod set and resource."""
+
+NO_FIXED_FLAVORS: FixedFlavors = {}
+
 
 class Evaluation(msgspec.Struct, frozen=True, gc=False):
     """How a workload fits now.
 
-    FIT: `admission` may be reserved at once. DEFERRED: it fits at `admission` once those already
-    leaving have left. PREEMPT: it fits there once `victims` have. NO_FIT: `tries`, `unplaced` and
-    `search` say why; `wanted` is what it would take if nobody stood in its way, and
-    `never_fits_in` pairs pod sets with flavors whose hosts would not do even empty.
-    `lost_nomination`: the place an open round keeps for it cannot be had any more.
-    `overridden_rounds` names the open rounds that do not bind it and may lose their place to it.
+    FIT: `admission` may be reserved at once. DEFERRED: it fits once the evicting workloads have
+    stopped. PREEMPT: once `victims` have. NO_FIT: `tries`, `unplaced` and `search` say why;
+    `wanted` is the admission on empty hosts, and `never_fits_in` pairs pod sets with flavors whose
+    empty hosts have too little room. `lost_nomination`: the nominated capacity of its open round
+    is gone. `overridden_rounds` are the open rounds that do not bind the workload and may lose
+    their nominated capacity to it.
     """
 
     workload: Workload
@@ -70,7 +70,7 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     level: int = 0
     admission: Admission | None = None
     tries: tuple[FlavorAttempt, ...] = ()
-    unplaced: tuple[tuple[str, str, PlacementShortfall], ...] = ()
+    unplaced: Shortfalls = ()
     victims: tuple[Victim, ...] = ()
     search: VictimSearch | None = None
     lost_nomination: bool = False
@@ -79,16 +79,11 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     overridden_rounds: tuple[str, ...] = ()
 
 
-NotPlaced = tuple[tuple[str, str, PlacementShortfall], ...]
-FixedFlavors: TypeAlias = Mapping[tuple[str, str], str]
-"""The flavor of each resource of each pod set, where it is not free to choose."""
-
-NO_FIXED_FLAVORS: FixedFlavors = {}
-NOW, LATER, ALONE = Where((ACTUAL, PROJECTED)), Where((PROJECTED,)), Where((EMPTY,))
-
-
 class WorkloadEvaluator:
-    """What is asked more than once during one look."""
+    """A workload with its ClusterQueue and partition, as several steps of one evaluation use them.
+
+    The partition must already be without the quota of a replaced workload slice.
+    """
 
     def __init__(
         self,
@@ -104,54 +99,53 @@ class WorkloadEvaluator:
         self.cluster_queue = local.spec.cluster_queue
         self.node = f"clusterqueue/{self.cluster_queue}"
         spec = partition.specs[self.cluster_queue]
-        self.offer = options_for_workload(partition.offers[self.cluster_queue], workload)
-        self.standing: RunningPods = {}
+        self.options = options_for_workload(partition.offers[self.cluster_queue], workload)
+        self.running: RunningPods = {}
         old = replaced_slice(partition, workloads, workload)
         if old is not None:
-            self.offer = replace(self.offer, fixed_flavors=fixed_flavors(old), is_scale_up=True)
-            self.standing = running_pods(old, pod_sets)
+            fixed = fixed_flavors_of(old)
+            self.options = replace(self.options, fixed_flavors=fixed, is_scale_up=True)
+            self.running = running_pods(old, pod_sets)
         self.quota = QuotaView(partition.tree, *partition.usage)
-        self.immunity = NonPreemptibleUsage(
+        self.non_preemptible = NonPreemptibleUsage(
             partition, workloads, workload, self.cluster_queue, spec
         )
-        self.preemptor = PreemptionContext(partition, workloads, workload, self.node, spec)
+        self.context = PreemptionContext(
+            partition, workloads, workload, self.node, spec, old.key if old else ""
+        )
 
     def evaluate(
         self, *, may_preempt: bool = True, fixed_flavors: FixedFlavors = NO_FIXED_FLAVORS
     ) -> Evaluation:
-        """The best there is; a choice of flavors in vain gives way to the next.
+        """Returns the best evaluation over all flavor assignments.
 
-        It is in vain where nobody may be made to leave, or where no hosts would do even empty.
+        An assignment without victims, or whose empty hosts have too little room, gives way to the
+        next one.
         """
-        preempts = may_preempt and self.preemptor.may_preempt and self._may_clear_hosts()
-        offer = (
-            replace(self.offer, fixed_flavors=fixed_flavors)
-            if fixed_flavors and not self.offer.is_scale_up
-            else self.offer
-        )
-        choice = self._choose(offer, preempts=preempts)
-        found = first = self._evaluate_choice(choice, offer, preempts=preempts)
-        vain = [first]
-        while found.mode == Mode.NO_FIT and (
-            (no_victims_in := _barren(choice, found)) or found.never_fits_in
-        ):
-            never_fits_in = offer.unplaceable + found.never_fits_in
-            offer = replace(
-                offer, no_victims_in=offer.no_victims_in + no_victims_in, unplaceable=never_fits_in
+        preempts = may_preempt and self.context.may_preempt and self._may_evict_from_hosts()
+        options = self.options
+        if fixed_flavors and not options.is_scale_up:
+            options = replace(options, fixed_flavors=fixed_flavors)
+        failed: list[Evaluation] = []
+        while True:
+            assignment = self._assign_flavors(options, preempts=preempts)
+            found = self._evaluate_assignment(assignment, options, preempts=preempts)
+            if found.mode != Mode.NO_FIT:
+                return found
+            failed.append(found)
+            without_victims = _flavors_without_victims(assignment, found)
+            if not without_victims and not found.never_fits_in:
+                return _merged_failures(failed)
+            options = replace(
+                options,
+                no_victims_in=options.no_victims_in + without_victims,
+                unplaceable=options.unplaceable + found.never_fits_in,
             )
-            choice = self._choose(offer, preempts=preempts)
-            found = self._evaluate_choice(choice, offer, preempts=preempts)
-            vain.append(found)
-        return _all_tries(vain) if found.mode == Mode.NO_FIT else found
 
-    def _may_clear_hosts(self) -> bool:
-        """Not beside pods on closed hosts: no round can keep a place that is partly there."""
-        return not self.standing or all_hosts_usable(self.partition.hosts, self.standing)
-
-    def found(
+    def known(
         self, mode: Mode, admission: Admission, *, lost_nomination: bool = False
     ) -> Evaluation:
-        """An answer for a place that was known before."""
+        """Returns the evaluation for an admission that was nominated before."""
         return Evaluation(
             self.workload,
             self.cluster_queue,
@@ -160,112 +154,104 @@ class WorkloadEvaluator:
             lost_nomination=lost_nomination,
         )
 
-    def _evaluate_choice(
-        self, choice: FlavorAssignment, offer: FlavorOptions, *, preempts: bool
+    def _may_evict_from_hosts(self) -> bool:
+        """Not beside running pods on unusable hosts: no round can nominate capacity there."""
+        return not self.running or all_hosts_usable(self.partition.hosts, self.running)
+
+    def _evaluate_assignment(
+        self, assignment: FlavorAssignment, options: FlavorOptions, *, preempts: bool
     ) -> Evaluation:
-        if choice.mode == Mode.NO_FIT:
-            return self._failed(choice, ())
-        fitting, unplaced = self._first_that_fits(choice, offer, preempts=preempts)
+        if assignment.mode == Mode.NO_FIT:
+            return self._failed(assignment, ())
+        fitting, unplaced = self._first_that_fits(assignment, options, preempts=preempts)
         if fitting is not None:
             return fitting
-        if choice.mode >= Mode.DEFERRED:
-            placed, later = self._place(choice, LATER)
-            if placed is not None:
-                return self._found(choice, Mode.DEFERRED, placed, unplaced)
+        if assignment.mode >= Mode.DEFERRED:
+            admission, later = self._place(assignment, PROJECTED)
+            if admission is not None:
+                return self._found(assignment, Mode.DEFERRED, admission, unplaced)
             unplaced = unplaced or later
-        wanted, never = self._place(choice, ALONE)
+        wanted, never = self._place(assignment, EMPTY)
         if wanted is None:
-            never_fits_in = tuple((pod_set, flavor) for pod_set, flavor, _ in never)
             return structs.replace(
-                self._failed(choice, unplaced or never), never_fits_in=never_fits_in
+                self._failed(assignment, unplaced or never),
+                never_fits_in=tuple((pod_set, flavor) for pod_set, flavor, _ in never),
             )
-        taken = tuple(
+        occupied = tuple(
             (name, flavor, replace(why, is_occupied=True)) for name, flavor, why in unplaced
         )
         if not preempts:
-            return self._failed(choice, taken, wanted=wanted)
-        return self._with_victims(choice, taken, wanted)
+            return self._failed(assignment, occupied, wanted=wanted)
+        return self._with_victims(assignment, occupied, wanted)
 
-    def _choose(self, offer: FlavorOptions, *, preempts: bool) -> FlavorAssignment:
-        oracle = preemption_oracle(self.preemptor, preempts=preempts)
+    def _assign_flavors(self, options: FlavorOptions, *, preempts: bool) -> FlavorAssignment:
+        oracle = preemption_oracle(self.context, preempts=preempts)
 
-        def ask(key: FlavorResource, need: int) -> QuotaResult:
-            return self.immunity.bounded(self.quota.check(self.node, key, need, oracle), key, need)
+        def check(key: FlavorResource, need: int) -> QuotaResult:
+            result = self.quota.check(self.node, key, need, oracle)
+            return self.non_preemptible.restrict(result, key, need)
 
-        return assign_flavors(offer, self.pod_sets, ask)
+        return assign_flavors(options, self.pod_sets, check)
 
     def _first_that_fits(
-        self, choice: FlavorAssignment, offer: FlavorOptions, *, preempts: bool
-    ) -> tuple[Evaluation | None, NotPlaced]:
-        """The first choice with room in quota and a place on hosts, and where there was none.
+        self, assignment: FlavorAssignment, options: FlavorOptions, *, preempts: bool
+    ) -> tuple[Evaluation | None, Shortfalls]:
+        """The first assignment that fits in quota and on hosts, and the shortfalls before it.
 
-        A flavor without a place gives way to the next one with quota, which Kueue does not try
-        (reference topology.md §3, traps #10824 and #13658).
+        A flavor without room on hosts gives way to the next with quota, which Kueue does not try
+        (topology.md §3, traps #10824 and #13658).
         """
-        failed: NotPlaced = ()
-        while choice.mode == Mode.FIT:
-            placed, unplaced = self._place(choice, NOW)
-            if placed is not None:
-                return self._found(choice, Mode.FIT, placed), ()
+        failed: Shortfalls = ()
+        while assignment.mode == Mode.FIT:
+            admission, unplaced = self._place(assignment, ACTUAL, PROJECTED)
+            if admission is not None:
+                return self._found(assignment, Mode.FIT, admission), ()
             failed += unplaced
-            tried = offer.unplaceable + tuple((pod_set, flavor) for pod_set, flavor, _ in failed)
-            choice = self._choose(replace(offer, unplaceable=tried), preempts=preempts)
+            tried = options.unplaceable + tuple((pod_set, flavor) for pod_set, flavor, _ in failed)
+            assignment = self._assign_flavors(
+                replace(options, unplaceable=tried), preempts=preempts
+            )
         return None, failed
 
     def _with_victims(
-        self, choice: FlavorAssignment, unplaced: NotPlaced, wanted: Admission
+        self, assignment: FlavorAssignment, unplaced: Shortfalls, wanted: Admission
     ) -> Evaluation:
-        def seats_in(domain: PreemptionDomain | None) -> Seats[Admission]:
-            clearing = domain.clearing() if domain and domain.clearing else None
-            view = PROJECTED if clearing is None else TRIAL
-            where = Where((view,), domain.part if domain else None)
-
-            def place() -> Admission | None:
-                return self._place(choice, where)[0]
-
-            found = domain.has_room if domain else lambda: place() is not None
-            return Seats(found, place, self._charge_at, clearing)
-
-        levels = partial(preemption_domains, self.partition, self.offer.flavors, choice.pod_sets)
-        clearable = _no_domains if self.standing else levels
-        placeless, spread = choice.mode >= Mode.DEFERRED, not _must_share_domain(self.pod_sets)
-        wish = PlacementDemand(choice.amounts(), seats_in, clearable, placeless, spread)
-        plan = find_victims(self.preemptor, wish)
-        if plan.place is None:
-            search = failed_search(plan, self.preemptor.simulations.values())
-            return self._failed(choice, unplaced, search, wanted)
+        plan = find_victims(self.context, self._demand(assignment))
+        if plan.admission is None:
+            simulated = (one.plan for one in self.context.simulations.values())
+            return self._failed(assignment, unplaced, failed_search(plan, simulated), wanted)
         return Evaluation(
             self.workload,
             self.cluster_queue,
             Mode.PREEMPT,
-            choice.level,
-            plan.place,
-            choice.tries,
+            assignment.level,
+            plan.admission,
+            assignment.tries,
             victims=plan.victims,
             search=VictimSearch("", plan.stats.considered, plan.stats.report()),
         )
 
     def _found(
         self,
-        choice: FlavorAssignment,
+        assignment: FlavorAssignment,
         mode: Mode,
         admission: Admission,
-        unplaced: NotPlaced = (),
+        unplaced: Shortfalls = (),
     ) -> Evaluation:
         return Evaluation(
             self.workload,
             self.cluster_queue,
             mode,
-            choice.level,
+            assignment.level,
             admission,
-            choice.tries,
+            assignment.tries,
             unplaced,
         )
 
     def _failed(
         self,
-        choice: FlavorAssignment,
-        unplaced: NotPlaced,
+        assignment: FlavorAssignment,
+        unplaced: Shortfalls,
         search: VictimSearch | None = None,
         wanted: Admission | None = None,
     ) -> Evaluation:
@@ -273,72 +259,66 @@ class WorkloadEvaluator:
             self.workload,
             self.cluster_queue,
             Mode.NO_FIT,
-            choice.level,
-            tries=choice.tries,
+            assignment.level,
+            tries=assignment.tries,
             unplaced=unplaced,
             search=search,
             wanted=wanted,
         )
 
-    def _charge_at(self, admission: Admission) -> Charge:
-        return self.partition.charges.charge_of(self.workload, admission)
+    def _demand(self, assignment: FlavorAssignment) -> PlacementDemand:
+        flavors = self.options.flavors
+        return PlacementDemand(self.workload, self.cluster_queue, flavors, assignment, self.running)
 
-    def _place(self, choice: FlavorAssignment, where: Where) -> tuple[Admission | None, NotPlaced]:
-        later = partial(has_provisioning_check, self.partition.config, self.cluster_queue)
-        if self.standing:
-            where = replace(where, standing=self.standing)
-        found = assign_topology(self.partition, self.offer.flavors, choice.pod_sets, where, later)
+    def _place(
+        self, assignment: FlavorAssignment, *views: int
+    ) -> tuple[Admission | None, Shortfalls]:
+        """The admission on hosts that are free in all views, or the shortfall."""
+        found = assign_topology(self.partition, self._demand(assignment), views)
         if isinstance(found, PlacementFailure):
             return None, ((found.pod_set, found.flavor, found.shortfall),)
-        return Admission(cluster_queue=self.cluster_queue, pod_set_assignments=found), ()
+        return found, ()
 
 
-def _no_domains(evictable: Evictable) -> Sequence[Sequence[DomainCandidate]]:
-    """Pods that stand are in their domains already; who must leave is sought anywhere."""
-    del evictable
-    return ()
+def _merged_failures(failed: list[Evaluation]) -> Evaluation:
+    """The first failed evaluation, with the flavors that only later ones reached.
 
-
-def _all_tries(vain: list[Evaluation]) -> Evaluation:
-    """The first of several looks in vain, with what later ones found in flavors it did not reach.
-
-    A flavor that a later look refused because of an earlier one tells nothing new.
+    A flavor that a later evaluation refused because of an earlier one says nothing new.
     """
-    first, *others = vain
+    first, *others = failed
     if not others:
         return first
     known = {(one.pod_set, one.group, one.flavor): one for one in first.tries}
-    for one in (tried for other in others for tried in other.tries):
-        known.setdefault((one.pod_set, one.group, one.flavor), one)
-    searches = [one.search for one in vain if one.search is not None]
-    places = {(p, f): (p, f, why) for one in vain for p, f, why in one.unplaced}
+    for attempt in (attempt for other in others for attempt in other.tries):
+        known.setdefault((attempt.pod_set, attempt.group, attempt.flavor), attempt)
+    searches = [one.search for one in failed if one.search is not None]
+    unplaced = {(p, f): (p, f, why) for one in failed for p, f, why in one.unplaced}
     return structs.replace(
         first,
         tries=tuple(known.values()),
         search=merge_searches(searches) if len(searches) > 1 else next(iter(searches), None),
-        unplaced=tuple(places.values()),
-        wanted=next((one.wanted for one in vain if one.wanted is not None), None),
+        unplaced=tuple(unplaced.values()),
+        wanted=next((one.wanted for one in failed if one.wanted is not None), None),
     )
 
 
-def _must_share_domain(pod_sets: tuple[PodSet, ...]) -> bool:
-    requests = (pod_set.topology_request for pod_set in pod_sets)
-    return any(request is not None and bool(request.required) for request in requests)
+def _flavors_without_victims(
+    assignment: FlavorAssignment, found: Evaluation
+) -> tuple[tuple[str, str], ...]:
+    """Pod sets with the flavors in which the search for the whole workload found no victims.
 
-
-def _barren(choice: FlavorAssignment, found: Evaluation) -> tuple[tuple[str, str], ...]:
-    """Pod sets with flavors in which there was nobody to make room, in vain searched for victims.
-
-    The oracle looks at one resource at a time and at no hosts; what it promised and the search for
-    the whole workload could not hold gives way to the next flavor (trap T10).
+    The oracle searches one resource at a time and no hosts, so that search may fail where the
+    oracle promised victims (trap T10).
     """
     if found.search is None:
         return ()
-    chosen = {(given.pod_set.name, f) for given in choice.pod_sets for f in given.flavors.values()}
+    assigned = {
+        (given.pod_set.name, f) for given in assignment.pod_sets for f in given.flavors.values()
+    }
     short = {
-        (looked_at.pod_set, looked_at.flavor)
-        for looked_at in choice.tries
-        if looked_at.mode in {Mode.PREEMPT, Mode.RECLAIM}
+        (attempt.pod_set, attempt.flavor)
+        for attempt in assignment.tries
+        if attempt.mode in {Mode.PREEMPT, Mode.RECLAIM}
     }
     unplaced = {(pod_set, flavor) for pod_set, flavor, _ in found.unplaced}
-    return tuple(sorted(chosen & short or chosen & unplaced))
+    return tuple(sorted(assigned & short or assigned & unplaced))

@@ -1,10 +1,10 @@
-"""Growing while running: a new slice of a workload takes over the pods and quota of the old one.
+"""Elastic scale-up: a new workload slice takes over the pods and quota of a running one.
 
-The new slice names the old one in an annotation and asks for all its pods. It is looked at as if
-the quota of the old one were free already, so that only the difference has to be there, and gets
-the same flavors. Pods on hosts stay where they are (reference topology.md §2, Elastic). In the
-decision that reserves its quota the old slice is finished as replaced, which comes first, so that
-quota is never counted twice (reference queueing.md §3.12).
+Kueue: workloadslicing (KEP-77). The new slice names the old one in an annotation and requests all
+pods. It is evaluated without the old slice's quota, so that only the difference must fit, and with
+the same flavors. Running pods stay on their hosts (topology.md §2, Elastic). The decision that
+reserves quota for the new slice first finishes the old one, so that quota is never counted twice
+(queueing.md §3.12).
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ Workloads = Mapping[str, Workload]
 
 
 def predecessor_slice(workloads: Workloads, workload: Workload) -> Workload | None:
-    """The slice that ends when this workload gets its quota; who is leaving ends by itself."""
+    """Returns the slice that finishes once this workload has its quota; None if it is evicting."""
     key = replaced_key(workload.annotations) if workload.annotations else ""
     old = workloads.get(key) if key else None
     if old is None or old.key == workload.key or old.namespace != workload.namespace:
@@ -31,7 +31,7 @@ def predecessor_slice(workloads: Workloads, workload: Workload) -> Workload | No
 def replaced_slice(
     partition: Partition, workloads: Workloads, workload: Workload
 ) -> Workload | None:
-    """The slice whose quota the workload may count on, in the ClusterQueue that it waits for."""
+    """Returns the slice whose quota the workload takes over, in its own ClusterQueue."""
     old = predecessor_slice(workloads, workload)
     if old is None or not has_quota_reservation(old) or old.admission is None:
         return None
@@ -40,9 +40,9 @@ def replaced_slice(
     return old if same else None
 
 
-def fixed_flavors(old: Workload) -> dict[tuple[str, str], str]:
-    """The flavors that the pods of the old slice run on, by pod set and resource."""
-    assert old.admission is not None, "only who holds quota has flavors"
+def fixed_flavors_of(old: Workload) -> dict[tuple[str, str], str]:
+    """Returns the flavors of the old slice by pod set and resource."""
+    assert old.admission is not None, "a slice with quota has an admission"
     return {
         (given.name, resource): flavor
         for given in old.admission.pod_set_assignments
@@ -51,11 +51,11 @@ def fixed_flavors(old: Workload) -> dict[tuple[str, str], str]:
 
 
 def running_pods(old: Workload, pod_sets: Iterable[PodSet]) -> RunningPods:
-    """Where the pods of the old slice stand that the same pod sets of the new one take over.
+    """Returns the hosts of the old slice's pods that the same pod sets of the new one take over.
 
-    Left out are pod sets that ask for something else now, and those that lost a host.
+    Leaves out pod sets with changed requests, and those with a failed host.
     """
-    assert old.admission is not None, "only who holds quota has hosts"
+    assert old.admission is not None, "a slice with quota has an admission"
     before = {each.name: (each.scheduling, each.topology_request) for each in old.spec.pod_sets}
     alike = {p.name for p in pod_sets if before.get(p.name) == (p.scheduling, p.topology_request)}
     return {
@@ -67,9 +67,9 @@ def running_pods(old: Workload, pod_sets: Iterable[PodSet]) -> RunningPods:
     }
 
 
-def all_hosts_usable(hosts: HostTable, standing: RunningPods) -> bool:
-    """Whether every host that pods stand on takes more of them; a cordoned one does not."""
+def all_hosts_usable(hosts: HostTable, running: RunningPods) -> bool:
+    """Whether every host of the running pods is schedulable, so not cordoned."""
     rows = [
-        hosts.row_of.get(domain.values) for known in standing.values() for domain in known.domains
+        hosts.row_of.get(domain.values) for known in running.values() for domain in known.domains
     ]
     return all(row is None or bool(hosts.schedulable[row]) for row in rows)

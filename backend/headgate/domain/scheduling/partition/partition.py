@@ -24,6 +24,7 @@ from headgate.domain.scheduling.ordering.pending_queue import (
 )
 from headgate.domain.scheduling.partition.charges import Charges, Move
 from headgate.domain.scheduling.partition.epochs import epoch_name
+from headgate.domain.scheduling.partition.eviction_graph import EvictionGraph
 from headgate.domain.scheduling.partition.hosts import hosts_of
 from headgate.domain.scheduling.partition.minimum_runtime import MinimumRuntimeIndex
 from headgate.domain.scheduling.partition.requeue_hints import (
@@ -36,7 +37,6 @@ from headgate.domain.scheduling.partition.requeue_hints import (
 )
 from headgate.domain.scheduling.partition.usage_changes import is_usage_unchanged
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.eviction_graph import EvictionGraph
 from headgate.domain.scheduling.queueing.pending_entry import (
     is_admission_candidate,
     is_unadmitted,

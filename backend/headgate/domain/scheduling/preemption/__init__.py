@@ -1,1 +1,1 @@
-"""Who must go so that another can start."""
+"""Preemption: the workloads that are evicted so that a pending workload can be admitted."""

@@ -1,24 +1,32 @@
-"""Who may have to leave, in which order, and who is safe by which rule (preemption.md §1.3, §6.6).
+"""Candidates for eviction: eligibility by policy and protection rules, and their removal order.
 
-Policies of `withinClusterQueue`: Never; LowerPriority; LowerOrNewerEqualPriority. Policies of
-`reclaimWithinCohort`: Never; LowerPriority; Any.
+Kueue: preemption/common (SatisfiesPreemptionPolicy, CandidatesOrdering); preemption.md §1.3, §1.5,
+§6.6. Policies of `withinClusterQueue` are Never, LowerPriority and LowerOrNewerEqualPriority; of
+`reclaimWithinCohort` Never, LowerPriority and Any.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
 from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
-from headgate.domain.scheduling.preemption.disruption_budgets import placed_pods
-from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest
+from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex, mask_of
+from headgate.domain.scheduling.placement.host_table import Bools
+from headgate.domain.scheduling.preemption.request import (
+    Candidate,
+    PreemptionRequest,
+    placed_pods,
+)
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.pods.eviction_units import EvictionUnit
+from headgate.domain.workloads.pods.eviction_units import EvictionUnit, workload_of
 from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload, condition
 
 MAX_LISTED_CANDIDATES = 20
-"""Refused candidates that are written down; more would not tell a person more."""
+"""Protected candidates that a search report names."""
 
 PreemptionPolicyName: TypeAlias = Literal[
     "Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"
@@ -28,129 +36,195 @@ CandidateOrder: TypeAlias = tuple[bool, int, int, Instant, str, int]
 
 
 class CandidateStats(msgspec.Struct, gc=False):
-    """Who was looked at in one search: how many, and who is safe by which rule.
+    """The number of candidates of one search, and the rules that protect some of them.
 
-    Of `unlisted` more who are safe the rule is not worked out. Single pods count with their
-    workload; `parts` of workloads may leave.
+    `unlisted` more are protected by rules that were not computed. Single pods count with their
+    workload; `eligible_units` is the number of eligible units that are single pods.
     """
 
     considered: int = 0
-    refused: list[tuple[str, str]] = []
+    protected: list[tuple[str, str]] = []
     unlisted: int = 0
-    parts: int = 0
+    eligible_units: int = 0
 
     @property
-    def is_hopeless(self) -> bool:
-        """Whether everyone who was looked at is safe."""
-        return not self.parts and self.considered == len(self.refused) + self.unlisted
+    def are_all_protected(self) -> bool:
+        """Whether no candidate is eligible."""
+        return not self.eligible_units and self.considered == len(self.protected) + self.unlisted
 
     def report(self) -> tuple[tuple[str, str], ...]:
-        """The first refusals by name."""
-        return tuple(sorted(self.refused)[:MAX_LISTED_CANDIDATES])
-
-
-def quota_reserved_at(workload: Workload) -> Instant:
-    """When it got its place."""
-    reserved = condition(workload, "QuotaReserved")
-    return reserved.last_transition_at if reserved else workload.created_at
+        """The first protected candidates by name, each with its rule."""
+        return tuple(sorted(self.protected)[:MAX_LISTED_CANDIDATES])
 
 
 def eligible_candidates(
-    claim: PreemptionRequest,
+    request: PreemptionRequest,
     policy: PreemptionPolicyName,
-    holders: Iterable[Candidate],
+    admitted: Iterable[Candidate],
     stats: CandidateStats,
 ) -> list[Candidate]:
-    """Those who stand in the way and may be made to leave under a policy.
+    """Returns the admitted candidates that block the request and that the policy allows to evict.
 
-    Those already leaving are not among them: what they hold counts as free in the projected view,
-    so nobody is chosen twice (trap T6).
+    Evicting workloads are left out: the projected view counts their capacity as free already, so
+    that no workload is chosen twice (trap T6).
     """
-    found, mine = [], claim.preemptor.key
-    for candidate in holders:
-        victim = candidate.workload
-        if is_evicting(victim) or victim.key == mine:
+    found, own_key = [], request.preemptor.key
+    for candidate in admitted:
+        workload = candidate.workload
+        if is_evicting(workload) or workload.key == own_key or not request.is_blocked_by(candidate):
             continue
-        if not claim.is_blocked_by(candidate):
-            continue
-        rule = protection_rule(claim, policy, victim, candidate.part)
+        rule = protection_rule(request, policy, workload, candidate.part)
         if candidate.part is not None and not candidate.part.is_remainder:
-            stats.parts += not rule
+            stats.eligible_units += not rule
         else:
             stats.considered += 1
             if rule:
-                stats.refused.append((victim.key, rule))
+                stats.protected.append((workload.key, rule))
         if not rule:
             found.append(candidate)
     return found
 
 
 def protection_rule(
-    claim: PreemptionRequest,
+    request: PreemptionRequest,
     policy: PreemptionPolicyName,
     victim: Workload,
     part: EvictionUnit | None = None,
 ) -> str:
-    """The rule by which a workload, or a part of it, is safe; empty if it may be made to leave.
+    """Returns the rule that protects a workload or a unit of it; empty if it may be evicted.
 
-    Single pods are not shielded for having run for a short time only (§6.6).
+    A minimum runtime does not protect single pods (preemption.md §6.6).
     """
     is_surplus = part is not None and not part.is_remainder
     if victim.spec.preemptibility != "Preemptible" and not is_surplus:
-        return _immunity(victim, part)
-    mine, theirs = claim.preemptor.spec.priority, protection_of(victim.spec)
-    if policy == "Any" or mine > theirs:
-        return "" if is_surplus else claim.shield(victim)
-    if mine < theirs or policy == "LowerPriority":
-        return f"its priority {theirs} is not lower than {mine}"
-    if claim.queued_at(claim.preemptor) < claim.queued_at(victim):
-        return "" if is_surplus else claim.shield(victim)
-    return f"it has the same priority {theirs} and is not newer"
+        return _preemptibility_rule(victim, part)
+    priority, protection = request.preemptor.spec.priority, protection_of(victim.spec)
+    if policy == "Any" or priority > protection:
+        return "" if is_surplus else request.runtime_protection(victim)
+    if priority < protection or policy == "LowerPriority":
+        return f"its priority {protection} is not lower than {priority}"
+    if request.queued_at(request.preemptor) < request.queued_at(victim):
+        return "" if is_surplus else request.runtime_protection(victim)
+    return f"it has the same priority {protection} and is not newer"
 
 
-def _immunity(victim: Workload, part: EvictionUnit | None) -> str:
-    word = victim.spec.preemptibility
+def _preemptibility_rule(victim: Workload, part: EvictionUnit | None) -> str:
+    value = victim.spec.preemptibility
     if part is None:
-        return f"it is {word}"
-    return f"it is {word}: {sum(part.pods.values())} of its pods must stay"
+        return f"it is {value}"
+    return f"it is {value}: {sum(part.pods.values())} of its pods must stay"
 
 
-def candidate_order(claim: PreemptionRequest, candidate: Candidate) -> CandidateOrder:
-    """By the order profile of the preemptor's ClusterQueue; total (§6.6).
+def quota_reserved_at(workload: Workload) -> Instant:
+    """Returns the time of the workload's quota reservation."""
+    reserved = condition(workload, "QuotaReserved")
+    return reserved.last_transition_at if reserved else workload.created_at
 
-    ScopeFirst: others' ClusterQueues before the own, lowest priority, then the youngest (§1.5).
-    PriorityFirst: lowest priority wherever it is, single pods, fewer pods, then the youngest.
+
+def candidate_order(request: PreemptionRequest, candidate: Candidate) -> CandidateOrder:
+    """Returns the total removal order by the order profile of the preemptor's ClusterQueue (§6.6).
+
+    ScopeFirst (Kueue: CandidatesOrdering, §1.5): other ClusterQueues before the own, lower
+    priority, later quota reservation. PriorityFirst (KEP-5710): lower priority in any
+    ClusterQueue, single pods, fewer pods, later quota reservation.
     """
     victim, part = candidate.workload, candidate.part
     protection, age = protection_of(victim.spec), -quota_reserved_at(victim)
-    turn = 0 if part is None else part.turn
-    if claim.policies.order_profile == "PriorityFirst":
+    rank = 0 if part is None else part.turn
+    if request.policies.order_profile == "PriorityFirst":
         pods = 0 if part is not None and not part.is_remainder else placed_pods(victim)
-        return (False, protection, pods, age, victim.uid, turn)
-    return (candidate.node == claim.node, protection, 0, age, victim.uid, turn)
+        return (False, protection, pods, age, victim.uid, rank)
+    return (candidate.node == request.node, protection, 0, age, victim.uid, rank)
 
 
 def in_candidate_order(
-    claim: PreemptionRequest, items: Iterable[Item], of: Callable[[Item], Candidate]
+    request: PreemptionRequest, items: Iterable[Item], of: Callable[[Item], Candidate]
 ) -> list[Item]:
-    """In the order in which they go.
+    """Returns the items in removal order.
 
-    ScopeFirst under admission fair sharing: within each ClusterQueue those of the LocalQueue that
-    has used more go first, in the turns that its workloads have among all others (§1.5).
+    ScopeFirst under admission fair sharing: within a ClusterQueue the workloads of the LocalQueue
+    with the higher usage leave first, at the ranks of that ClusterQueue among all (§1.5).
     """
-    ordered = sorted(items, key=lambda item: candidate_order(claim, of(item)))
-    local_queue_usage = claim.local_queue_usage
-    if local_queue_usage is None or claim.policies.order_profile == "PriorityFirst":
+    ordered = sorted(items, key=lambda item: candidate_order(request, of(item)))
+    usage = request.local_queue_usage
+    if usage is None or request.policies.order_profile == "PriorityFirst":
         return ordered
     by_node: dict[str, list[Item]] = {}
     for item in ordered:
         by_node.setdefault(of(item).node, []).append(item)
     for found in by_node.values():
-        found.sort(key=lambda item: local_queue_usage(of(item)), reverse=True)
+        found.sort(key=lambda item: usage(of(item)), reverse=True)
         found.reverse()
     return [by_node[of(item).node].pop() for item in ordered]
 
 
-def by_importance(claim: PreemptionRequest, candidates: Iterable[Candidate]) -> list[Candidate]:
-    """The exact reverse of the turn to go (trap T16)."""
-    return in_candidate_order(claim, candidates, lambda found: found)[::-1]
+def by_importance(request: PreemptionRequest, candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Returns the candidates in the exact reverse of the removal order (trap T16)."""
+    return in_candidate_order(request, candidates, lambda found: found)[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateMask:
+    """The eligible candidates of the admitted index as a mask, and the stats of all considered."""
+
+    admitted: AdmittedIndex
+    eligible: Bools
+    stats: CandidateStats
+
+    def names(self) -> list[str]:
+        """The names of the eligible candidates."""
+        return self.admitted.names_in(self.eligible)
+
+
+def mask_candidates(
+    admitted: AdmittedIndex,
+    workloads: Mapping[str, Workload],
+    request: PreemptionRequest,
+    reach: Iterable[tuple[str, PreemptionPolicyName]],
+    runtime_protected: Callable[[str], Iterable[str]],
+) -> CandidateMask:
+    """Returns the mask of the eligible workloads in the ClusterQueues of `reach`.
+
+    Applies `protection_rule` to thousands of workloads at once, as if each blocked the request.
+    `runtime_protected` returns the workloads of a ClusterQueue within their minimum runtime.
+    """
+    replaced = (request.replaced_slice, *admitted.units_of.get(request.replaced_slice, ()))
+    others = ~mask_of(admitted, (request.preemptor.key, *replaced))
+    eligible, considered = others & ~others, 0
+    single_pods = admitted.single_pods() if admitted.units_of else eligible
+    protected: list[tuple[str, PreemptionPolicyName]] = []
+    for node, policy in reach:
+        asked = others & admitted.in_cluster_queue(node.removeprefix("clusterqueue/"))
+        allowed = asked & _allowed_by_priority(admitted, workloads, request, policy)
+        allowed &= ~mask_of(admitted, runtime_protected(node))
+        considered += int((asked & ~single_pods).sum())
+        eligible |= allowed
+        refused = admitted.names_in(asked & ~allowed & ~single_pods)
+        protected.extend((name, policy) for name in refused)
+    listed = [
+        (name, protection_rule(request, policy, workloads[name]))
+        for name, policy in nsmallest(MAX_LISTED_CANDIDATES, protected)
+    ]
+    units = int((eligible & single_pods).sum())
+    stats = CandidateStats(considered, listed, len(protected) - len(listed), units)
+    return CandidateMask(admitted, eligible, stats)
+
+
+def _allowed_by_priority(
+    admitted: AdmittedIndex,
+    workloads: Mapping[str, Workload],
+    request: PreemptionRequest,
+    policy: PreemptionPolicyName,
+) -> Bools:
+    """As `protection_rule`; only workloads of equal priority are checked one by one."""
+    if policy == "Any":
+        return admitted.preemptible
+    priority = request.preemptor.spec.priority
+    lower: Bools = admitted.preemptible & (admitted.protections < priority)
+    if policy == "LowerPriority":
+        return lower
+    equal = admitted.names_in(admitted.preemptible & (admitted.protections == priority))
+    newer = (
+        name for name in equal if not protection_rule(request, policy, workloads[workload_of(name)])
+    )
+    return lower | mask_of(admitted, newer)

@@ -1,219 +1,180 @@
-"""Whom a workload may make leave in its cohort tree without fair sharing (preemption.md §1.3-1.6).
+"""Classical preemption: the candidates in a cohort tree, and their removal without fair sharing.
 
-Once a subtree around the preemptor can hold its request within its own quota, everyone outside of
-it who is over quota stands on the preemptor's ground (the advantage).
+Kueue: preemption/classical (CandidateIterator); preemption.md §1.3-1.6. Once a subtree with the
+preemptor's ClusterQueue can hold the request within its own quota, all usage above quota outside of
+that subtree uses quota that the preemptor may reclaim at any priority.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import TypeAlias
 
 import msgspec
 
 from headgate.domain.scheduling.preemption.candidates import (
-    CandidateOrder,
     CandidateStats,
     PreemptionPolicyName,
     candidate_order,
     eligible_candidates,
     in_candidate_order,
 )
+from headgate.domain.scheduling.preemption.capacity_view import CapacityView
 from headgate.domain.scheduling.preemption.request import (
-    Amounts,
     Candidate,
-    Field,
     PreemptionRequest,
     PreemptionScope,
     Victim,
+    candidate_of,
 )
-from headgate.domain.scheduling.preemption.unit_chains import candidate_of, without_excluded
 from headgate.domain.workloads.protection import protection_of
-
-Attempts: TypeAlias = tuple[bool, ...]
-"""Whether the preemptor may borrow afterwards, one try after the other."""
 
 
 class CandidateLists(msgspec.Struct, frozen=True, gc=False):
-    """Candidates in the order in which they go: those on its ground, other borrowers, its own.
+    """Candidates in removal order: hierarchical reclaim, other borrowers, the own ClusterQueue."""
 
-    Those who are `budget_protected` go after all others. With `turn` the lists are one,
-    in that order.
-    """
-
-    hierarchical_reclaim: tuple[Victim, ...]
+    hierarchical: tuple[Victim, ...]
     borrowers: tuple[Victim, ...]
     own: tuple[Victim, ...]
-    budget_protected: Mapping[str, bool] = {}
-    turn: Callable[[Victim], CandidateOrder] | None = None
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nobody to make leave."""
-        return not (self.hierarchical_reclaim or self.borrowers or self.own)
-
-    def in_turn(self) -> tuple[Victim, ...]:
-        """All of them, scope before priority unless the profile is another."""
-        everyone = (*self.hierarchical_reclaim, *self.borrowers, *self.own)
-        if self.turn is not None:
-            everyone = tuple(sorted(everyone, key=self.turn))
-        if not self.budget_protected:
-            return everyone
-        return tuple(
-            sorted(everyone, key=lambda victim: victim.candidate.key in self.budget_protected)
-        )
-
-    def without(self, banned: Mapping[str, str]) -> "CandidateLists":
-        """The same without some, by their keys."""
-        return CandidateLists(
-            _without(self.hierarchical_reclaim, banned),
-            _without(self.borrowers, banned),
-            _without(self.own, banned),
-            self.budget_protected,
-            self.turn,
-        )
+        """Whether there is no candidate."""
+        return not (self.hierarchical or self.borrowers or self.own)
 
 
 def list_candidates(
-    field: Field, claim: PreemptionRequest, stats: CandidateStats
+    view: CapacityView, request: PreemptionRequest, stats: CandidateStats
 ) -> CandidateLists:
-    """Everyone who may have to leave for a claim, with the right by which."""
-    hierarchical_reclaim, borrowers = _in_other_queues(field, claim, stats)
-    own = [Victim(found, "Own") for found in _own_candidates(field, claim, stats)]
-    lists = (
-        _in_turn(claim, hierarchical_reclaim),
-        _in_turn(claim, borrowers),
-        _in_turn(claim, own),
-    )
-    if claim.policies.order_profile == "ScopeFirst":
-        return CandidateLists(*lists)
-    return CandidateLists(*lists, turn=lambda victim: candidate_order(claim, victim.candidate))
-
-
-def _own_candidates(
-    field: Field, claim: PreemptionRequest, stats: CandidateStats
-) -> list[Candidate]:
-    """Those of its own ClusterQueue whom the policy lets it make leave."""
-    policy = claim.policies.within_cluster_queue
-    return (
-        []
-        if policy == "Never"
-        else eligible_candidates(claim, policy, field.holders(claim.node), stats)
+    """Returns the eligible candidates with their scopes (Kueue: NewCandidateIterator)."""
+    hierarchical, borrowers = _in_other_cluster_queues(view, request, stats)
+    policy = request.policies.within_cluster_queue
+    own: list[Victim] = []
+    if policy != "Never":
+        admitted = view.candidates_of(request.node)
+        eligible = eligible_candidates(request, policy, admitted, stats)
+        own = [Victim(candidate, "Own") for candidate in eligible]
+    return CandidateLists(
+        tuple(in_candidate_order(request, hierarchical, candidate_of)),
+        tuple(in_candidate_order(request, borrowers, candidate_of)),
+        tuple(in_candidate_order(request, own, candidate_of)),
     )
 
 
-def borrowing_attempts(field: Field, claim: PreemptionRequest, listed: CandidateLists) -> Attempts:
-    """In which ways it is tried (the table of §1.6)."""
-    may_not_borrow = claim.policies.borrow_within_cohort.policy == "Never"
-    if not listed.hierarchical_reclaim and not listed.borrowers:
+def removal_order(request: PreemptionRequest, lists: CandidateLists) -> tuple[Victim, ...]:
+    """Returns all candidates in removal order; PriorityFirst merges the lists."""
+    listed = (*lists.hierarchical, *lists.borrowers, *lists.own)
+    if request.policies.order_profile == "ScopeFirst":
+        return listed
+    return tuple(sorted(listed, key=lambda victim: candidate_order(request, victim.candidate)))
+
+
+def borrowing_attempts(
+    view: CapacityView, request: PreemptionRequest, lists: CandidateLists
+) -> tuple[bool, ...]:
+    """Returns whether the preemptor may borrow, for one attempt after the other (§1.6, table)."""
+    never_borrows = request.policies.borrow_within_cohort.policy == "Never"
+    if not lists.hierarchical and not lists.borrowers:
         return (True,)
-    if may_not_borrow and not _is_under_nominal(field, claim):
+    if never_borrows and not _is_under_nominal(view, request):
         return (True,)
-    if may_not_borrow and not listed.hierarchical_reclaim:
+    if never_borrows and not lists.hierarchical:
         return (False, True)
     return (True, False)
 
 
 def victim_sequence(
-    field: Field, claim: PreemptionRequest, listed: CandidateLists, *, borrow: bool
+    view: CapacityView, request: PreemptionRequest, ordered: Iterable[Victim], *, borrow: bool
 ) -> Iterator[Victim]:
-    """One after the other who may be removed now; each is removed before the next is asked for.
+    """Yields the victims one by one; each must be removed before the next is asked for.
 
-    A ClusterQueue that is back within its quota yields no more.
+    A ClusterQueue yields victims only while it is above its quota (§1.7, step 1).
     """
-    for victim in listed.in_turn():
+    for victim in ordered:
         if victim.scope == "NoBorrow" and borrow:
             continue
-        if victim.scope == "Own" or is_over_quota_up_to(field, claim, victim):
+        if victim.scope == "Own" or _is_above_quota(view, request, victim):
             yield victim
 
 
-def is_over_quota_up_to(field: Field, claim: PreemptionRequest, victim: Victim) -> bool:
-    """Whether its ClusterQueue, and every cohort below the one where both meet, is over quota."""
-    for node in field.path[victim.candidate.node]:
+def nodes_in_reach(
+    view: CapacityView, request: PreemptionRequest
+) -> Iterator[tuple[str, PreemptionPolicyName]]:
+    """Yields the ClusterQueues that may have candidates, each with the policy for them."""
+    own, others = request.policies.within_cluster_queue, request.policies.reclaim_within_cohort
+    if own != "Never":
+        yield request.node, own
+    if others != "Never":
+        for below, node in pairwise(view.tree.path[request.node]):
+            for borrower in _borrowers_below(view, request, node, below):
+                yield borrower, others
+
+
+def _is_above_quota(view: CapacityView, request: PreemptionRequest, victim: Victim) -> bool:
+    """Whether the victim's ClusterQueue and every cohort below the shared one exceed quota."""
+    for node in view.tree.path[victim.candidate.node]:
         if node == victim.shared_ancestor:
             break
-        if field.is_within(node, claim.contested):
+        if view.is_within_nominal(node, request.contested):
             return False
     return True
 
 
-def _without(victims: tuple[Victim, ...], banned: Mapping[str, str]) -> tuple[Victim, ...]:
-    if not banned:
-        return victims
-    return tuple(without_excluded(victims, candidate_of, lambda found: found.key in banned))
+def _is_under_nominal(view: CapacityView, request: PreemptionRequest) -> bool:
+    node = request.node
+    return all(view.used(node, key) < view.tree.nominal(node, key) for key in request.contested)
 
 
-def _in_turn(claim: PreemptionRequest, found: list[Victim]) -> tuple[Victim, ...]:
-    return tuple(in_candidate_order(claim, found, candidate_of))
-
-
-def _is_under_nominal(field: Field, claim: PreemptionRequest) -> bool:
-    node = claim.node
-    return all(field.used(node, key) < field.nominal(node, key) for key in claim.contested)
-
-
-def nodes_in_reach(
-    field: Field, claim: PreemptionRequest
-) -> Iterator[tuple[str, PreemptionPolicyName]]:
-    """The ClusterQueues whose workloads may have to leave, each with the policy that says who."""
-    own, others = claim.policies.within_cluster_queue, claim.policies.reclaim_within_cohort
-    if own != "Never":
-        yield claim.node, own
-    if others != "Never":
-        for below, node in pairwise(field.path[claim.node]):
-            for borrower in _borrowers_below(field, claim, (node, below)):
-                yield borrower, others
-
-
-def _in_other_queues(
-    field: Field, claim: PreemptionRequest, stats: CandidateStats
+def _in_other_cluster_queues(
+    view: CapacityView, request: PreemptionRequest, stats: CandidateStats
 ) -> tuple[list[Victim], list[Victim]]:
-    """On its ground, and other borrowers: level by level from its ClusterQueue to the root."""
-    hierarchical_reclaim: list[Victim] = []
+    """The hierarchical and the other candidates, level by level up to the root (§1.4)."""
+    hierarchical: list[Victim] = []
     borrowers: list[Victim] = []
-    policy = claim.policies.reclaim_within_cohort
+    policy = request.policies.reclaim_within_cohort
     if policy == "Never":
-        return hierarchical_reclaim, borrowers
-    asked: Amounts = claim.amounts
+        return hierarchical, borrowers
+    remaining = request.amounts
     has_advantage = False
     below = ""
-    for node in field.path[claim.node]:
+    for node in view.tree.path[request.node]:
         if below:
             victims = [
-                Victim(candidate, _scope(claim, candidate, has_advantage=has_advantage), node)
-                for borrower in _borrowers_below(field, claim, (node, below))
-                for candidate in eligible_candidates(claim, policy, field.holders(borrower), stats)
+                Victim(candidate, _scope(request, candidate, has_advantage=has_advantage), node)
+                for borrower in _borrowers_below(view, request, node, below)
+                for candidate in eligible_candidates(
+                    request, policy, view.candidates_of(borrower), stats
+                )
             ]
-            (hierarchical_reclaim if has_advantage else borrowers).extend(victims)
-        fits, asked = field.serve(node, asked)
+            (hierarchical if has_advantage else borrowers).extend(victims)
+        fits, remaining = view.fits_in_quota(node, remaining)
         has_advantage = has_advantage or fits
         below = node
-    return hierarchical_reclaim, borrowers
+    return hierarchical, borrowers
 
 
 def _borrowers_below(
-    field: Field, claim: PreemptionRequest, branch: tuple[str, str]
+    view: CapacityView, request: PreemptionRequest, node: str, searched: str
 ) -> Iterator[str]:
-    """Borrowing ClusterQueues under a cohort, but none under the child looked at already."""
-    node, done = branch
-    for child in field.children[node]:
-        if child == done or field.is_within(child, claim.contested):
+    """Borrowing ClusterQueues under a cohort, except under the child searched already."""
+    children = view.tree.children
+    for child in children[node]:
+        if child == searched or view.is_within_nominal(child, request.contested):
             continue
-        if field.children[child]:
-            yield from _borrowers_below(field, claim, (child, done))
+        if children[child]:
+            yield from _borrowers_below(view, request, child, searched)
         else:
             yield child
 
 
 def _scope(
-    claim: PreemptionRequest, candidate: Candidate, *, has_advantage: bool
+    request: PreemptionRequest, candidate: Candidate, *, has_advantage: bool
 ) -> PreemptionScope:
     """The variant of a candidate in another ClusterQueue (§1.3)."""
     if has_advantage:
         return "Guarantee"
-    borrowing = claim.policies.borrow_within_cohort
-    theirs = protection_of(candidate.workload.spec)
-    above = borrowing.max_priority_threshold
-    if borrowing.policy == "Never" or theirs >= claim.preemptor.spec.priority:
+    borrowing = request.policies.borrow_within_cohort
+    protection = protection_of(candidate.workload.spec)
+    threshold = borrowing.max_priority_threshold
+    if borrowing.policy == "Never" or protection >= request.preemptor.spec.priority:
         return "NoBorrow"
-    return "NoBorrow" if above is not None and theirs > above else "WhileBorrowing"
+    is_above = threshold is not None and protection > threshold
+    return "NoBorrow" if is_above else "WhileBorrowing"

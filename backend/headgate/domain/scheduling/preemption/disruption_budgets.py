@@ -1,7 +1,9 @@
-"""What DisruptionBudgets mean for a search: whom to ask last, and whom not at all (C7, trap T18).
+"""Disruption budgets in a preemption search (preemption.md §6.2, §6.11 C7, traps T11 and T18).
 
-BestEffort budgets cost, Strict ones forbid. Neither holds against who takes back what its side
-owns: there a Strict budget counts like a BestEffort one.
+A BestEffort budget moves candidates to the end of the removal order; a Strict budget excludes
+discretionary victims. Neither protects what is reclaimed: there a Strict budget is BestEffort. A
+budget watches the workloads of its namespace that its selector matches. Expected are workloads that
+run, and those that were evicted and wait; what never started cannot be disrupted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,14 +14,11 @@ import msgspec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.scheduling.matching import matches_selector
-from headgate.domain.scheduling.preemption.fair_sharing import FairSharingStrategies
-from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims, invalid_victims
 from headgate.domain.scheduling.preemption.request import (
     RECLAIM_SCOPES,
     Candidate,
-    Field,
-    PreemptionRequest,
     Victim,
+    placed_pods,
 )
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.protection import protection_of
@@ -31,9 +30,9 @@ ConfiguredBudgets = Mapping[str, Configured[DisruptionBudgetSpec]]
 
 @dataclass(frozen=True, slots=True)
 class BudgetStatus:
-    """A budget as it stands, in units of `spec.unit`; `allowed` is how many more may be taken.
+    """The status of a budget in units of `spec.unit`; `allowed` more may be disrupted.
 
-    `disrupted` names the workloads that are on their way out or were taken away.
+    `disrupted` are the keys of watched workloads that are evicting or evicted.
     """
 
     name: str
@@ -58,7 +57,7 @@ class BudgetStatus:
 
 @dataclass(frozen=True, slots=True)
 class BudgetedRemoval:
-    """`pods` of a workload that would be taken; `is_whole` if nothing of it stays."""
+    """An eviction of `pods` of a workload; `is_whole` if no pod stays."""
 
     workload: Workload
     pods: int
@@ -66,61 +65,54 @@ class BudgetedRemoval:
 
 
 def whole_workload(workload: Workload) -> BudgetedRemoval:
-    """The removal of everything a workload runs."""
+    """Returns the removal of all pods of a workload."""
     return BudgetedRemoval(workload, placed_pods(workload))
-
-
-def placed_pods(workload: Workload) -> int:
-    """How many pods its admission gives a place."""
-    admission = workload.admission
-    return sum(given.count for given in admission.pod_set_assignments) if admission else 0
 
 
 def budget_statuses(
     budgets: ConfiguredBudgets, workloads: Iterable[Workload]
 ) -> tuple[BudgetStatus, ...]:
-    """Every budget as it stands among these workloads, by name; none looks at no workload."""
+    """Returns the status of every budget by name; no workload is read if there is no budget."""
     if not budgets:
         return ()
     known = [workload for workload in workloads if _is_expected(workload)]
-    return tuple(_standing(budget, known) for _, budget in sorted(budgets.items()))
+    return tuple(_status(budget, known) for _, budget in sorted(budgets.items()))
 
 
 def violated_budgets(
-    standings: Sequence[BudgetStatus], removals: Sequence[BudgetedRemoval]
+    statuses: Sequence[BudgetStatus], removals: Sequence[BudgetedRemoval]
 ) -> tuple[tuple[str, ...], ...]:
-    """For each removal the budgets (`namespace/name`) it breaks if all before it happen as well.
+    """Returns for each removal the budgets (`namespace/name`) that it violates after those before.
 
-    Earlier removals use the allowance up, so give the most important first (trap T11). What no
-    budget watches breaks none and is still told of, by an empty tuple (Volcano drops it). The
-    violation count of a set is the number of entries that are not empty, counted again on the set
-    that is chosen in the end. `is_strict` tells which of these budgets forbid rather than cost.
+    Earlier removals use the allowance up, so the most important must come first (trap T11). A
+    removal that no budget watches has an empty tuple and is not dropped as in Volcano. The number
+    of violations of a set is the number of entries that are not empty.
     """
-    left = {standing.key: standing.allowed for standing in standings}
+    left = {status.key: status.allowed for status in statuses}
     found = []
     for removal in removals:
-        broken = []
-        for standing in standings:
-            cost = _cost(standing.spec, removal)
-            if not cost or not standing.watches(removal.workload):
+        violated = []
+        for status in statuses:
+            cost = _cost(status.spec, removal)
+            if not cost or not status.watches(removal.workload):
                 continue
-            left[standing.key] -= cost
-            if left[standing.key] < 0:
-                broken.append(standing.key)
-        found.append(tuple(broken))
+            left[status.key] -= cost
+            if left[status.key] < 0:
+                violated.append(status.key)
+        found.append(tuple(violated))
     return tuple(found)
 
 
-def is_strict(standings: Sequence[BudgetStatus], budgets: Sequence[str]) -> bool:
-    """Whether one of these budgets is Strict: then a discretionary victim is none (C7)."""
-    return any(s.key in budgets and s.spec.enforcement == "Strict" for s in standings)
+def is_strict(statuses: Sequence[BudgetStatus], budgets: Sequence[str]) -> bool:
+    """Whether one of these budgets is Strict, which excludes discretionary victims (C7)."""
+    return any(s.key in budgets and s.spec.enforcement == "Strict" for s in statuses)
 
 
 def _is_expected(workload: Workload) -> bool:
-    return has_quota_reservation(workload) or _was_taken_away(workload)
+    return has_quota_reservation(workload) or _was_evicted(workload)
 
 
-def _was_taken_away(workload: Workload) -> bool:
+def _was_evicted(workload: Workload) -> bool:
     return (
         workload.finished_at is None
         and workload.terminating_at is None
@@ -135,7 +127,7 @@ def _is_healthy(workload: Workload) -> bool:
     return has_quota_reservation(workload) and workload.eviction is None
 
 
-def _standing(budget: Configured[DisruptionBudgetSpec], known: Sequence[Workload]) -> BudgetStatus:
+def _status(budget: Configured[DisruptionBudgetSpec], known: Sequence[Workload]) -> BudgetStatus:
     spec = budget.spec
     watched = [
         workload
@@ -173,7 +165,7 @@ def _units(spec: DisruptionBudgetSpec, workload: Workload) -> int:
 
 
 def _going(spec: DisruptionBudgetSpec, workload: Workload) -> int:
-    """Pods on their way out of a workload that goes on."""
+    """The pods being evicted of a workload that keeps running."""
     if spec.unit == "Workload":
         return 0
     return sum(evicting_pods(workload.pod_evictions).values())
@@ -186,59 +178,53 @@ def _cost(spec: DisruptionBudgetSpec, removal: BudgetedRemoval) -> int:
 
 
 class Budgets(msgspec.Struct, frozen=True, gc=False):
-    """All budgets as they stand before the search."""
+    """All budgets with their status before the search."""
 
-    standings: tuple[BudgetStatus, ...]
+    statuses: tuple[BudgetStatus, ...] = ()
 
-    def budget_protected(self, candidates: Sequence[Candidate]) -> Mapping[str, bool]:
-        """Who is asked last: those beyond the allowance, which the most important use up first."""
-        if not self.standings:
-            return {}
-        broken = violated_budgets(self.standings, [removal_of(found) for found in candidates])
-        pairs = zip(candidates, broken, strict=True)
+    def beyond_allowance(self, candidates: Sequence[Candidate]) -> Mapping[str, bool]:
+        """Returns the candidates, given by importance, that exceed the allowance of a budget."""
+        violated = violated_budgets(self.statuses, [removal_of(found) for found in candidates])
+        pairs = zip(candidates, violated, strict=True)
         return {candidate.key: True for candidate, names in pairs if names}
 
     def violations(self, victims: Sequence[Victim]) -> int:
-        """How many victims break a budget, counted again on those who are really taken."""
-        return sum(1 for _, names in self._broken(victims) if names)
+        """The number of victims that violate a budget, recounted on the chosen set."""
+        return sum(1 for _, names in self._violated(victims) if names)
 
-    def judge(
-        self,
-        field: Field,
-        claim: PreemptionRequest,
-        victims: Sequence[Victim],
-        strategies: FairSharingStrategies,
-    ) -> ExcludedVictims:
-        """The wrongs in the end state, and those whom a Strict budget protects."""
-        wrongs = invalid_victims(field, claim, victims, strategies)
-        for victim, names in self._broken(victims):
-            if victim.scope not in RECLAIM_SCOPES and is_strict(self.standings, names):
-                wrongs[victim.candidate.key] = f"DisruptionBudget {names[0]} protects it"
-        return wrongs
+    def strictly_protected(self, victims: Sequence[Victim]) -> dict[str, str]:
+        """Returns the discretionary victims that violate a Strict budget, each with the rule."""
+        return {
+            victim.candidate.key: f"DisruptionBudget {names[0]} protects it"
+            for victim, names in self._violated(victims)
+            if victim.scope not in RECLAIM_SCOPES and is_strict(self.statuses, names)
+        }
 
-    def _broken(self, victims: Sequence[Victim]) -> list[tuple[Victim, tuple[str, ...]]]:
-        if not self.standings:
+    def _violated(self, victims: Sequence[Victim]) -> list[tuple[Victim, tuple[str, ...]]]:
+        if not self.statuses:
             return []
         ranked = by_protection(victims)
         removals = [removal_of(victim.candidate) for victim in ranked]
-        broken = violated_budgets(self.standings, removals)
-        return list(zip(ranked, broken, strict=True))
+        return list(zip(ranked, violated_budgets(self.statuses, removals), strict=True))
+
+
+NO_BUDGETS = Budgets()
 
 
 def by_protection(victims: Iterable[Victim]) -> list[Victim]:
-    """The best protected first; parts of one workload as they go (trap T11)."""
-    return sorted(victims, key=_rank)
+    """Returns the victims by protection, the highest first; units of one workload in order."""
+    return sorted(victims, key=_protection_order)
 
 
 def removal_of(candidate: Candidate) -> BudgetedRemoval:
-    """What a budget sees go."""
+    """Returns the removal that budgets count for a candidate."""
     part = candidate.part
     if part is None:
         return whole_workload(candidate.workload)
     return BudgetedRemoval(candidate.workload, candidate.pods, part.is_remainder)
 
 
-def _rank(victim: Victim) -> tuple[int, str, int]:
+def _protection_order(victim: Victim) -> tuple[int, str, int]:
     part = victim.candidate.part
-    turn = 0 if part is None else part.turn
-    return (-protection_of(victim.workload.spec), victim.workload.uid, turn)
+    rank = 0 if part is None else part.turn
+    return (-protection_of(victim.workload.spec), victim.workload.uid, rank)

@@ -1,164 +1,146 @@
-"""The shortest run of removals that makes room, less those that can stay (preemption.md §6.6).
+"""The inclusion-minimal set of victims after whose removal the preemptor fits.
 
-The place is fixed before anyone is given back, so that leaving one more alone can never need
-another place (steps 8 to 10).
+Kueue: the two steps of preemption.classicalPreemptions, the second being fillBackWorkloads
+(preemption.md §1.7, §6.6 steps 6 to 10). The admission is fixed before workloads are filled back,
+so that the fit is monotone and the result minimal.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from headgate.domain.scheduling.preemption.request import Field, PreemptionRequest, Victim
-from headgate.domain.scheduling.preemption.unit_chains import RemovedChains
-
-Place = TypeVar("Place")
-
-
-class Room(Field, Protocol[Place]):
-    """A field with hosts."""
-
-    @property
-    def strides(self) -> bool:
-        """Whether asking for a place costs so much that it is not asked after every removal."""
-        ...
-
-    def has_place(self) -> bool:
-        """Whether there is any place on hosts for the preemptor now."""
-        ...
-
-    def place(self) -> Place | None:
-        """The best of these places; None while there is none."""
-        ...
-
-    def is_free(self, place: Place, /) -> bool:
-        """Whether exactly that place is free now."""
-        ...
+from headgate.domain.scheduling.preemption.capacity_view import CapacityView
+from headgate.domain.scheduling.preemption.request import PreemptionRequest, RemovedChains, Victim
+from headgate.domain.workloads.admission import Admission
 
 
-class FitTest(msgspec.Struct, Generic[Place], frozen=True, gc=False):
-    """When the preemptor fits: in quota, if need be without borrowing, and on hosts.
+class FitTest(msgspec.Struct, frozen=True, gc=False):
+    """Whether the preemptor fits: in quota, if need be without borrowing, and on hosts.
 
-    Quota that is `ample` before anyone leaves has room whoever leaves.
+    Kueue: workloadFits. `has_ample_quota` if quota fits before any removal, and so after each.
     """
 
-    room: Room[Place]
-    claim: PreemptionRequest
+    view: CapacityView
+    request: PreemptionRequest
     borrow: bool
-    ample: bool = False
+    has_ample_quota: bool = False
 
-    def anywhere(self) -> bool:
-        """Whether it fits somewhere now."""
-        return self.has_quota() and self.room.has_place()
+    def fits(self) -> bool:
+        """Whether the preemptor fits on any hosts."""
+        return self.fits_in_quota() and self.view.fits_on_hosts()
 
-    def at(self, place: Place) -> bool:
-        """Whether it fits at that very place now."""
-        return self.has_quota() and self.room.is_free(place)
+    def fits_at(self, admission: Admission) -> bool:
+        """Whether the preemptor fits at this admission."""
+        return self.fits_in_quota() and self.view.fits_at(admission)
 
-    def has_quota(self) -> bool:
-        """Whether quota has room for all it asks for."""
-        room, node = self.room, self.claim.node
-        return self.ample or all(
-            (self.borrow or room.used(node, key) + amount <= room.nominal(node, key))
-            and amount <= room.available(node, key)
-            for key, amount in self.claim.amounts.items()
+    def fits_in_quota(self) -> bool:
+        """Whether quota has room for all amounts of the request."""
+        if self.has_ample_quota:
+            return True
+        view, node = self.view, self.request.node
+        return all(
+            (self.borrow or view.used(node, key) + amount <= view.tree.nominal(node, key))
+            and amount <= view.available(node, key)
+            for key, amount in self.request.amounts.items()
         )
 
 
-def fit_of(room: Room[Place], claim: PreemptionRequest, *, borrow: bool) -> FitTest[Place]:
-    """The same, asked before anyone leaves."""
-    fit = FitTest(room, claim, borrow)
-    return FitTest(room, claim, borrow, ample=fit.has_quota())
+def fit_test(view: CapacityView, request: PreemptionRequest, *, borrow: bool) -> FitTest:
+    """Returns the test, made before any removal."""
+    is_ample = FitTest(view, request, borrow).fits_in_quota()
+    return FitTest(view, request, borrow, has_ample_quota=is_ample)
 
 
 def minimal_victims(
-    fit: FitTest[Place], walk: Iterator[Victim]
-) -> tuple[list[Victim], Place] | None:
-    """An inclusion-minimal list of victims in the order of removal, and the place that they make.
+    test: FitTest, sequence: Iterator[Victim]
+) -> tuple[list[Victim], Admission] | None:
+    """Returns the victims in removal order and the admission that their removal makes possible.
 
-    The victims are left removed; if all together do not make room, everyone is restored.
+    The victims stay removed from the view. None, with all candidates restored, if the removal of
+    all is not enough.
     """
-    taken = _RemovalLog(fit, [])
-    found = _exponential_search(taken, walk)
+    log = _RemovalLog(test, [])
+    found = _exponential_search(log, sequence)
     if found is None:
-        taken.keep_first(0)
+        log.remove_first(0)
         return None
-    _bisect(taken, *found)
-    place = fit.room.place()
-    if place is None:
-        taken.keep_first(0)
+    _bisect(log, *found)
+    admission = test.view.admission()
+    if admission is None:
+        log.remove_first(0)
         return None
-    return _fill_back(fit, taken.victims[: taken.removed], place), place
+    return _fill_back(test, log.victims[: log.removed], admission), admission
 
 
-class _RemovalLog(msgspec.Struct, Generic[Place], gc=False):
-    """Victims in the order of removal, of whom the first so many are removed now."""
+class _RemovalLog(msgspec.Struct, gc=False):
+    """Victims in removal order, of which the first `removed` are removed now."""
 
-    fit: FitTest[Place]
+    test: FitTest
     victims: list[Victim]
     removed: int = 0
 
-    def take(self, victim: Victim) -> None:
-        """Remove one more."""
-        self.fit.room.remove(victim.candidate)
+    def append(self, victim: Victim) -> None:
+        """Removes one more victim."""
+        self.test.view.remove(victim.candidate)
         self.victims.append(victim)
         self.removed += 1
 
-    def keep_first(self, count: int) -> None:
-        """Make exactly the first `count` removed."""
+    def remove_first(self, count: int) -> None:
+        """Removes or restores victims until the first `count` are removed."""
         while self.removed < count:
-            self.fit.room.remove(self.victims[self.removed].candidate)
+            self.test.view.remove(self.victims[self.removed].candidate)
             self.removed += 1
         while self.removed > count:
             self.removed -= 1
-            self.fit.room.restore(self.victims[self.removed].candidate)
+            self.test.view.restore(self.victims[self.removed].candidate)
 
 
-def _exponential_search(
-    taken: _RemovalLog[Place], walk: Iterator[Victim]
-) -> tuple[int, int] | None:
-    """How many removals were too few, and how many are enough; None if all are too few.
+def _exponential_search(log: _RemovalLog, sequence: Iterator[Victim]) -> tuple[int, int] | None:
+    """Returns a number of removals that is too low and one that is enough; None if none is.
 
-    Where a place on hosts costs a search, it is looked for only if quota has room, after one, two,
-    four and so on further removals.
+    Where hosts take a placement search, it runs only while quota fits, after 1, 2, 4, ... further
+    removals.
     """
     low, step, due = 0, 1, 1
-    growth = 2 if taken.fit.room.strides else 1
-    for victim in walk:
-        taken.take(victim)
-        if not taken.fit.has_quota():
-            low, due = taken.removed, taken.removed + 1
-        elif taken.removed >= due:
-            if taken.fit.anywhere():
-                return low, taken.removed
-            low, step = taken.removed, step * growth
-            due = taken.removed + step
-    last = taken.removed
-    return (low, last) if last > low and taken.fit.anywhere() else None
+    growth = 2 if log.test.view.needs_search() else 1
+    for victim in sequence:
+        log.append(victim)
+        if not log.test.fits_in_quota():
+            low, due = log.removed, log.removed + 1
+        elif log.removed >= due:
+            if log.test.fits():
+                return low, log.removed
+            low, step = log.removed, step * growth
+            due = log.removed + step
+    last = log.removed
+    return (low, last) if last > low and log.test.fits() else None
 
 
-def _bisect(taken: _RemovalLog[Place], low: int, high: int) -> None:
-    """Bisect to the shortest run that is enough; it is left removed."""
+def _bisect(log: _RemovalLog, low: int, high: int) -> None:
+    """Leaves the lowest number of removals removed that is enough."""
     while high - low > 1:
         middle = (low + high) // 2
-        taken.keep_first(middle)
-        if taken.fit.anywhere():
+        log.remove_first(middle)
+        if log.test.fits():
             high = middle
         else:
             low = middle
-    taken.keep_first(high)
+    log.remove_first(high)
 
 
-def _fill_back(fit: FitTest[Place], gone: Sequence[Victim], place: Place) -> list[Victim]:
-    """Most important first; those who can stay while the preemptor has its place."""
-    missing, left = RemovedChains(), []
-    for victim in reversed(gone):
-        if missing.keeps_out(victim.candidate):
+def _fill_back(test: FitTest, removed: Sequence[Victim], admission: Admission) -> list[Victim]:
+    """Restores victims, the most important first, with which the admission still fits.
+
+    Kueue: preemption.fillBackWorkloads. Returns the victims left, in removal order.
+    """
+    chains, left = RemovedChains(), []
+    for victim in reversed(removed):
+        if chains.blocks(victim.candidate):
             left.append(victim)
             continue
-        fit.room.restore(victim.candidate)
-        if not fit.at(place):
-            fit.room.remove(victim.candidate)
-            missing.miss(victim.candidate)
+        test.view.restore(victim.candidate)
+        if not test.fits_at(admission):
+            test.view.remove(victim.candidate)
+            chains.keep_removed(victim.candidate)
             left.append(victim)
     return left[::-1]

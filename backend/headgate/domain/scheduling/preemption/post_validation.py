@@ -1,72 +1,137 @@
-"""Whether victims are still rightfully gone once all have left and the preemptor has come.
+"""Validation of a complete set of victims: the end state, disruption budgets and the cycle guard.
 
-Kueue looks at each victim only before it is removed; that lets two workloads evict each other for
-ever (preemption.md §6.6, examples 21 and 22, traps T1 and T2).
+Kueue validates each victim only before its removal, so that two workloads can evict each other
+endlessly (preemption.md §6.6 step 11, examples 21 to 23, traps T1 and T2).
 """
 
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from headgate.domain.scheduling.preemption.fair_sharing import STRATEGY_TESTS, FairSharingStrategies
-from headgate.domain.scheduling.preemption.fair_sharing_order import (
+import msgspec
+
+from headgate.domain.scheduling.partition.eviction_graph import Epoch, EvictionGraph, shortest_path
+from headgate.domain.scheduling.preemption.capacity_view import CapacityView
+from headgate.domain.scheduling.preemption.disruption_budgets import NO_BUDGETS, Budgets
+from headgate.domain.scheduling.preemption.fair_sharing import (
+    STRATEGY_TESTS,
+    FairSharingStrategies,
     branches_below_shared_ancestor,
-    share_of,
     with_request_usage,
 )
-from headgate.domain.scheduling.preemption.request import Field, PreemptionRequest, Victim
+from headgate.domain.scheduling.preemption.request import (
+    RECLAIM_SCOPES,
+    PreemptionRequest,
+    Victim,
+)
+from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD
 
 ExcludedVictims: TypeAlias = dict[str, str]
-"""Keys of victims that must not be taken, with the rule that protects them."""
+"""Keys of candidates that must not be victims, each with the rule that protects it."""
+
+
+class SearchRules(msgspec.Struct, frozen=True, gc=False):
+    """The configured rules of a search: strategies of fair sharing, budgets, and past evictions.
+
+    Without strategies the search is classical. Without an `epoch` no eviction closes a cycle.
+    """
+
+    strategies: FairSharingStrategies = ()
+    budgets: Budgets = NO_BUDGETS
+    evictions: EvictionGraph | None = None
+    epoch: Epoch | None = None
 
 
 def invalid_victims(
-    field: Field,
-    claim: PreemptionRequest,
+    view: CapacityView, request: PreemptionRequest, victims: Sequence[Victim], rules: SearchRules
+) -> ExcludedVictims:
+    """Returns the victims that must not be evicted; all are removed from the view now.
+
+    Cycles are searched only among victims that are otherwise valid.
+    """
+    invalid = _illegal_at_the_end(view, request, victims, rules.strategies)
+    invalid.update(rules.budgets.strictly_protected(victims))
+    if invalid or rules.evictions is None or rules.epoch is None:
+        return invalid
+    return victims_closing_cycle(rules.evictions, rules.epoch, request.preemptor.key, victims)
+
+
+def _illegal_at_the_end(
+    view: CapacityView,
+    request: PreemptionRequest,
     victims: Sequence[Victim],
     strategies: FairSharingStrategies,
 ) -> ExcludedVictims:
-    """Who of the victims, all removed from the field now, would be wronged.
+    """The discretionary victims that break L1 or L2 in the end state (§6.6, LEGAL_FINAL).
 
-    L1: a victim taken at discretion belongs to a side that, with it put back alone, is over quota.
-    L2: a victim of fair sharing is still from the side with the larger share. L3, that a preemptor
-    that may not borrow is within its nominal quota, holds by every test of the fit.
+    L1: the victim's branch, with the victim alone put back, exceeds its quota. L2: the share rule
+    of a FairShare victim still holds. L3, no borrowing, holds by every test of the fit.
     """
-    wrongs: ExcludedVictims = {}
-    at_discretion = [found for found in victims if found.scope in {"WhileBorrowing", "FairShare"}]
-    if not at_discretion:
-        return wrongs
-    with with_request_usage(field, claim):
-        for victim in at_discretion:
-            if _owns_its_place(field, claim, victim):
-                wrongs[victim.candidate.key] = "its ClusterQueue would use no more than it owns"
-            elif victim.scope == "FairShare" and not _is_unfair_still(
-                field, claim, victim, strategies
+    invalid: ExcludedVictims = {}
+    discretionary = [found for found in victims if found.scope in {"WhileBorrowing", "FairShare"}]
+    if not discretionary:
+        return invalid
+    with with_request_usage(view, request):
+        for victim in discretionary:
+            if _is_within_quota_if_restored(view, request, victim):
+                invalid[victim.candidate.key] = "its ClusterQueue would use no more than it owns"
+            elif victim.scope == "FairShare" and not _holds_share_rule(
+                view, request, victim, strategies
             ):
-                wrongs[victim.candidate.key] = "its side would no longer have the larger share"
-    return wrongs
+                invalid[victim.candidate.key] = "its side would no longer have the larger share"
+    return invalid
 
 
-def _owns_its_place(field: Field, claim: PreemptionRequest, victim: Victim) -> bool:
-    held = victim.candidate
-    field.charge(held.node, held.amounts)
+def _is_within_quota_if_restored(
+    view: CapacityView, request: PreemptionRequest, victim: Victim
+) -> bool:
+    restored = victim.candidate
+    view.add_usage(restored.node, restored.amounts)
     try:
-        for node in field.path[held.node]:
+        for node in view.tree.path[restored.node]:
             if node == victim.shared_ancestor:
                 return False
-            if field.is_within(node, claim.contested):
+            if view.is_within_nominal(node, request.contested):
                 return True
         return False
     finally:
-        field.uncharge(held.node, held.amounts)
+        view.remove_usage(restored.node, restored.amounts)
 
 
-def _is_unfair_still(
-    field: Field, claim: PreemptionRequest, victim: Victim, strategies: FairSharingStrategies
+def _holds_share_rule(
+    view: CapacityView,
+    request: PreemptionRequest,
+    victim: Victim,
+    strategies: FairSharingStrategies,
 ) -> bool:
-    held = victim.candidate
-    _, my_side, their_side = branches_below_shared_ancestor(field, claim.node, held.node)
-    mine, after = share_of(field, my_side), share_of(field, their_side)
-    field.charge(held.node, held.amounts)
-    before = share_of(field, their_side)
-    field.uncharge(held.node, held.amounts)
-    return any(STRATEGY_TESTS[strategy](mine, before, after) for strategy in strategies)
+    restored = victim.candidate
+    _, own_branch, branch = branches_below_shared_ancestor(view, request.node, restored.node)
+    own_share, final = view.share(own_branch), view.share(branch)
+    view.add_usage(restored.node, restored.amounts)
+    initial = view.share(branch)
+    view.remove_usage(restored.node, restored.amounts)
+    return any(STRATEGY_TESTS[strategy](own_share, initial, final) for strategy in strategies)
+
+
+def victims_closing_cycle(
+    evictions: EvictionGraph, epoch: Epoch, preemptor: str, victims: Sequence[Victim]
+) -> ExcludedVictims:
+    """Returns the victims whose eviction would close a cycle of evictions, each with its chain.
+
+    The cycle guard of preemption.md §6.9. A discretionary victim is protected by any chain of
+    evictions to the preemptor, a reclaimed one only if every eviction of the chain reclaims.
+    """
+    suspects = [victim for victim in victims if evictions.is_preemptor(victim.workload.key)]
+    if not suspects:
+        return {}
+    edges = evictions.edges(epoch)
+    invalid: ExcludedVictims = {}
+    for victim in suspects:
+        reclaims = victim.scope in RECLAIM_SCOPES
+        chain = shortest_path(edges, victim.workload.key, preemptor, only_reclaim=reclaims)
+        if chain:
+            first, *others = reversed(chain)
+            invalid[victim.candidate.key] = (
+                f"{BLOCKED_BY_CYCLE_GUARD}: {first} "
+                f"made way for {', which made way for '.join(others)}"
+            )
+    return invalid

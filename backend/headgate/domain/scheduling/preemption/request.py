@@ -1,31 +1,33 @@
-"""What one preemption is about: who claims room, who could give it, and by which right."""
+"""A preemption request, its candidates and victims, and the order inside one workload's units.
 
-from collections.abc import Callable, Iterable, Mapping
+Candidate variants are Kueue's (preemption/classical), preemption.md §1.3; units are §6.6.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.rounds.events import PreemptionReason
-from headgate.domain.scheduling.preemption.disruption_budgets import placed_pods
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.pods.eviction_units import EvictionUnit
+from headgate.domain.workloads.pods.eviction_units import EvictionUnit, combined_unit
 from headgate.domain.workloads.state import Workload
 
-Amounts: TypeAlias = dict[FlavorResource, int]
-"""Amounts by flavor and resource."""
-
-ShareOrder: TypeAlias = tuple[bool, Fraction]
-"""Sorts the smaller share first, and those of nodes of weight 0 last."""
+Item = TypeVar("Item")
+Key = TypeVar("Key")
 
 PreemptionScope: TypeAlias = Literal["Own", "Guarantee", "NoBorrow", "WhileBorrowing", "FairShare"]
-"""By which right someone is made to leave (preemption.md §1.3, §6.6).
+"""The rule that makes a candidate a victim (preemption.md §1.3, §6.6).
 
-Own: the same ClusterQueue. Guarantee: it stands on what the preemptor's subtree owns. NoBorrow:
-only if the preemptor does not borrow afterwards. WhileBorrowing: even if it does. FairShare: its
-side has the larger share.
+Own: the preemptor's ClusterQueue (Kueue: WithinCQ). Guarantee: the victim uses quota that a subtree
+with the preemptor owns (HierarchicalReclaim). NoBorrow: only if the preemptor's ClusterQueue does
+not borrow afterwards (ReclaimWithoutBorrowing). WhileBorrowing: even if it borrows. FairShare: the
+victim's branch has the larger share.
 """
 
 PREEMPTION_REASONS: dict[PreemptionScope, PreemptionReason] = {
@@ -36,73 +38,79 @@ PREEMPTION_REASONS: dict[PreemptionScope, PreemptionReason] = {
     "FairShare": "InCohortFairSharing",
 }
 RECLAIM_SCOPES: tuple[PreemptionScope, ...] = ("Guarantee", "NoBorrow")
-"""Rights that give a ClusterQueue back what it owns, whatever the victim's priority (§6.8)."""
+"""Scopes that return nominal quota to its ClusterQueue, at any victim priority (§6.8)."""
+
+
+def placed_pods(workload: Workload) -> int:
+    """Returns the number of pods that the workload's admission assigns."""
+    admission = workload.admission
+    return sum(given.count for given in admission.pod_set_assignments) if admission else 0
 
 
 def no_minimum_runtime(workload: Workload) -> str:
-    """Nobody is safe for having run only a short time."""
+    """Protects no workload: every minimum runtime is over."""
     del workload
     return ""
 
 
 class PreemptionRequest(msgspec.Struct, frozen=True, gc=False):
-    """Who wants room, how much of it, and the policies of its ClusterQueue.
+    """A preemptor, the amounts it needs, and the preemption policies of its ClusterQueue.
 
-    `node` is the ClusterQueue in the quota tree. `contested` are the flavors' resources in which
-    others stand in the way; a part of `amounts`, and `short` are those that quota is short of.
-    `occupies` tells who stands on hosts that are wanted, where only those hosts will do; such a
-    one is in the way whatever resources it uses (trap T9), and nobody on other hosts is.
-    `shield` tells the rule by which someone is safe who has not run for long.
-    `replaced_slice` is the slice whose place it takes over anyway.
-    `local_queue_usage` tells how much the LocalQueue of someone has used of late,
-    where that counts; the larger has used more.
+    `node` is the ClusterQueue in the quota tree. `contested` are the flavor resources whose users
+    are candidates, a part of `amounts`; `short_of_quota` those of them that quota is short of.
+    `occupants` are the workloads on the hosts of one topology domain, where only that domain is
+    searched: they are candidates whatever they use (trap T9), others only for `short_of_quota`.
+    `runtime_protection` returns the rule that protects a workload within its minimum runtime.
+    `replaced_slice` is the key of the workload slice whose quota the preemptor takes over.
+    `local_queue_usage` returns the recent usage of a candidate's LocalQueue, where admission fair
+    sharing is on.
     """
 
     preemptor: Workload
     node: str
     policies: ClusterQueuePreemption
     queued_at: Callable[[Workload], Instant]
-    amounts: Amounts
+    amounts: FlavorResourceQuantities
     contested: tuple[FlavorResource, ...]
-    short: tuple[FlavorResource, ...] = ()
-    occupies: Callable[[Workload], bool] | None = None
-    shield: Callable[[Workload], str] = no_minimum_runtime
+    short_of_quota: tuple[FlavorResource, ...] = ()
+    occupants: Mapping[str, bool] | None = None
+    runtime_protection: Callable[[Workload], str] = no_minimum_runtime
     replaced_slice: str = ""
     local_queue_usage: "Callable[[Candidate], tuple[bool, Fraction]] | None" = None
 
     def is_blocked_by(self, candidate: "Candidate") -> bool:
-        """Whether someone stands in the way."""
-        if self.occupies is None:
+        """Whether the candidate uses a contested flavor resource or a host that is needed."""
+        if self.occupants is None:
             return not candidate.amounts.keys().isdisjoint(self.contested)
-        if self.occupies(candidate.workload):
+        if candidate.workload.key in self.occupants:
             return True
-        return not candidate.amounts.keys().isdisjoint(self.short)
+        return not candidate.amounts.keys().isdisjoint(self.short_of_quota)
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):
-    """A workload that might have to leave, and what it holds of the ClusterQueue `node`.
+    """An admitted workload, or a unit of one, and its usage of the ClusterQueue `node`.
 
-    With a `part` only these pods of it leave, or as its last part what is left of it.
+    `part` is the eviction unit: some pods, or as the last unit the remainder of the workload.
     """
 
     workload: Workload
     node: str
-    amounts: Amounts
+    amounts: FlavorResourceQuantities
     part: EvictionUnit | None = None
 
     @property
     def key(self) -> str:
-        """The workload's key, or the name of the part."""
+        """The workload's key, or the name of the unit."""
         return self.workload.key if self.part is None else self.part.name
 
     @property
     def pods(self) -> int:
-        """How many pods leave."""
+        """The number of pods that an eviction stops."""
         return placed_pods(self.workload) if self.part is None else sum(self.part.pods.values())
 
 
 class Victim(msgspec.Struct, frozen=True, gc=False):
-    """A candidate with the right by which it must leave; `shared_ancestor` has both under it."""
+    """A candidate chosen for eviction; `shared_ancestor` is the lowest cohort above both sides."""
 
     candidate: Candidate
     scope: PreemptionScope
@@ -110,76 +118,114 @@ class Victim(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def workload(self) -> Workload:
-        """Who must leave."""
+        """The workload that is evicted, whole or in part."""
         return self.candidate.workload
 
     @property
     def reason(self) -> PreemptionReason:
-        """Kueue's word for the right."""
+        """The reason of Kueue's condition Preempted."""
         return PREEMPTION_REASONS[self.scope]
 
 
-class Field(Protocol):
-    """The projected state that a search tries things on; what is removed is restored at its end.
+def candidate_of(victim: Victim) -> Candidate:
+    """Returns the candidate that the victim was chosen from."""
+    return victim.candidate
 
-    Nodes are ClusterQueues and cohorts. Usage is as it is after the removals so far, and without
-    the preemptor.
+
+class BlockedChains:
+    """Unit chains with an excluded unit: no later unit of such a chain may leave.
+
+    Pod sets are evicted pod by pod, the remainder of the workload last, so a unit may leave only
+    after those before it and may stay only if those after it stay (trap T13).
     """
 
-    @property
-    def path(self) -> Mapping[str, tuple[str, ...]]:
-        """Each node with its ancestors up to the root."""
-        ...
+    def __init__(self) -> None:
+        self._chains: dict[str, bool] = {}
 
-    @property
-    def children(self) -> Mapping[str, tuple[str, ...]]:
-        """What stands right below each node; nothing below a ClusterQueue."""
-        ...
+    def exclude(self, candidate: Candidate) -> None:
+        """Blocks the units after an excluded candidate."""
+        if candidate.part is not None:
+            self._chains[candidate.part.chain] = True
+            self._chains[candidate.workload.key] = True
 
-    def used(self, node: str, key: FlavorResource, /) -> int:
-        """What a node uses."""
-        ...
+    def blocks(self, candidate: Candidate) -> bool:
+        """Whether a unit before the candidate is excluded."""
+        part = candidate.part
+        return part is not None and part.chain in self._chains
 
-    def nominal(self, node: str, key: FlavorResource, /) -> int:
-        """A node's own quota."""
-        ...
 
-    def available(self, node: str, key: FlavorResource, /) -> int:
-        """How much more a ClusterQueue may use."""
-        ...
+class RemovedChains:
+    """Unit chains with a unit that stays removed: no earlier unit of them may be filled back."""
 
-    def is_within(self, node: str, keys: Iterable[FlavorResource], /) -> bool:
-        """Whether a node uses no more than its subtree owns, in all of these."""
-        ...
+    def __init__(self) -> None:
+        self._chains: dict[str, bool] = {}
 
-    def serve(self, node: str, asked: Amounts, /) -> tuple[bool, Amounts]:
-        """Whether a node can hold what is asked within its quota, and what is left to ask above."""
-        ...
+    def keep_removed(self, candidate: Candidate) -> None:
+        """Records that a candidate stays removed."""
+        if candidate.part is not None:
+            self._chains[candidate.part.chain] = True
 
-    def share(self, node: str, /) -> ShareOrder:
-        """The fair share of a node, comparable with any other."""
-        ...
+    def blocks(self, candidate: Candidate) -> bool:
+        """Whether a unit after the candidate stays removed."""
+        part = candidate.part
+        if part is None or not self._chains:
+            return False
+        return candidate.workload.key in self._chains or part.chain in self._chains
 
-    def level(self, node: str, amounts: Amounts, /) -> int:
-        """From how far a ClusterQueue would borrow for this."""
-        ...
 
-    def charge(self, node: str, amounts: Amounts, /) -> None:
-        """Count so much more as used by a ClusterQueue."""
-        ...
+def without_excluded(
+    items: Iterable[Item], of: Callable[[Item], Candidate], excluded: Mapping[str, str]
+) -> Iterator[Item]:
+    """Yields the items in removal order without excluded candidates and the units after them."""
+    chains = BlockedChains()
+    for item in items:
+        candidate = of(item)
+        if candidate.key in excluded:
+            chains.exclude(candidate)
+        elif not chains.blocks(candidate):
+            yield item
 
-    def uncharge(self, node: str, amounts: Amounts, /) -> None:
-        """The exact opposite of `charge`."""
-        ...
 
-    def holders(self, node: str, /) -> Iterable[Candidate]:
-        """Everyone who holds a place through a ClusterQueue."""
-        ...
+def in_chain_order(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Returns candidates by importance with the units of one workload in removal order."""
+    if all(candidate.part is None for candidate in candidates):
+        return candidates
+    units: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        if candidate.part is not None:
+            units.setdefault(candidate.workload.key, []).append(candidate)
+    return [each if each.part is None else units[each.workload.key].pop() for each in candidates]
 
-    def remove(self, candidate: Candidate, /) -> None:
-        """Count a candidate's quota and hosts as free."""
-        ...
 
-    def restore(self, candidate: Candidate, /) -> None:
-        """Count them as taken again."""
-        ...
+def merge_by_workload(victims: Sequence[Victim]) -> tuple[Victim, ...]:
+    """Returns one victim for each workload, in the order of their first units.
+
+    A workload whose remainder leaves is evicted whole.
+    """
+    if all(victim.candidate.part is None for victim in victims):
+        return tuple(victims)
+    groups: dict[str, list[Victim]] = {}
+    for victim in victims:
+        groups.setdefault(victim.workload.key, []).append(victim)
+    return tuple(_merged(group) for group in groups.values())
+
+
+def _merged(group: list[Victim]) -> Victim:
+    first = group[0]
+    amounts: FlavorResourceQuantities = {}
+    pods: dict[str, int] = {}
+    is_whole = False
+    for victim in group:
+        part = victim.candidate.part
+        if part is None:
+            return victim
+        is_whole = is_whole or part.is_remainder
+        _add(amounts, victim.candidate.amounts)
+        _add(pods, part.pods)
+    part = None if is_whole else combined_unit(first.workload, pods)
+    return replace(first, candidate=replace(first.candidate, amounts=amounts, part=part))
+
+
+def _add(sums: dict[Key, int], more: Mapping[Key, int]) -> None:
+    for key, amount in more.items():
+        sums[key] = sums.get(key, 0) + amount

@@ -1,186 +1,187 @@
-"""The one pipeline: list, remove, give back, judge, and try again without who is protected.
+"""The search for victims in one capacity view: list, remove, fill back, validate, exclude, retry.
 
-Scope, order, legality and fit are exchangeable (preemption.md §6.1, §6.6).
+Kueue: preemption.classicalPreemptions and fairPreemptions; the pipeline of preemption.md §6.6.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Generic, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from headgate.domain.scheduling.preemption import classical, fair_sharing
 from headgate.domain.scheduling.preemption.candidates import (
+    MAX_LISTED_CANDIDATES,
     CandidateStats,
     PreemptionPolicyName,
     by_importance,
 )
-from headgate.domain.scheduling.preemption.classical import (
-    CandidateLists,
-    borrowing_attempts,
-    list_candidates,
-    victim_sequence,
+from headgate.domain.scheduling.preemption.capacity_view import CapacityView
+from headgate.domain.scheduling.preemption.minimal_victims import fit_test, minimal_victims
+from headgate.domain.scheduling.preemption.post_validation import (
+    ExcludedVictims,
+    SearchRules,
+    invalid_victims,
 )
-from headgate.domain.scheduling.preemption.fair_sharing import (
-    FairSharingStrategies,
-    fair_sharing_candidates,
-    fair_sharing_sequence,
-)
-from headgate.domain.scheduling.preemption.minimal_victims import (
-    Place,
-    Room,
-    fit_of,
-    minimal_victims,
-)
-from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims, invalid_victims
 from headgate.domain.scheduling.preemption.request import (
     Candidate,
-    Field,
     PreemptionRequest,
     Victim,
-)
-from headgate.domain.scheduling.preemption.unit_chains import (
+    candidate_of,
     in_chain_order,
     merge_by_workload,
     without_excluded,
 )
+from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD, VictimSearch
+from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.pods.eviction_units import workload_of
 
-Late: TypeAlias = Callable[[Sequence[Candidate]], Mapping[str, bool]]
-"""Which of candidates, most important first, are to be asked last: those whom budgets protect."""
-
-Judge: TypeAlias = Callable[
-    [Field, PreemptionRequest, Sequence[Victim], FairSharingStrategies], ExcludedVictims
-]
-Guard: TypeAlias = Callable[[PreemptionRequest, Sequence[Victim]], ExcludedVictims]
+NO_LOWER_PRIORITY = "no workload of lower priority may be preempted"
+TOO_FEW_VICTIMS = "too few workloads may be preempted"
 
 
-def unguarded(claim: PreemptionRequest, victims: Sequence[Victim]) -> ExcludedVictims:
-    """Nobody is protected by what was evicted before."""
-    del claim, victims
-    return {}
+class VictimPlan(msgspec.Struct, frozen=True, gc=False):
+    """The victims in removal order and the admission that they make possible.
 
-
-def no_budgets(candidates: Sequence[Candidate]) -> Mapping[str, bool]:
-    """No budget protects anyone."""
-    del candidates
-    return {}
-
-
-class SearchRules(msgspec.Struct, frozen=True, gc=False):
-    """The exchangeable parts: strategies of fair sharing (none is classical), judge and guard.
-
-    `budget_protected` tells whom to ask last.
-    """
-
-    strategies: FairSharingStrategies = ()
-    budget_protected: Late = no_budgets
-    judge: Judge = invalid_victims
-    guard: Guard = unguarded
-
-
-class VictimPlan(msgspec.Struct, Generic[Place], frozen=True, gc=False):
-    """Who must leave, first to go first, and the place that makes; or nobody and why others not.
-
-    `protected` are candidates that a complete plan had to leave alone, with the rule.
+    `admission` is None if no valid set of victims was found. `protected` are candidates that
+    post-validation excluded, each with its rule.
     """
 
     victims: tuple[Victim, ...]
-    place: Place | None
+    admission: Admission | None
     stats: CandidateStats = msgspec.field(default_factory=CandidateStats)
     protected: ExcludedVictims = {}
 
 
-def plan_victims(
-    room: Room[Place], claim: PreemptionRequest, rules: SearchRules
-) -> VictimPlan[Place]:
-    """The victims of a claim; the room is left exactly as it was."""
+class _Listed(msgspec.Struct, frozen=True, gc=False):
+    """All candidates in removal order, with scopes (classical) or without (fair sharing).
+
+    `protected_by_budget` are removed last. `attempts` are as `classical.borrowing_attempts`.
+    """
+
+    attempts: tuple[bool, ...]
+    victims: tuple[Victim, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    protected_by_budget: Mapping[str, bool] = {}
+
+
+def plan_victims(view: CapacityView, request: PreemptionRequest, rules: SearchRules) -> VictimPlan:
+    """Returns a valid plan of inclusion-minimal victims for the request; the view is unchanged."""
     stats = CandidateStats()
     protected: ExcludedVictims = {}
-    for borrow, removals in _attempts(room, claim, rules, stats):
-        fit = fit_of(room, claim, borrow=borrow)
-        banned: ExcludedVictims = {}
+    listed = _listed(view, request, rules, stats)
+    for borrow in listed.attempts:
+        test = fit_test(view, request, borrow=borrow)
+        excluded: ExcludedVictims = {}
         while True:
-            found = minimal_victims(fit, removals(banned))
+            sequence = _sequence(view, request, rules, listed, excluded, borrow=borrow)
+            found = minimal_victims(test, sequence)
             if found is None:
                 break
-            victims, place = found
-            wrongs = _wrongs(room, claim, rules, victims)
+            victims, admission = found
+            invalid = invalid_victims(view, request, victims, rules)
             for victim in victims:
-                room.restore(victim.candidate)
-            if not wrongs:
-                return VictimPlan(merge_by_workload(victims), place, stats, protected)
-            banned.update(wrongs)
-            protected.update((workload_of(name), rule) for name, rule in wrongs.items())
+                view.restore(victim.candidate)
+            if not invalid:
+                return VictimPlan(merge_by_workload(victims), admission, stats, protected)
+            excluded.update(invalid)
+            protected.update((workload_of(name), rule) for name, rule in invalid.items())
     return VictimPlan((), None, stats, protected)
 
 
-Removals: TypeAlias = Callable[[ExcludedVictims], Iterator[Victim]]
-
-
-def in_reach(
-    room: Field, claim: PreemptionRequest, rules: SearchRules
+def nodes_in_reach(
+    view: CapacityView, request: PreemptionRequest, rules: SearchRules
 ) -> Iterator[tuple[str, PreemptionPolicyName]]:
-    """The ClusterQueues whose workloads a claim may make leave, each with the policy on whom."""
+    """Yields the ClusterQueues that may have candidates, each with the policy for them."""
     if rules.strategies:
-        return fair_sharing.nodes_in_reach(room, claim)
-    return classical.nodes_in_reach(room, claim)
+        return fair_sharing.nodes_in_reach(view, request)
+    return classical.nodes_in_reach(view, request)
 
 
-def _attempts(
-    room: Field, claim: PreemptionRequest, rules: SearchRules, stats: CandidateStats
-) -> Iterator[tuple[bool, Removals]]:
-    """Each way to try: whether the preemptor may borrow, and who is removed after whom."""
+def _listed(
+    view: CapacityView, request: PreemptionRequest, rules: SearchRules, stats: CandidateStats
+) -> _Listed:
     if rules.strategies:
-        found = fair_sharing_candidates(room, claim, stats)
-        budget_protected = _late(claim, rules, found)
-        candidates = tuple(sorted(found, key=lambda candidate: candidate.key in budget_protected))
-        yield True, partial(_fair_removals, room, claim, candidates, rules.strategies)
-        return
-    listed = list_candidates(room, claim, stats)
-    if listed.is_empty:
-        return
-    budget_protected = _late(claim, rules, (victim.candidate for victim in listed.in_turn()))
-    listed = replace(listed, budget_protected=budget_protected)
-    for borrow in borrowing_attempts(room, claim, listed):
-        yield borrow, partial(_classical_removals, room, claim, listed, borrow=borrow)
+        found = fair_sharing.fair_sharing_candidates(view, request, stats)
+        last = _protected_by_budget(request, rules, found)
+        candidates = tuple(sorted(found, key=lambda candidate: candidate.key in last))
+        return _Listed((True,), candidates=candidates)
+    lists = classical.list_candidates(view, request, stats)
+    if lists.is_empty:
+        return _Listed(())
+    victims = classical.removal_order(request, lists)
+    last = _protected_by_budget(request, rules, map(candidate_of, victims))
+    attempts = classical.borrowing_attempts(view, request, lists)
+    return _Listed(attempts, victims, protected_by_budget=last)
 
 
-def _late(
-    claim: PreemptionRequest, rules: SearchRules, found: Iterable[Candidate]
+def _protected_by_budget(
+    request: PreemptionRequest, rules: SearchRules, candidates: Iterable[Candidate]
 ) -> Mapping[str, bool]:
-    """Who is asked last; where no budget watches anyone, nobody needs to be ranked for that."""
-    if rules.budget_protected is no_budgets:
+    """The candidates beyond the allowance of a budget; none are ranked where there is no budget."""
+    if not rules.budgets.statuses:
         return {}
-    return rules.budget_protected(in_chain_order(by_importance(claim, found)))
+    ranked = in_chain_order(by_importance(request, candidates))
+    return rules.budgets.beyond_allowance(ranked)
 
 
-def _fair_removals(
-    room: Field,
-    claim: PreemptionRequest,
-    candidates: tuple[Candidate, ...],
-    strategies: FairSharingStrategies,
-    banned: ExcludedVictims,
-) -> Iterator[Victim]:
-    allowed = without_excluded(candidates, lambda found: found, lambda found: found.key in banned)
-    return fair_sharing_sequence(room, claim, tuple(allowed), strategies)
-
-
-def _classical_removals(
-    room: Field,
-    claim: PreemptionRequest,
-    listed: CandidateLists,
-    banned: ExcludedVictims,
+def _sequence(  # noqa: PLR0913 - the search, and the attempt
+    view: CapacityView,
+    request: PreemptionRequest,
+    rules: SearchRules,
+    listed: _Listed,
+    excluded: ExcludedVictims,
     *,
     borrow: bool,
 ) -> Iterator[Victim]:
-    return victim_sequence(room, claim, listed.without(banned), borrow=borrow)
+    """The victims to remove one by one, without the excluded ones."""
+    if rules.strategies:
+        candidates = tuple(without_excluded(listed.candidates, lambda each: each, excluded))
+        return fair_sharing.fair_sharing_sequence(view, request, candidates, rules.strategies)
+    last = listed.protected_by_budget
+    victims = listed.victims
+    if excluded:
+        victims = tuple(without_excluded(victims, candidate_of, excluded))
+    if last:
+        victims = tuple(sorted(victims, key=lambda victim: victim.candidate.key in last))
+    return classical.victim_sequence(view, request, victims, borrow=borrow)
 
 
-def _wrongs(
-    room: Field, claim: PreemptionRequest, rules: SearchRules, victims: Sequence[Victim]
-) -> ExcludedVictims:
-    """Who must not be taken after all; the victims are removed from the field now."""
-    wrongs = rules.judge(room, claim, victims, rules.strategies)
-    return wrongs or rules.guard(claim, victims)
+def failed_search(plan: VictimPlan, simulated: Iterable[VictimPlan]) -> VictimSearch:
+    """Returns the report of a search without victims, joined with the simulations before it."""
+    others = (one for one in simulated if not one.victims and one.stats is not plan.stats)
+    return merge_searches([_report(plan), *map(_report, others)])
+
+
+def merge_searches(searches: Sequence[VictimSearch]) -> VictimSearch:
+    """Returns one report of several searches, with the reason that says most.
+
+    A cycle of evictions says more than too few victims, and that more than no lower priority.
+    """
+    refused: dict[str, str] = {}
+    for one in searches:
+        for name, rule in one.refused:
+            refused.setdefault(name, rule)
+    told = min(searches, key=_informativeness)
+    listed = sorted(refused.items(), key=lambda named: not _is_cycle(named[1]))
+    considered = max(one.considered for one in searches)
+    return VictimSearch(told.reason, considered, tuple(listed[:MAX_LISTED_CANDIDATES]), told.kind)
+
+
+def _report(plan: VictimPlan) -> VictimSearch:
+    stats = plan.stats
+    refused = tuple(sorted(plan.protected.items())) + stats.report()
+    cycles = [rule for rule in plan.protected.values() if _is_cycle(rule)]
+    if cycles:
+        chain = cycles[0].removeprefix(f"{BLOCKED_BY_CYCLE_GUARD}: ")
+        text = f"it would go round in a circle ({chain})"
+        return VictimSearch(text, stats.considered, refused, BLOCKED_BY_CYCLE_GUARD)
+    text = NO_LOWER_PRIORITY if stats.are_all_protected else TOO_FEW_VICTIMS
+    return VictimSearch(text, stats.considered, refused)
+
+
+def _is_cycle(rule: str) -> bool:
+    return rule.startswith(BLOCKED_BY_CYCLE_GUARD)
+
+
+def _informativeness(search: VictimSearch) -> tuple[bool, bool]:
+    """Sorts the report that says most first."""
+    return search.kind != BLOCKED_BY_CYCLE_GUARD, search.reason == NO_LOWER_PRIORITY

@@ -8,12 +8,12 @@ from headgate.domain.scheduling.ordering.workload_order import (
     equivalence_class,
     queue_order,
 )
-from headgate.domain.scheduling.preemption.cycle_guard import BLOCKED_BY_CYCLE_GUARD
 from headgate.domain.scheduling.queueing.queue_checks import (
     check_local_queue,
     check_namespace,
     check_queues,
 )
+from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD
 from headgate.domain.workloads.predicates import has_admission_gates, is_admissible
 from headgate.domain.workloads.specs import REPLACES
 from headgate.domain.workloads.state import Workload

@@ -17,9 +17,9 @@ from headgate.domain.rounds.state import Round, oldest_first, reclaims_nominal_q
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.ordering.workload_order import queued_at
 from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.partition.eviction_graph import Epoch
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.eviction_graph import Epoch
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
@@ -78,7 +78,7 @@ def _yields_to_higher_priority(
     if not own_rank < nomination_rank(config, preemptor, kept.cluster_queue):
         return False
     epoch = Epoch(workloads, partition.epoch_of(kept.cluster_queue))
-    return not partition.eviction_graph.leads(epoch, kept.preemptor, workload.key)
+    return not partition.eviction_graph.has_path(epoch, kept.preemptor, workload.key)
 
 
 def _yields_to_nominal(workloads: Workloads, kept: Round, found: Evaluation) -> bool:

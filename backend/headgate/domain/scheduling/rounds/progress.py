@@ -22,11 +22,11 @@ from headgate.domain.rounds.decide import decide
 from headgate.domain.rounds.events import InvalidatedBy, ReleaseCause, RoundVictim
 from headgate.domain.rounds.state import Round, oldest_first
 from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
-from headgate.domain.scheduling.evaluation.capacity_view import charge_fits
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.partition.charges import Charge, Charges
 from headgate.domain.scheduling.partition.usage_changes import charged_admissions
 from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.preemption.capacity_view import charge_fits
 from headgate.domain.scheduling.queueing.queue_checks import check_queues
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.workloads.admission import Admission

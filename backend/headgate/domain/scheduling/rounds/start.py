@@ -19,7 +19,7 @@ from headgate.domain.rounds.commands import CommitRound, SupersedeRound
 from headgate.domain.rounds.decide import decide
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
-from headgate.domain.scheduling.evaluation.evaluation_finding import explain_evaluation
+from headgate.domain.scheduling.evaluation.evaluation_summary import explain_evaluation
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.preemption.disruption_budgets import (
@@ -41,11 +41,7 @@ from headgate.domain.values.instants import (
 )
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import (
-    PlacementNominated,
-    WorkloadEvicted,
-    WorkloadStopped,
-)
+from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.explanation import Blocker, Explanation, ProtectedCandidate
 from headgate.domain.workloads.pods.eviction_units import remaining_counts
 from headgate.domain.workloads.predicates import closed_preemption_gates

@@ -1,0 +1,130 @@
+"""Topology assignments of a workload's pod sets on the hosts of a partition.
+
+Kueue: ClusterQueueSnapshot.FindTopologyAssignmentsForWorkload.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.scheduling.flavors.assignment import FlavorAssignment, PodSetFlavors
+from headgate.domain.scheduling.lifecycle.admission_checks import has_provisioning_check
+from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.host_table import Ints
+from headgate.domain.scheduling.placement.place import (
+    PlacementFailure,
+    PodSetPlacement,
+    place_pod_sets,
+)
+from headgate.domain.scheduling.placement.placement_context import PlacementContext
+from headgate.domain.scheduling.placement.replacement import RunningPods, place_scale_up
+from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.pods.trimmed_assignments import trimmed_to
+from headgate.domain.workloads.state import Workload
+
+NO_RUNNING_PODS: RunningPods = {}
+
+
+class PlacementDemand(msgspec.Struct, frozen=True, gc=False):
+    """A workload with assigned flavors, whose pods need hosts where a flavor has a topology.
+
+    `running` pods are taken over from a replaced workload slice and stay on their hosts.
+    """
+
+    workload: Workload
+    cluster_queue: str
+    flavors: Mapping[str, Configured[ResourceFlavorSpec]]
+    assignment: FlavorAssignment
+    running: RunningPods = NO_RUNNING_PODS
+
+
+def assign_topology(
+    partition: Partition,
+    demand: PlacementDemand,
+    views: tuple[int, ...],
+    domain: FlavorTopology | None = None,
+) -> Admission | PlacementFailure:
+    """Returns an admission on hosts that are free in all `views`; the partition is unchanged.
+
+    With a `domain` only hosts of that part of the topology are used. Pod sets whose flavors wait
+    for a provisioning check are left to the second pass, except pods that run already.
+    """
+    pod_sets = demand.assignment.pod_sets
+    config, assumed = partition.config, dict[str, Ints]()
+    on_hosts = [
+        (each, flavor)
+        for each in pod_sets
+        if each.pod_set.count and (flavor := topology_flavor(partition, each))
+    ]
+    delayed = tuple(
+        each.pod_set.name
+        for each, _ in on_hosts
+        if has_provisioning_check(config, demand.cluster_queue, each.flavors.values())
+    )
+    placements = [
+        PodSetPlacement(
+            placement_context(partition, demand, flavor, views, assumed, domain), each.pod_set
+        )
+        for each, flavor in on_hosts
+        if each.pod_set.name not in delayed
+    ]
+    running = demand.running
+    if not placements:
+        placed = {}
+    else:
+        found = place_scale_up(placements, running) if running else place_pod_sets(placements)
+        if isinstance(found, PlacementFailure):
+            return found
+        placed = found
+    assignments = tuple(
+        PodSetAssignment(
+            name=each.pod_set.name,
+            flavors=each.flavors,
+            resource_usage=each.usage,
+            count=each.pod_set.count,
+            topology_assignment=pods.assignment if pods else _running(each, running, delayed),
+            delayed_topology_request="Pending" if each.pod_set.name in delayed else None,
+        )
+        for each in pod_sets
+        for pods in (placed.get(each.pod_set.name),)
+    )
+    return Admission(cluster_queue=demand.cluster_queue, pod_set_assignments=assignments)
+
+
+def _running(
+    given: PodSetFlavors, running: RunningPods, delayed: tuple[str, ...]
+) -> TopologyAssignment | None:
+    """The hosts of the running pods of a pod set whose other pods are placed in the second pass."""
+    pod_set = given.pod_set
+    known = running.get(pod_set.name) if pod_set.name in delayed else None
+    return None if known is None else trimmed_to(known, pod_set.count)
+
+
+def topology_flavor(partition: Partition, given: PodSetFlavors) -> str:
+    """Returns the assigned flavor with a topology; empty if the pod set needs no hosts."""
+    for name in given.flavors.values() if partition.topologies else ():
+        if name in partition.topologies:
+            return name
+    return ""
+
+
+def placement_context(  # noqa: PLR0913, PLR0917 - what a placement depends on
+    partition: Partition,
+    demand: PlacementDemand,
+    flavor: str,
+    views: tuple[int, ...],
+    assumed: dict[str, Ints],
+    domain: FlavorTopology | None = None,
+) -> PlacementContext:
+    """Returns the hosts of a flavor for one placement search."""
+    return PlacementContext(
+        partition.hosts,
+        domain or partition.topologies[flavor],
+        demand.flavors[flavor].spec,
+        views,
+        assumed,
+        rules=partition.config.configuration.topology,
+    )

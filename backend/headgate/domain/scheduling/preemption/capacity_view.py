@@ -1,0 +1,203 @@
+"""The projected capacity of a partition, on which a search for victims tries removals.
+
+Kueue: the simulated removals on a ClusterQueueSnapshot; preemption.md §6.5.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from headgate.domain.scheduling.partition.charges import Charge
+from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.partition.topology_assignment import (
+    PlacementDemand,
+    assign_topology,
+)
+from headgate.domain.scheduling.placement.admitted_index import HostPods
+from headgate.domain.scheduling.placement.freeable_domains import EvictionSimulation, LeafPods
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, TRIAL
+from headgate.domain.scheduling.preemption.request import Candidate
+from headgate.domain.scheduling.preemption.topology_domains import PreemptionDomain
+from headgate.domain.scheduling.quota.dominant_resource_share import (
+    ShareOrder,
+    dominant_resource_share,
+)
+from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
+from headgate.domain.scheduling.quota.usage import (
+    QuotaUsage,
+    QuotaView,
+    add_usage,
+    available,
+    borrowing_level,
+    is_within_nominal,
+    quantities_fit_in_quota,
+    remove_usage,
+)
+from headgate.domain.values.quantities import FlavorResource
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.state import Workload
+
+Workloads = Mapping[str, Workload]
+CandidatesByNode = Mapping[str, Sequence[Candidate]]
+
+ANY_HOSTS = Admission(cluster_queue="", pod_set_assignments=())
+"""The admission that a search in quota alone finds."""
+
+
+def charge_fits(partition: Partition, charge: Charge, views: tuple[int, ...]) -> bool:
+    """Whether quota and hosts have room for exactly this charge in all of these views."""
+    quota = QuotaView(partition.tree, *partition.usage)
+    node = f"clusterqueue/{charge.cluster_queue}"
+    quota_fits = quota.fits if ACTUAL in views else quota.fits_projected
+    return (
+        charge.is_whole
+        and quota_fits(node, charge.amounts)
+        and all(partition.hosts.fits(view, charge.pods) for view in views)
+    )
+
+
+class CapacityView(msgspec.Struct, gc=False):
+    """Quota, and where there is a demand hosts, as they are after removals of candidates.
+
+    `usage` is the projected usage; whatever is removed must be restored. `candidates` are by
+    ClusterQueue, where only these matter; otherwise all that is admitted is one. Without a
+    `demand` quota alone is viewed. With a `simulation` the hosts of `domain` are counted in plain
+    numbers and the host table is unchanged; otherwise removals change its projected view.
+    """
+
+    tree: QuotaTree
+    usage: QuotaUsage
+    candidates: CandidatesByNode | None = None
+    partition: Partition | None = None
+    workloads: Workloads = {}
+    demand: PlacementDemand | None = None
+    domain: PreemptionDomain | None = None
+    simulation: EvictionSimulation | None = None
+    found: Admission | None = None
+    leaf_pods: LeafPods | None = None
+
+    def used(self, node: str, key: FlavorResource) -> int:
+        """What a node uses."""
+        return self.usage[node].get(key, 0)
+
+    def available(self, node: str, key: FlavorResource) -> int:
+        """How much more a ClusterQueue may use."""
+        return available(self.tree, self.usage, node, key)
+
+    def is_within_nominal(self, node: str, keys: Iterable[FlavorResource]) -> bool:
+        """Whether a node uses no more than its subtree owns, in all of these."""
+        return is_within_nominal(self.tree, self.usage, node, keys)
+
+    def fits_in_quota(
+        self, node: str, requests: FlavorResourceQuantities
+    ) -> tuple[bool, FlavorResourceQuantities]:
+        """Whether a node's own quota holds the requests, and what its parent must add."""
+        return quantities_fit_in_quota(self.tree, self.usage, node, requests)
+
+    def share(self, node: str) -> ShareOrder:
+        """The dominant resource share of a node, comparable with any other."""
+        return dominant_resource_share(self.tree, self.usage, node).order
+
+    def borrowing_level(self, node: str, amounts: FlavorResourceQuantities) -> int:
+        """The borrowing height of a ClusterQueue with these amounts."""
+        levels = (
+            borrowing_level(self.tree, self.usage, node, *item)[0] for item in amounts.items()
+        )
+        return max(levels, default=0)
+
+    def add_usage(self, node: str, amounts: FlavorResourceQuantities) -> None:
+        """Adds usage to a ClusterQueue and its ancestors."""
+        add_usage(self.tree, self.usage, node, amounts)
+
+    def remove_usage(self, node: str, amounts: FlavorResourceQuantities) -> None:
+        """Reverts `add_usage`."""
+        remove_usage(self.tree, self.usage, node, amounts)
+
+    def candidates_of(self, node: str) -> Iterable[Candidate]:
+        """The candidates of a ClusterQueue."""
+        if self.candidates is not None:
+            return self.candidates.get(node, ())
+        return self._admitted(node)
+
+    def remove(self, candidate: Candidate) -> None:
+        """Counts the quota and hosts of a candidate as free."""
+        remove_usage(self.tree, self.usage, candidate.node, candidate.amounts)
+        if self.simulation is not None:
+            self.simulation.remove(candidate.key, lambda: self._pods(candidate))
+        elif self.demand is not None:
+            self._charge_hosts(candidate, -1)
+
+    def restore(self, candidate: Candidate) -> None:
+        """Reverts `remove`."""
+        add_usage(self.tree, self.usage, candidate.node, candidate.amounts)
+        if self.simulation is not None:
+            self.simulation.restore(candidate.key, lambda: self._pods(candidate))
+        elif self.demand is not None:
+            self._charge_hosts(candidate, 1)
+
+    def needs_search(self) -> bool:
+        """Whether `fits` runs a placement search, too expensive after every removal."""
+        return self.simulation is None
+
+    def fits_on_hosts(self) -> bool:
+        """Whether hosts have room for all pods of the demand."""
+        if self.demand is None:
+            return True
+        if self.simulation is not None:
+            return self.simulation.fits()
+        return self.domain.fits() if self.domain is not None else self.admission() is not None
+
+    def admission(self) -> Admission | None:
+        """Returns the best admission for the demand; None while hosts have no room."""
+        if self.demand is None:
+            return ANY_HOSTS
+        assert self.partition is not None, "a demand is for hosts of a partition"
+        view = PROJECTED
+        if self.simulation is not None:
+            self.simulation.write_trial_view()
+            view = TRIAL
+        domain = self.domain.context.topology if self.domain is not None else None
+        found = assign_topology(self.partition, self.demand, (view,), domain)
+        return found if isinstance(found, Admission) else None
+
+    def fits_at(self, admission: Admission) -> bool:
+        """Whether exactly the hosts of the admission have room."""
+        if self.demand is None:
+            return True
+        assert self.partition is not None, "a demand is for hosts of a partition"
+        if self.simulation is None:
+            charge = self.partition.charges.charge_of(self.demand.workload, admission)
+            return charge.is_whole and self.partition.hosts.fits(PROJECTED, charge.pods)
+        if self.found is not admission:
+            charge = self.partition.charges.charge_of(self.demand.workload, admission)
+            self.found = admission
+            self.leaf_pods = self.simulation.leaf_pods(charge.pods) if charge.is_whole else None
+        return self.leaf_pods is not None and self.simulation.fits_at(self.leaf_pods)
+
+    def _admitted(self, node: str) -> Iterator[Candidate]:
+        assert self.partition is not None, "without candidates all that is admitted is one"
+        charges = self.partition.charges
+        for key, charge in charges.holding.get(node.removeprefix("clusterqueue/"), {}).items():
+            if key in charges.divisible:
+                yield from units_of(self.partition, self.workloads[key])
+            else:
+                yield Candidate(self.workloads[key], node, charge.amounts)
+
+    def _charge_hosts(self, candidate: Candidate, sign: int) -> None:
+        assert self.partition is not None, "a demand is for hosts of a partition"
+        for rows, counts, requests in self._pods(candidate):
+            self.partition.hosts.charge(PROJECTED, rows, sign * counts, requests)
+
+    def _pods(self, candidate: Candidate) -> tuple[HostPods, ...]:
+        assert self.partition is not None, "a demand is for hosts of a partition"
+        charges = self.partition.charges
+        if candidate.part is not None:
+            return charges.charge_of(candidate.workload, candidate.part.admission).pods
+        return charges.held_by(candidate.workload).pods
+
+
+def units_of(partition: Partition, workload: Workload) -> Iterator[Candidate]:
+    """Yields the eviction units of a workload that may lose single pods."""
+    for part in partition.charges.divisible[workload.key]:
+        charge = partition.charges.charge_of(workload, part.admission)
+        yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts, part)
