@@ -1,1 +1,1 @@
-"""Who must go so that another can start."""
+"""Preemption: the worked examples and invariants of preemption.md."""

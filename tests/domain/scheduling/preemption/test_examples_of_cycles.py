@@ -7,8 +7,11 @@ from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.cohorts import Cohorts, policies
-from tests.builders.world import World, quotas
+from tests.builders.cohorts import Cohorts
+from tests.builders.cohorts import policies
+from tests.builders.world import World
+from tests.builders.world import quotas
+
 
 OWN, BACK = "InClusterQueue", "InCohortReclamation"
 ANY = policies("LowerPriority", "Any")
@@ -39,7 +42,7 @@ def test_13_two_wait_for_the_one_that_is_evicted_once() -> None:
     assert waits <= {"WaitingForPreemptedWorkloads", "RoundDraining"}
 
 
-def test_14_nobody_is_evicted_for_whom_it_would_not_be_enough() -> None:
+def test_14_no_workload_is_evicted_where_that_is_not_enough() -> None:
     world = Cohorts()
     rules = policies("LowerPriority", "LowerPriority", "any")
     world.queue("alpha", 2, rules)
@@ -102,7 +105,7 @@ def test_15_room_in_pieces_makes_the_lowest_leave() -> None:
     assert [victim.workload for victim in found.victims] == ["team/low"]
 
 
-def test_21_who_would_stay_within_what_its_queue_owns_is_not_evicted_for_a_borrower() -> None:
+def test_21_a_workload_within_its_queues_quota_is_not_evicted_for_a_borrower() -> None:
     world = Cohorts()
     world.queue("q0", 2, policies("Never", "Any"))
     world.queue("q1", 4, policies("Never", "LowerPriority", "any"))
@@ -141,7 +144,7 @@ def test_23_the_guard_ends_a_loop_of_three_moves_and_shows_the_way_round() -> No
 
 
 def round_in_its_second_flavor() -> Cohorts:
-    """The loop of example 23, which ends with `hi`, who would rather have full `spot`, waiting."""
+    """The loop of example 23, which ends with `hi` pending, that prefers the full flavor `spot`."""
     world = Cohorts()
     world.flavor("spot")
     world.owns("root", 2)
@@ -176,7 +179,7 @@ def test_23_the_way_round_is_shown_also_where_another_flavor_comes_first() -> No
     assert safe.rule == f"{BLOCKED_BY_CYCLE_GUARD}: {way}"
 
 
-def test_23_whoever_it_kept_waiting_is_woken_where_the_loop_opens_in_any_flavor() -> None:
+def test_23_a_blocked_workload_is_requeued_where_the_cycle_opens_in_any_flavor() -> None:
     world = round_in_its_second_flavor()
     assert world.victims_of("hi") == {}
     world.record("workload/team/new", WorkloadFinished(reason="Cancelled"))
@@ -184,7 +187,7 @@ def test_23_whoever_it_kept_waiting_is_woken_where_the_loop_opens_in_any_flavor(
     assert list(world.victims_of("hi")) == ["old"]
 
 
-def test_23_one_who_asks_for_the_same_and_never_went_round_is_not_kept_waiting_with_it() -> None:
+def test_23_an_equal_request_outside_of_the_cycle_is_not_blocked() -> None:
     world = round_in_its_second_flavor()
     assert list(world.makes_leave("other@q0", 6, 2)) == ["old"]
 

@@ -1,27 +1,27 @@
 """The worked examples 16 to 18 of preemption.md §7: cut, budgets, places and domains."""
 
-from typing import Any
-
 import pytest
-
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.rounds.state import Round
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.admission import (
-    Admission,
-    PodSetAssignment,
-    TopologyAssignment,
-    TopologyDomain,
-)
-from headgate.domain.workloads.events import (
-    WorkloadAdmitted,
-    WorkloadQuotaReserved,
-    WorkloadSubmitted,
-)
-from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.admission import PodSetAssignment
+from headgate.domain.workloads.admission import TopologyAssignment
+from headgate.domain.workloads.admission import TopologyDomain
+from headgate.domain.workloads.events import WorkloadAdmitted
+from headgate.domain.workloads.events import WorkloadQuotaReserved
+from headgate.domain.workloads.events import WorkloadSubmitted
+from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import Scheduling
+from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.specs import WorkloadSpec
 from tests.builders.cohorts import policies
-from tests.builders.world import World, quotas
+from tests.builders.world import World
+from tests.builders.world import quotas
+from typing import Any
+
 
 RACK = TopologyRequest(required="rack")
 
@@ -109,7 +109,7 @@ def test_16_the_cut_comes_before_the_place(priority: int, victims: set[str]) -> 
         assert hosts == {"n3", "n4"}
 
 
-def test_16_who_would_break_a_budget_is_asked_last() -> None:
+def test_16_a_workload_that_would_violate_a_budget_is_removed_last() -> None:
     world = one_domain()
     world.watch("cde", max_unavailable=1)
     found = world.round_for(60, 2, RACK)
@@ -172,7 +172,7 @@ def test_a_strict_budget_forbids_what_is_not_owed() -> None:
     assert rules[kept] == "DisruptionBudget team/w protects it"
 
 
-def test_who_asks_for_a_level_only_by_preference_takes_the_next_one_up() -> None:
+def test_a_preferred_level_falls_back_to_the_next_one_up() -> None:
     world = Racks("b/r1/n1", "b/r2/n2")
     world.stands("high", 90, "n1")
     world.stands("low", 10, "n2")
@@ -180,7 +180,7 @@ def test_who_asks_for_a_level_only_by_preference_takes_the_next_one_up() -> None
     assert names_of(found) == {"low"}
 
 
-def test_who_stands_on_wanted_hosts_is_in_the_way_whatever_it_uses() -> None:
+def test_an_occupant_of_needed_hosts_is_a_candidate_whatever_it_uses() -> None:
     world = World()
     world.topology()
     world.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
@@ -196,14 +196,14 @@ def test_who_stands_on_wanted_hosts_is_in_the_way_whatever_it_uses() -> None:
 
 
 @pytest.mark.parametrize("topology", [None, TopologyRequest(unconstrained=True)])
-def test_who_asks_for_no_level_makes_room_on_full_hosts_beside_free_quota(
+def test_a_workload_without_a_level_preempts_on_full_hosts_beside_free_quota(
     topology: TopologyRequest | None,
 ) -> None:
     found = one_domain().round_for(35, 2, topology)
     assert names_of(found) == {"c", "d", "e"}
 
 
-def test_who_prefers_a_level_makes_room_in_several_domains_if_none_can_take_it_whole() -> None:
+def test_a_preferred_level_preempts_in_several_domains_if_no_domain_is_enough() -> None:
     world = Racks("b1/r1/n1", "b2/r2/n2")
     world.stands("a", 20, "n1")
     world.stands("b", 20, "n2")

@@ -1,4 +1,4 @@
-"""The worked examples 1 to 9 of preemption.md §7: whom quota makes leave, and why."""
+"""The worked examples 1 to 9 of preemption.md §7: the victims for quota, and the reasons."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ def borrowing_world() -> Cohorts:
     return world
 
 
-def test_5a_who_borrows_may_evict_up_to_the_threshold() -> None:
+def test_5a_a_borrower_may_evict_up_to_the_threshold() -> None:
     world = borrowing_world()
     world.runs("a-best-effort@a-best-effort", 10, -1)
     world.runs("b-best-effort@b-best-effort", 1, -1)
@@ -73,7 +73,7 @@ def test_5a_who_borrows_may_evict_up_to_the_threshold() -> None:
     assert found == {"a-best-effort": "InCohortReclaimWhileBorrowing"}
 
 
-def test_5b_who_borrows_may_not_evict_above_the_threshold() -> None:
+def test_5b_a_borrower_may_not_evict_above_the_threshold() -> None:
     world = borrowing_world()
     world.runs("b-standard@b-standard", 10, 1)
     assert world.makes_leave("p@a-standard", 10, 2) == {}
@@ -112,7 +112,7 @@ def deep_world() -> Cohorts:
     return world
 
 
-def test_7_outside_of_the_subtree_that_could_hold_it_everyone_over_quota_may_go() -> None:
+def test_7_outside_of_the_subtree_that_could_hold_it_all_usage_over_quota_is_reclaimable() -> None:
     world = deep_world()
     running = {
         "q1": ((4, -6), (4, -5)),
@@ -136,7 +136,7 @@ def test_8_what_was_lent_comes_back_whatever_the_priority() -> None:
     assert world.makes_leave("p@q", 5, -2) == {"borrower": BACK}
 
 
-def test_9_what_leaves_already_is_credited_and_nobody_else_is_evicted() -> None:
+def test_9_evicting_workloads_are_credited_and_no_other_is_evicted() -> None:
     world = Cohorts()
     world.owns("r")
     world.owns("c", 2, "r")

@@ -8,7 +8,7 @@ BACK, FAIR = "InCohortReclamation", "InCohortFairSharing"
 
 
 def thirds(*strategies: FairStrategy) -> Cohorts:
-    """Three ClusterQueues that own a third each and may reclaim from anyone."""
+    """Three ClusterQueues that own a third each and may reclaim at any priority."""
     world = Cohorts()
     rules = FairSharing(preemption_strategies=strategies) if strategies else FairSharing()
     world.configure(fair_sharing=rules)
@@ -51,7 +51,7 @@ def test_11_above_nominal_the_larger_share_gives() -> None:
     assert borrowed_by_b().makes_leave("p@a", 1) == {"b5": FAIR}
 
 
-def test_11_nobody_goes_if_that_would_turn_the_imbalance_round() -> None:
+def test_11_no_workload_is_evicted_if_that_would_reverse_the_imbalance() -> None:
     assert borrowed_by_b().makes_leave("p@a", 2) == {}
 
 

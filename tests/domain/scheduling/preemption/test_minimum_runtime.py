@@ -1,18 +1,21 @@
-"""Nobody becomes a victim before it has run for as long as its ClusterQueue grants it (C21)."""
-
-from typing import Any
+"""No workload is a victim within the minimum runtime of its ClusterQueue (C21)."""
 
 import pytest
-from msgspec.structs import replace
-
-from headgate.domain.kinds.cohort import CohortCreated, CohortSpec
+from headgate.domain.kinds.cohort import CohortCreated
+from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.queue_preemption import MinimumRuntime
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadQuotaReserved
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.workloads.events import WorkloadAdmitted
+from headgate.domain.workloads.events import WorkloadQuotaReserved
 from headgate.domain.workloads.specs import TopologyRequest
-from tests.builders.cohorts import Cohorts, policies
-from tests.builders.world import World, quotas
+from msgspec.structs import replace
+from tests.builders.cohorts import Cohorts
+from tests.builders.cohorts import policies
+from tests.builders.world import World
+from tests.builders.world import quotas
+from typing import Any
 
 
 def granting(preempt: int = 0, reclaim: int = 0, **rules: Any) -> Any:
@@ -78,7 +81,7 @@ def test_time_spent_with_a_reservation_alone_does_not_count_as_running() -> None
     assert world.makes_leave("high@q", 2, 5) == {}
 
 
-def test_on_hosts_too_only_those_are_evicted_who_have_run_long_enough() -> None:
+def test_on_hosts_too_the_minimum_runtime_protects() -> None:
     world = World()
     world.hosts({"b/r0/h0": 8, "b/r1/h1": 8}, "gpu")
     rules = granting(preempt=60, within="LowerPriority")

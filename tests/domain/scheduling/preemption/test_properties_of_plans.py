@@ -32,7 +32,7 @@ def plain(cohort: SimulatedCohort) -> SearchRules:
 
 
 def plans(seed: int) -> Iterator[Plan]:
-    """The plan of everyone who waits in one cohort, where there is one."""
+    """The plans of the pending workloads of one cohort."""
     cohort = a_cohort(Random(seed))
     for key in sorted(cohort.workloads):
         if cohort.stands[key] == WAITING and (victims := plan_for(cohort, key, plain(cohort))):
@@ -57,7 +57,7 @@ def guard_own(cohort: SimulatedCohort, key: str, **spec: object) -> None:
 
 
 @given(SEEDS)
-def test_i1_what_may_not_be_preempted_is_never_a_victim(seed: int) -> None:
+def test_i1_a_non_preemptible_workload_is_never_a_victim(seed: int) -> None:
     for cohort, key, victims in plans(seed):
         safe = victims[0].workload.key
         guard_own(cohort, safe, preemptibility="NonPreemptible")
@@ -79,7 +79,7 @@ def test_i3_i4_it_fits_once_all_have_left_and_not_before(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_i5_a_victim_at_discretion_is_less_important_or_newer(seed: int) -> None:
+def test_i5_a_discretionary_victim_has_lower_priority_or_is_newer(seed: int) -> None:
     for cohort, key, victims in plans(seed):
         mine = cohort.workloads[key]
         for victim in victims:
@@ -90,7 +90,7 @@ def test_i5_a_victim_at_discretion_is_less_important_or_newer(seed: int) -> None
 
 
 @given(SEEDS)
-def test_i6_nobody_is_wronged_in_the_end(seed: int) -> None:
+def test_i6_all_victims_are_legal_in_the_end_state(seed: int) -> None:
     for cohort, key, victims in plans(seed):
         for victim in victims:
             cohort.view.remove(victim.candidate)
@@ -101,7 +101,7 @@ def test_i6_nobody_is_wronged_in_the_end(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_i7_discretionary_evictions_of_an_epoch_form_no_circle(seed: int) -> None:
+def test_i7_discretionary_evictions_of_an_epoch_form_no_cycle(seed: int) -> None:
     random = Random(seed)
     cohort = a_cohort(random)
     assert run_cohort(cohort, random, rules_of(cohort)).settled
@@ -114,7 +114,7 @@ def test_i7_discretionary_evictions_of_an_epoch_form_no_circle(seed: int) -> Non
 
 
 @given(SEEDS)
-def test_i13_no_victim_turns_round_and_evicts_who_evicted_it(seed: int) -> None:
+def test_i13_no_victim_evicts_its_preemptor(seed: int) -> None:
     for cohort, key, victims in list(plans(seed))[:1]:
         commit(cohort, key, victims)
         ask = cohort.asks[key]

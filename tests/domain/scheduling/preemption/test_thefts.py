@@ -18,8 +18,8 @@ def workload(name: str) -> Workload:
     )
 
 
-EVERYONE = {f"team/{name}": workload(name) for name in ("owner", "thief", "third")}
-EPOCH = Epoch(EVERYONE, "today")
+WORKLOADS = {f"team/{name}": workload(name) for name in ("owner", "thief", "third")}
+EPOCH = Epoch(WORKLOADS, "today")
 
 
 def a_round(preemptor: str, victim: str, taken_by: str = "") -> Round:
@@ -58,27 +58,27 @@ def known(*rounds: Round) -> EvictionGraph:
 def refused(
     eviction_graph: EvictionGraph, preemptor: str, victim: str, scope: PreemptionScope
 ) -> dict[str, str]:
-    chosen = Victim(Candidate(EVERYONE[f"team/{victim}"], "clusterqueue/q", {}), scope)
+    chosen = Victim(Candidate(WORKLOADS[f"team/{victim}"], "clusterqueue/q", {}), scope)
     return victims_closing_cycle(eviction_graph, EPOCH, f"team/{preemptor}", [chosen])
 
 
-def test_who_lost_its_place_to_a_thief_does_not_evict_the_thief() -> None:
+def test_a_preemptor_that_lost_its_capacity_does_not_evict_the_taker() -> None:
     thefts = known(a_round("owner", "third", taken_by="thief"))
     assert list(refused(thefts, "owner", "thief", "WhileBorrowing")) == ["team/thief"]
 
 
-def test_what_its_side_owns_it_may_still_take_back_from_the_thief() -> None:
+def test_owned_quota_may_still_be_reclaimed_from_the_taker() -> None:
     thefts = known(a_round("owner", "third", taken_by="thief"))
     assert refused(thefts, "owner", "thief", "Guarantee") == {}
 
 
-def test_a_theft_from_whom_the_thief_was_evicted_would_close_a_circle() -> None:
+def test_taking_capacity_from_an_indirect_preemptor_would_close_a_cycle() -> None:
     evictions = known(a_round("owner", "third"), a_round("third", "thief"))
     assert evictions.has_path(EPOCH, "team/owner", "team/thief")
     assert not evictions.has_path(EPOCH, "team/thief", "team/owner")
 
 
-def test_a_theft_is_forgotten_with_its_round() -> None:
+def test_taken_capacity_is_dropped_with_its_round() -> None:
     stolen = a_round("owner", "third", taken_by="thief")
     thefts = known(stolen)
     thefts.remove(stolen)

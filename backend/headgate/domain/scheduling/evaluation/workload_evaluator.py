@@ -45,7 +45,7 @@ from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
 Shortfalls: TypeAlias = tuple[tuple[str, str, PlacementShortfall], ...]
-"""Pod sets with the flavor whose hosts have no room, and why."""
+"""Pod sets with a flavor that lacks room on its hosts, and why."""
 
 FixedFlavors: TypeAlias = Mapping[tuple[str, str], str]
 """The only allowed flavor by pod set and resource."""
@@ -58,8 +58,8 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
 
     FIT: `admission` may be reserved at once. DEFERRED: it fits once the evicting workloads have
     stopped. PREEMPT: once `victims` have. NO_FIT: `tries`, `unplaced` and `search` say why;
-    `wanted` is the admission on empty hosts, and `never_fits_in` pairs pod sets with flavors whose
-    empty hosts have too little room. `lost_nomination`: the nominated capacity of its open round
+    `wanted` is the admission on empty hosts, and `never_fits_in` pairs pod sets with flavors that
+    lack room even on empty hosts. `lost_nomination`: the nominated capacity of its open round
     is gone. `overridden_rounds` are the open rounds that do not bind the workload and may lose
     their nominated capacity to it.
     """
@@ -119,8 +119,7 @@ class WorkloadEvaluator:
     ) -> Evaluation:
         """Returns the best evaluation over all flavor assignments.
 
-        An assignment without victims, or whose empty hosts have too little room, gives way to the
-        next one.
+        An assignment without victims, or without room even on empty hosts, gives way to the next.
         """
         preempts = may_preempt and self.context.may_preempt and self._may_evict_from_hosts()
         options = self.options

@@ -31,7 +31,7 @@ def predecessor_slice(workloads: Workloads, workload: Workload) -> Workload | No
 def replaced_slice(
     partition: Partition, workloads: Workloads, workload: Workload
 ) -> Workload | None:
-    """Returns the slice whose quota the workload takes over, in its own ClusterQueue."""
+    """Returns the slice in the same ClusterQueue that the workload takes quota over from."""
     old = predecessor_slice(workloads, workload)
     if old is None or not has_quota_reservation(old) or old.admission is None:
         return None

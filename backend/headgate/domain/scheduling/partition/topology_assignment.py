@@ -29,7 +29,7 @@ NO_RUNNING_PODS: RunningPods = {}
 
 
 class PlacementDemand(msgspec.Struct, frozen=True, gc=False):
-    """A workload with assigned flavors, whose pods need hosts where a flavor has a topology.
+    """A workload with assigned flavors; its pods need hosts where a flavor has a topology.
 
     `running` pods are taken over from a replaced workload slice and stay on their hosts.
     """
@@ -49,8 +49,8 @@ def assign_topology(
 ) -> Admission | PlacementFailure:
     """Returns an admission on hosts that are free in all `views`; the partition is unchanged.
 
-    With a `domain` only hosts of that part of the topology are used. Pod sets whose flavors wait
-    for a provisioning check are left to the second pass, except pods that run already.
+    With a `domain` only hosts of that part of the topology are used. Pod sets with a provisioning
+    check on their flavors are left to the second pass, except pods that run already.
     """
     pod_sets = demand.assignment.pod_sets
     config, assumed = partition.config, dict[str, Ints]()
@@ -97,7 +97,7 @@ def assign_topology(
 def _running(
     given: PodSetFlavors, running: RunningPods, delayed: tuple[str, ...]
 ) -> TopologyAssignment | None:
-    """The hosts of the running pods of a pod set whose other pods are placed in the second pass."""
+    """The hosts of a pod set's running pods, where the second pass places its other pods."""
     pod_set = given.pod_set
     known = running.get(pod_set.name) if pod_set.name in delayed else None
     return None if known is None else trimmed_to(known, pod_set.count)

@@ -8,7 +8,7 @@ Kueue: preemption/common (SatisfiesPreemptionPolicy, CandidatesOrdering); preemp
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -16,6 +16,7 @@ from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex, m
 from headgate.domain.scheduling.placement.host_table import Bools
 from headgate.domain.scheduling.preemption.request import (
     Candidate,
+    Item,
     PreemptionRequest,
     placed_pods,
 )
@@ -31,7 +32,6 @@ MAX_LISTED_CANDIDATES = 20
 PreemptionPolicyName: TypeAlias = Literal[
     "Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any"
 ]
-Item = TypeVar("Item")
 CandidateOrder: TypeAlias = tuple[bool, int, int, Instant, str, int]
 
 

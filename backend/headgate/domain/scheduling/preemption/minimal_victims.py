@@ -1,4 +1,4 @@
-"""The inclusion-minimal set of victims after whose removal the preemptor fits.
+"""The inclusion-minimal set of victims that makes the preemptor fit.
 
 Kueue: the two steps of preemption.classicalPreemptions, the second being fillBackWorkloads
 (preemption.md §1.7, §6.6 steps 6 to 10). The admission is fixed before workloads are filled back,

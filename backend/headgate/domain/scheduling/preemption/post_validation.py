@@ -115,7 +115,7 @@ def _holds_share_rule(
 def victims_closing_cycle(
     evictions: EvictionGraph, epoch: Epoch, preemptor: str, victims: Sequence[Victim]
 ) -> ExcludedVictims:
-    """Returns the victims whose eviction would close a cycle of evictions, each with its chain.
+    """Returns the victims that would close a cycle of evictions, each with its chain.
 
     The cycle guard of preemption.md §6.9. A discretionary victim is protected by any chain of
     evictions to the preemptor, a reclaimed one only if every eviction of the chain reclaims.

@@ -61,7 +61,7 @@ class PreemptionRequest(msgspec.Struct, frozen=True, gc=False):
     `occupants` are the workloads on the hosts of one topology domain, where only that domain is
     searched: they are candidates whatever they use (trap T9), others only for `short_of_quota`.
     `runtime_protection` returns the rule that protects a workload within its minimum runtime.
-    `replaced_slice` is the key of the workload slice whose quota the preemptor takes over.
+    `replaced_slice` is the key of the workload slice that the preemptor replaces.
     `local_queue_usage` returns the recent usage of a candidate's LocalQueue, where admission fair
     sharing is on.
     """
@@ -200,7 +200,7 @@ def in_chain_order(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
 def merge_by_workload(victims: Sequence[Victim]) -> tuple[Victim, ...]:
     """Returns one victim for each workload, in the order of their first units.
 
-    A workload whose remainder leaves is evicted whole.
+    A workload that loses its remainder is evicted whole.
     """
     if all(victim.candidate.part is None for victim in victims):
         return tuple(victims)
