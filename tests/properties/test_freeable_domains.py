@@ -1,34 +1,31 @@
 """A search of the likely domains finds the victims that a search of every domain finds."""
 
+from random import Random
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.flavor_topology import leaf_range
-from headgate.domain.scheduling.placement.host_table import Bools
-from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
 from headgate.domain.scheduling.placement.place import place_pod_set
-from headgate.domain.scheduling.placement.placement_context import PlacedPods
-from headgate.domain.scheduling.placement.placement_context import PlacementContext
-from headgate.domain.scheduling.placement.placement_context import single_pod_requests
+from headgate.domain.scheduling.placement.placement_context import (
+    PlacedPods,
+    PlacementContext,
+    single_pod_requests,
+)
 from headgate.domain.scheduling.preemption.candidates import quota_reserved_at
-from headgate.domain.scheduling.preemption.request import Candidate
-from headgate.domain.scheduling.preemption.request import Victim
-from headgate.domain.scheduling.preemption.targets import PlanScore
-from headgate.domain.scheduling.preemption.targets import plan_score
-from headgate.domain.scheduling.results import Mode
-from headgate.domain.scheduling.results import PlacementShortfall
+from headgate.domain.scheduling.preemption.request import Candidate, Victim
+from headgate.domain.scheduling.preemption.targets import PlanScore, plan_score
+from headgate.domain.scheduling.results import Mode, PlacementShortfall
 from headgate.domain.workloads.predicates import is_evicting
-from headgate.domain.workloads.specs import SliceLayer
-from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import Workload
-from hypothesis import given
-from hypothesis import strategies as st
-from random import Random
 from tests.builders.cohorts import policies
-from tests.builders.world import World
-from tests.builders.world import quotas
-
+from tests.builders.world import World, quotas
 
 Found = tuple[PlanScore, dict[str, bool], dict[str, int]]
 RACKS, HOSTS = 5, 3

@@ -7,11 +7,8 @@ from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.cohorts import Cohorts
-from tests.builders.cohorts import policies
-from tests.builders.world import World
-from tests.builders.world import quotas
-
+from tests.builders.cohorts import Cohorts, policies
+from tests.builders.world import World, quotas
 
 OWN, BACK = "InClusterQueue", "InCohortReclamation"
 ANY = policies("LowerPriority", "Any")

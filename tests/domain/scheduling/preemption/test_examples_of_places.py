@@ -1,27 +1,27 @@
 """The worked examples 16 to 18 of preemption.md §7: cut, budgets, places and domains."""
 
+from typing import Any
+
 import pytest
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.rounds.state import Round
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.admission import PodSetAssignment
-from headgate.domain.workloads.admission import TopologyAssignment
-from headgate.domain.workloads.admission import TopologyDomain
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.events import WorkloadSubmitted
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import Scheduling
-from headgate.domain.workloads.specs import TopologyRequest
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    TopologyAssignment,
+    TopologyDomain,
+)
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadQuotaReserved,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from tests.builders.cohorts import policies
-from tests.builders.world import World
-from tests.builders.world import quotas
-from typing import Any
-
+from tests.builders.world import World, quotas
 
 RACK = TopologyRequest(required="rack")
 

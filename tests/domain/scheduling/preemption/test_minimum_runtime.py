@@ -1,21 +1,18 @@
 """No workload is a victim within the minimum runtime of its ClusterQueue (C21)."""
 
+from typing import Any
+
 import pytest
-from headgate.domain.kinds.cohort import CohortCreated
-from headgate.domain.kinds.cohort import CohortSpec
+from msgspec.structs import replace
+
+from headgate.domain.kinds.cohort import CohortCreated, CohortSpec
 from headgate.domain.kinds.queue_preemption import MinimumRuntime
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadQuotaReserved
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadQuotaReserved
 from headgate.domain.workloads.specs import TopologyRequest
-from msgspec.structs import replace
-from tests.builders.cohorts import Cohorts
-from tests.builders.cohorts import policies
-from tests.builders.world import World
-from tests.builders.world import quotas
-from typing import Any
+from tests.builders.cohorts import Cohorts, policies
+from tests.builders.world import World, quotas
 
 
 def granting(preempt: int = 0, reclaim: int = 0, **rules: Any) -> Any:

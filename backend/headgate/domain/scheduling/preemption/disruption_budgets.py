@@ -1,4 +1,4 @@
-"""Disruption budgets in a preemption search (preemption.md §6.2, §6.11 C7, traps T11 and T18).
+"""Disruption budgets in a preemption search (preemption.md §6.2, C7, traps T11 and T18).
 
 A BestEffort budget moves candidates to the end of the removal order; a Strict budget excludes
 discretionary victims. Neither protects what is reclaimed: there a Strict budget is BestEffort. A

@@ -3,13 +3,14 @@
 Of several topology domains the plan that costs least is taken (preemption.md §6.6, §6.7).
 """
 
-import msgspec
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
+from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.workload_priority_class import FIRST_PRIORITY
 from headgate.domain.scheduling.ordering.workload_order import queued_at
@@ -17,26 +18,30 @@ from headgate.domain.scheduling.partition.eviction_graph import Epoch
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.topology_assignment import PlacementDemand
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.candidates import CandidateMask
-from headgate.domain.scheduling.preemption.candidates import mask_candidates
-from headgate.domain.scheduling.preemption.candidates import quota_reserved_at
-from headgate.domain.scheduling.preemption.capacity_view import CandidatesByNode
-from headgate.domain.scheduling.preemption.capacity_view import CapacityView
-from headgate.domain.scheduling.preemption.capacity_view import Workloads
-from headgate.domain.scheduling.preemption.capacity_view import units_of
-from headgate.domain.scheduling.preemption.disruption_budgets import Budgets
-from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
-from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims
-from headgate.domain.scheduling.preemption.post_validation import SearchRules
-from headgate.domain.scheduling.preemption.request import Candidate
-from headgate.domain.scheduling.preemption.request import PreemptionRequest
-from headgate.domain.scheduling.preemption.request import Victim
-from headgate.domain.scheduling.preemption.topology_domains import DomainCandidate
-from headgate.domain.scheduling.preemption.topology_domains import PreemptionDomain
-from headgate.domain.scheduling.preemption.topology_domains import preemption_domains
-from headgate.domain.scheduling.preemption.victim_plan import VictimPlan
-from headgate.domain.scheduling.preemption.victim_plan import nodes_in_reach
-from headgate.domain.scheduling.preemption.victim_plan import plan_victims
+from headgate.domain.scheduling.preemption.candidates import (
+    CandidateMask,
+    mask_candidates,
+    quota_reserved_at,
+)
+from headgate.domain.scheduling.preemption.capacity_view import (
+    CandidatesByNode,
+    CapacityView,
+    Workloads,
+    units_of,
+)
+from headgate.domain.scheduling.preemption.disruption_budgets import Budgets, budget_statuses
+from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims, SearchRules
+from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest, Victim
+from headgate.domain.scheduling.preemption.topology_domains import (
+    DomainCandidate,
+    PreemptionDomain,
+    preemption_domains,
+)
+from headgate.domain.scheduling.preemption.victim_plan import (
+    VictimPlan,
+    nodes_in_reach,
+    plan_victims,
+)
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.results import Mode
@@ -45,9 +50,6 @@ from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.pods.eviction_units import workload_of
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload
-from msgspec.structs import replace
-from typing import TypeAlias
-
 
 PlanScore: TypeAlias = tuple[int, int, int, int, int, Instant, str]
 
