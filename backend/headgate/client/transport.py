@@ -75,11 +75,11 @@ class Transport:
 
         Raises `ServerProblem` when the server refuses, `ServerUnreachable` when patience ends.
         """
-        request = self._request(request)
+        prepared = self._request(request)
         give_up_at = elapsed_seconds() + self._patience_seconds
         wait_seconds = FIRST_PAUSE_SECONDS
         while True:
-            answer, cause = self._attempt(request)
+            answer, cause = self._attempt(prepared)
             if answer is not None and answer.status_code not in RETRIED_STATUSES:
                 return _checked(answer, request)
             wait_seconds = _longer(wait_seconds, answer)
