@@ -41,7 +41,7 @@ def is_looked_at_again(world: World) -> bool:
     """Whether the waiter is neither parked nor kept out."""
     line = world.cluster_state.partition("clusterqueue/q").pending["q"]
     waiting = line.in_heap.get("team/waiter")
-    return waiting is not None and waiting.shape not in line.inadmissible
+    return waiting is not None and waiting.equivalence_class not in line.inadmissible
 
 
 def test_it_is_not_looked_at_again_while_nothing_happens() -> None:

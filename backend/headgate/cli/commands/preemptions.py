@@ -231,7 +231,7 @@ def evictions(
         return
     now = wall_clock()
     rows = [
-        [_victim(each), each["eviction"]["reason"], each["eviction"]["mode"],
+        [_evicting(each), each["eviction"]["reason"], each["eviction"]["mode"],
          each["eviction"]["stage"], age_of(each["eviction"]["startedAt"], now),
          until(each["eviction"].get("deadlineAt"), now), each["eviction"].get("handler") or "",
          each["eviction"].get("note") or ""]
@@ -241,7 +241,7 @@ def evictions(
     show_rows(headers, rows, output, with_headers=not no_headers)
 
 
-def _victim(each: dict[str, Any]) -> str:
+def _evicting(each: dict[str, Any]) -> str:
     """A workload, or how many of its pods must stop."""
     some = ", ".join(f"{one['going']} of {one['name']}" for one in each.get("podSets", []))
     return f"{each['workload']} ({some})" if some else str(each["workload"])
