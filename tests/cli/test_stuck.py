@@ -38,7 +38,7 @@ def test_a_bulk_action_is_shown_before_it_is_done_and_can_be_taken_back(
     submit(headgate, "many-1", "many-2")
     asked = ("bulk", "hold", "--name", "many-", "--reason", "audit")
     assert "2 of 2 would be changed" in headgate(*asked, "--dry-run").output
-    assert "nobody can be asked" in headgate(*asked, code=2).output
+    assert "no terminal to confirm it" in headgate(*asked, code=2).output
     done = headgate(*asked, "--yes").output
     batch = done.split("headgate batch ")[1].split()[0]
     shown = headgate("batch", batch).stdout
@@ -64,7 +64,7 @@ def test_taking_back_names_those_who_have_moved_on_and_leaves_them(headgate: Inv
 
 def test_a_bulk_action_on_everything_is_refused(headgate: Invoker) -> None:
     refused = headgate("bulk", "cancel", "-A", "--reason", "x", code=2).output
-    assert "this would be every workload there is" in refused
+    assert "this would change all workloads" in refused
 
 
 def test_a_bulk_action_may_be_looked_at_without_a_reason_but_not_done(headgate: Invoker) -> None:
