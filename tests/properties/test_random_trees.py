@@ -11,7 +11,7 @@ from headgate.domain.scheduling.drs_ordering import order_entries
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
-from headgate.domain.scheduling.ordering.workload_order import EquivalenceClass
+from headgate.domain.scheduling.ordering.pending_queue import EquivalenceClass
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.usage import add_usage, available, empty_usage

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.kinds.configuration import AdmissionFairSharing
-from headgate.domain.scheduling.ordering.consumption import (
+from headgate.domain.scheduling.queueing.local_queue_usage import (
     AMOUNT_SCALE,
     FACTOR_SCALE,
     Consumption,

@@ -24,7 +24,7 @@ from headgate.domain.scheduling.partition.partition_layout import (
     PartitionLayout,
     partition_layout,
 )
-from headgate.domain.scheduling.queueing.usage_history import UsageHistory, UsageUndo
+from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory, UsageUndo
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload

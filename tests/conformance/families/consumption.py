@@ -7,7 +7,7 @@ from headgate.application.queries.queues.pending_order import pending_order
 from headgate.application.queries.queues.status import consumed_by
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.scheduling.local_queue_ranking import DEFAULT_WEIGHT_MILLI
-from headgate.domain.scheduling.ordering.consumption import (
+from headgate.domain.scheduling.queueing.local_queue_usage import (
     AMOUNT_SCALE,
     Consumption,
     decayed,

@@ -11,7 +11,7 @@ from headgate.adapters.manifests.pod_templates import read_template
 from headgate.domain.kinds.configuration import ResourceRules, quota_amounts
 from headgate.domain.scheduling.lifecycle.admission_checks import required_checks
 from headgate.domain.scheduling.lifecycle.transitions import due_events
-from headgate.domain.scheduling.ordering.workload_order import queued_at
+from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.values.quantities import Requests, scaled
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide.decider import WORKLOAD

@@ -8,7 +8,7 @@ from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec, Retention
 from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
-from headgate.domain.scheduling.ordering.workload_order import queued_at
+from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.queueing.queue_checks import effective_spec
 from headgate.domain.workloads.events import (

@@ -12,8 +12,8 @@ from headgate.domain.scheduling.ordering.entry_order import (
     DrsKey,
     classical_iterator,
     fair_sharing_iterator,
+    workload_order,
 )
-from headgate.domain.scheduling.ordering.workload_order import workload_order
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.quota.dominant_resource_share import share_orders_with

@@ -3,8 +3,8 @@
 from functools import cache
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.scheduling.ordering.consumption import rank_of, with_penalties
 from headgate.domain.scheduling.ordering.pending_queue import LocalQueueRank, Ranks, equal_ranks
+from headgate.domain.scheduling.queueing.local_queue_usage import rank_of, with_penalties
 from headgate.domain.scheduling.queueing.pending_entry import uses_admission_fair_sharing
 from headgate.domain.values.instants import Instant
 

@@ -6,8 +6,9 @@ from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.flavors.eligibility import HOSTS_OF_OTHER_FLAVOR
-from headgate.domain.scheduling.ordering.workload_order import EquivalenceClass, equivalence_class
+from headgate.domain.scheduling.ordering.pending_queue import EquivalenceClass
 from headgate.domain.scheduling.pending_reasons import evaluated_reason, recorded_reason
+from headgate.domain.scheduling.queueing.pending_entry import equivalence_class
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.scheduling.results import UNUSABLE_HOSTS
 from headgate.domain.values.instants import Instant

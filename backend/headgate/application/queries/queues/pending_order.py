@@ -7,7 +7,7 @@ import msgspec
 from headgate.application.cooperative import Cooperative, each
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
-from headgate.domain.scheduling.ordering.workload_order import WorkloadOrder, workload_order
+from headgate.domain.scheduling.ordering.entry_order import WorkloadOrder, workload_order
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, effective_spec
 
 

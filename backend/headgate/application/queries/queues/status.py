@@ -11,9 +11,9 @@ from headgate.domain.kinds.queue_activity import (
     cluster_queue_activity,
     local_queue_activity,
 )
-from headgate.domain.scheduling.ordering.consumption import AMOUNT_SCALE, with_penalties
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
+from headgate.domain.scheduling.queueing.local_queue_usage import AMOUNT_SCALE, with_penalties
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
 from headgate.domain.scheduling.quota.usage import loans_in_tree

@@ -6,8 +6,7 @@ can be made again to the byte only with the same memory.
 
 import msgspec
 
-from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
-from headgate.domain.scheduling.ordering.workload_order import EquivalenceClass
+from headgate.domain.scheduling.ordering.pending_queue import EquivalenceClass, PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition
 
 

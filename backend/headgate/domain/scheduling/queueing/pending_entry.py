@@ -2,21 +2,22 @@
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.scheduling.ordering.entry_order import queue_order
+from headgate.domain.scheduling.ordering.pending_queue import EquivalenceClass
 from headgate.domain.scheduling.ordering.pending_queue import PendingEntry
-from headgate.domain.scheduling.ordering.workload_order import (
-    EquivalenceClass,
-    equivalence_class,
-    queue_order,
-)
-from headgate.domain.scheduling.queueing.queue_checks import (
-    check_local_queue,
-    check_namespace,
-    check_queues,
-)
+from headgate.domain.scheduling.queueing.queue_checks import check_local_queue
+from headgate.domain.scheduling.queueing.queue_checks import check_namespace
+from headgate.domain.scheduling.queueing.queue_checks import check_queues
 from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD
-from headgate.domain.workloads.predicates import has_admission_gates, is_admissible
+from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
+from headgate.domain.workloads.predicates import closed_preemption_gates
+from headgate.domain.workloads.predicates import has_admission_gates
+from headgate.domain.workloads.predicates import is_admissible
+from headgate.domain.workloads.specs import ALLOWED_FLAVORS
+from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.specs import REPLACES
 from headgate.domain.workloads.state import Workload
+
 
 USAGE_BASED = "UsageBasedAdmissionFairSharing"
 """The admission mode in which LocalQueues that used little come first."""
@@ -129,4 +130,32 @@ def _becomes_candidate_later(workload: Workload) -> bool:
         and workload.spec.active
         and workload.hold is None
         and not has_admission_gates(workload)
+    )
+
+
+def equivalence_class(workload: Workload, local_queue: str = "") -> EquivalenceClass:
+    """Everything about it that decides whether and where it fits, and the lane it waits in."""
+    spec = workload.spec
+    return (
+        local_queue,
+        spec.priority,
+        spec.can_preempt,
+        closed_preemption_gates(workload),
+        workload.round_id,
+        workload.annotations.get(ALLOWED_FLAVORS, ""),
+        workload.annotations.get(REPLACES, ""),
+        *map(_pod_set_class, needed_pod_sets(spec.pod_sets, workload.reclaimable)),
+    )
+
+
+def _pod_set_class(pod_set: PodSet) -> EquivalenceClass:
+    pod = pod_set.scheduling
+    return (
+        pod_set.count,
+        pod_set.min_count,
+        tuple(sorted(pod.requests.items())),
+        tuple(sorted(pod.node_selector.items())),
+        pod.tolerations,
+        pod.affinity,
+        pod_set.topology_request,
     )
