@@ -14,11 +14,10 @@ from headgate.domain.kinds.queue_activity import (
 )
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.pending_index_updates import PendingIndexUpdates
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.partition.partition_index import PartitionIndex
+from headgate.domain.scheduling.partition.partition_index import PartitionIndex, PendingIndexUpdates
 from headgate.domain.scheduling.partition.partition_layout import (
     INSTALLATION,
     PartitionLayout,

@@ -5,50 +5,49 @@ Everything is kept up to date workload by workload with `replace`, whose undo is
 stands in `charges.py`; here is who waits, until when, and whom a change lets be looked at again.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-
+import msgspec
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Mapping
+from hashlib import sha256
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.rounds.state import Round, is_open
+from headgate.domain.rounds.state import Round
+from headgate.domain.rounds.state import is_open
 from headgate.domain.scheduling.flavors.eligibility import flavor_options
 from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
 from headgate.domain.scheduling.lifecycle.timers import Timers
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
-from headgate.domain.scheduling.ordering.pending_queue import (
-    PendingEntry,
-    PendingQueue,
-    Ranks,
-    equal_ranks,
-)
-from headgate.domain.scheduling.partition.charges import Charges, Move
-from headgate.domain.scheduling.partition.epochs import epoch_name
+from headgate.domain.scheduling.ordering.pending_queue import PendingEntry
+from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
+from headgate.domain.scheduling.ordering.pending_queue import Ranks
+from headgate.domain.scheduling.ordering.pending_queue import equal_ranks
+from headgate.domain.scheduling.partition.charges import Charges
+from headgate.domain.scheduling.partition.charges import Move
+from headgate.domain.scheduling.partition.charges import is_usage_unchanged
 from headgate.domain.scheduling.partition.eviction_graph import EvictionGraph
-from headgate.domain.scheduling.partition.hosts import hosts_of
 from headgate.domain.scheduling.partition.minimum_runtime import MinimumRuntimeIndex
-from headgate.domain.scheduling.partition.requeue_hints import (
-    RequeueScope,
-    admission_changed,
-    is_any_borrowing,
-    requeue_in_scope,
-    requeue_scope,
-    requeue_target,
-)
-from headgate.domain.scheduling.partition.usage_changes import is_usage_unchanged
+from headgate.domain.scheduling.partition.requeue_hints import RequeueScope
+from headgate.domain.scheduling.partition.requeue_hints import admission_changed
+from headgate.domain.scheduling.partition.requeue_hints import is_any_borrowing
+from headgate.domain.scheduling.partition.requeue_hints import requeue_in_scope
+from headgate.domain.scheduling.partition.requeue_hints import requeue_scope
+from headgate.domain.scheduling.partition.requeue_hints import requeue_target
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.flavor_topology import build_host_table
+from headgate.domain.scheduling.placement.host_table import HostTable
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.queueing.pending_entry import (
-    is_admission_candidate,
-    is_unadmitted,
-    pending_entry,
-    reserves_quota_while_pending,
-)
-from headgate.domain.scheduling.queueing.queue_checks import (
-    QueueCheckFailure,
-    check_cluster_queue,
-    effective_spec,
-)
-from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
+from headgate.domain.scheduling.queueing.pending_entry import is_admission_candidate
+from headgate.domain.scheduling.queueing.pending_entry import is_unadmitted
+from headgate.domain.scheduling.queueing.pending_entry import pending_entry
+from headgate.domain.scheduling.queueing.pending_entry import reserves_quota_while_pending
+from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
+from headgate.domain.scheduling.queueing.queue_checks import check_cluster_queue
+from headgate.domain.scheduling.queueing.queue_checks import effective_spec
+from headgate.domain.scheduling.quota.tree import QuotaTree
+from headgate.domain.scheduling.quota.tree import build_tree
 from headgate.domain.scheduling.quota.usage import QuotaUsage
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
@@ -235,3 +234,40 @@ def _earlier(due: Instant | None, host_due: Instant | None) -> Instant | None:
 
 def _spec(config: ObjectSet, cluster_queue: str) -> ClusterQueueSpec:
     return config.cluster_queues[cluster_queue].spec
+
+
+def epoch_name(config: ObjectSet, tree: QuotaTree, root: str) -> str:
+    """A name for the policies and quotas of one tree; another as soon as one of them changes."""
+    parts: list[object] = [config.configuration.fair_sharing]
+    for node in sorted(tree.path):
+        if tree.root_of(node) != root:
+            continue
+        kind, _, name = node.partition("/")
+        if kind == "clusterqueue":
+            spec = config.cluster_queues[name].spec
+            shares = (spec.fair_weight_milli, spec.preemption)
+            parts.append((node, spec.cohort_name, spec.resource_groups, shares))
+        elif name in config.cohorts:
+            parts.append((node, config.cohorts[name].spec))
+    return sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+
+
+def hosts_of(
+    config: ObjectSet, cluster_queues: Iterable[str]
+) -> tuple[HostTable, dict[str, FlavorTopology]]:
+    """One table of all their hosts, and the topology of each flavor that has one."""
+    wanted = sorted(
+        {
+            flavor.name
+            for name in cluster_queues
+            for group in config.cluster_queues[name].spec.resource_groups
+            for flavor in group.flavors
+        }
+    )
+    pairs = [
+        (flavor, config.topologies[flavor.spec.topology_name])
+        for name in wanted
+        if (flavor := config.resource_flavors.get(name)) is not None
+        and flavor.spec.topology_name in config.topologies
+    ]
+    return build_host_table(pairs, (node for _, node in sorted(config.nodes.items())))

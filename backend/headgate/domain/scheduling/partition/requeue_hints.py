@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
-from headgate.domain.scheduling.partition.usage_changes import (
+from headgate.domain.scheduling.partition.charges import (
     charged_admissions,
     frees_capacity,
     has_reclaimed_pods,
