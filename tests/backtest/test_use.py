@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headgate.domain.backtest.queue_usage import BUCKETS, QueueUsage
+from headgate.domain.backtest.workload_traces import BUCKETS, QueueUsage
 
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND

@@ -4,7 +4,7 @@ In a rehearsal a workload may stand elsewhere than it did, so that the same requ
 facts or to none.
 """
 
-from headgate.domain.backtest.observed_behavior import GONE
+from headgate.domain.backtest.recorded_window import GONE
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rejection import Rejection

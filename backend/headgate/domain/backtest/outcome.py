@@ -4,10 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from headgate.domain.backtest.queue_usage import QueueUsage
 from headgate.domain.backtest.recorded_window import RecordedWindow
 from headgate.domain.backtest.replay_run import ReplayProgress
-from headgate.domain.backtest.workload_traces import WorkloadTrace, WorkloadTraces
+from headgate.domain.backtest.workload_traces import QueueUsage, WorkloadTrace, WorkloadTraces
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 SAME_START_TOLERANCE = MICROSECONDS_PER_SECOND

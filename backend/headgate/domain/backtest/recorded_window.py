@@ -10,9 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from headgate.domain.backtest.command_replay import CONSEQUENTIAL_EVENTS
-from headgate.domain.backtest.observed_behavior import ObservedBehavior
-from headgate.domain.backtest.queue_usage import QueueUsage
-from headgate.domain.backtest.workload_traces import WorkloadTraces
+from headgate.domain.backtest.workload_traces import QueueUsage, WorkloadTraces
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import StatusEvent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
@@ -20,12 +18,230 @@ from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import (
+    EvictionAcknowledged,
+    EvictionProgressed,
+    WorkloadAdmitted,
     WorkloadCancellationRequested,
+    WorkloadCheckReported,
     WorkloadDeleted,
     WorkloadDeletionRequested,
+    WorkloadEvicted,
     WorkloadFinished,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+    WorkloadPodsReclaimed,
+    WorkloadQuotaReserved,
+    WorkloadStopped,
     WorkloadSubmitted,
 )
+from headgate.domain.workloads.preemption_events import (
+    EvictionCancelled,
+    WorkloadPodsEvicted,
+    WorkloadShrunk,
+    WorkloadStopping,
+)
+from headgate.domain.workloads.state import Workload, condition
+from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
+
+RESERVED, ADMITTED, EVICTED = 0, 1, 2
+"""What something follows from."""
+
+
+LATER_THAN_ALL = 2**62
+
+
+RUNNING = (WorkloadPodsReady, WorkloadPodsNotReady, WorkloadPodsReclaimed)
+
+
+GONE = (WorkloadStopped, WorkloadShrunk)
+
+
+LEAVING = (EvictionAcknowledged, EvictionProgressed, WorkloadStopping, *GONE)
+
+
+ENDED = ("Succeeded", "Failed", "FailedToStart")
+
+
+class DelayedReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody outside did so many microseconds after what it follows from."""
+
+    after: int
+    position: int
+    event: DomainEvent
+
+
+class LifecyclePhase(msgspec.Struct, kw_only=True):
+    """What followed from one reservation, admission or eviction; `until` is how long it lasted.
+
+    `eviction` is the name of the latter.
+    """
+
+    began_at: Instant
+    eviction: str = ""
+    reports: list[DelayedReport] = []
+    until: int = 0
+
+
+class PodBehavior(msgspec.Struct, kw_only=True):
+    """All scenes of one workload by what they follow from; its last run took `run` if it ended.
+
+    `in_flight` are the kinds of scenes that had begun before the stretch did.
+    """
+
+    phases: tuple[list[LifecyclePhase], list[LifecyclePhase], list[LifecyclePhase]]
+    in_flight: list[int] = []
+    run: DelayedReport | None = None
+
+
+class ObservedBehavior(msgspec.Struct, kw_only=True):
+    """The conduct of every workload by key and uid, and the middle of all delays."""
+
+    by_id: dict[str, PodBehavior] = {}
+    ready_delays: list[int] = []
+    stop_delays: list[int] = []
+
+    def begin(self, workload_id: str, workload: Workload | None) -> None:
+        """A workload is there; what it is in the middle of began before."""
+        behavior = PodBehavior(phases=([], [], []))
+        self.by_id[workload_id] = behavior
+        if workload is None or workload.finished_at is not None:
+            return
+        reserved, admitted = condition(workload, "QuotaReserved"), condition(workload, "Admitted")
+        for kind, found in ((RESERVED, reserved), (ADMITTED, admitted)):
+            if found is not None and found.status:
+                behavior.phases[kind].append(LifecyclePhase(began_at=found.last_transition_at))
+        for eviction in ongoing_evictions(workload):
+            phase = LifecyclePhase(began_at=eviction.started_at, eviction=eviction.id)
+            behavior.phases[EVICTED].append(phase)
+        behavior.in_flight = [kind for kind, phases in enumerate(behavior.phases) if phases]
+
+    def observe(
+        self, workload_id: str, position: int, event: DomainEvent, at: Instant, *, outside: bool
+    ) -> bool:
+        """Take in the next fact of a workload; whether it is something that follows in a scene."""
+        behavior = self.by_id.get(workload_id)
+        if behavior is None:
+            return False
+        kind = phase_begun_by(event)
+        if kind is not None:
+            if not isinstance(event, WorkloadPodsEvicted):
+                # Asked for single pods first and then for all, it has kept them at least so long.
+                _close(behavior.phases[kind], at)
+            name = getattr(event, "eviction", "")
+            behavior.phases[kind].append(LifecyclePhase(began_at=at, eviction=name))
+            return False
+        follows = _follows_from(event) if outside else None
+        if isinstance(event, EvictionCancelled | WorkloadShrunk):
+            _close(_of_eviction(behavior.phases[EVICTED], event), at)
+        if isinstance(event, WorkloadStopped | WorkloadFinished):
+            for phases in behavior.phases:
+                _close(phases, at)
+        if follows is None or not behavior.phases[follows]:
+            return False
+        self._note(behavior, follows, position, event, at)
+        return True
+
+    def end(self, at: Instant) -> None:
+        """The stretch is over: what is still going on lasts at least so long."""
+        for behavior in self.by_id.values():
+            for phases in behavior.phases:
+                _close(phases, at)
+        self.ready_delays.sort()
+        self.stop_delays.sort()
+
+    def following(self, workload_id: str, kind: int, number: int) -> tuple[DelayedReport, ...]:
+        """What follows from the reservation, admission or eviction of that number, from 0."""
+        behavior = self.by_id[workload_id]
+        phases = behavior.phases[kind]
+        phase = phases[min(number, len(phases) - 1)] if phases else None
+        if kind == RESERVED:
+            return tuple(phase.reports) if phase else ()
+        if kind == ADMITTED:
+            return self._run(behavior, phase)
+        return self._stop(phase)
+
+    def _note(
+        self, behavior: PodBehavior, kind: int, position: int, event: DomainEvent, at: Instant
+    ) -> None:
+        phase = _of_eviction(behavior.phases[kind], event)[-1]
+        report = DelayedReport(after=max(0, at - phase.began_at), position=position, event=event)
+        if isinstance(event, WorkloadFinished):
+            behavior.run = report
+            return
+        if isinstance(event, WorkloadPodsReady) and not phase.reports:
+            self.ready_delays.append(report.after)
+        if isinstance(event, GONE):
+            self.stop_delays.append(report.after)
+        phase.reports.append(report)
+
+    def _run(
+        self, behavior: PodBehavior, phase: LifecyclePhase | None
+    ) -> tuple[DelayedReport, ...]:
+        """Ready as it was or as most were; ended when it had run as long as it did in the end."""
+        if phase is None:
+            ready = WorkloadPodsReady()
+            return (
+                DelayedReport(
+                    after=median(self.ready_delays), position=LATER_THAN_ALL, event=ready
+                ),
+            )
+        if behavior.run is None:
+            return tuple(phase.reports)
+        run = behavior.run
+        if phase is not behavior.phases[ADMITTED][-1] and phase.until >= run.after:
+            # It is known to have run longer than its last run took, and not to have ended.
+            run = DelayedReport(after=phase.until + 1, position=LATER_THAN_ALL, event=run.event)
+        return (*phase.reports, run)
+
+    def _stop(self, phase: LifecyclePhase | None) -> tuple[DelayedReport, ...]:
+        reports = tuple(phase.reports) if phase else ()
+        if any(isinstance(report.event, GONE) for report in reports):
+            return reports
+        after = max(median(self.stop_delays), phase.until + 1 if phase else 0)
+        stopped = WorkloadStopped(eviction="")
+        return (*reports, DelayedReport(after=after, position=LATER_THAN_ALL, event=stopped))
+
+
+def phase_begun_by(event: DomainEvent) -> int | None:
+    """Whether something follows from a fact, and which kind of scene it begins."""
+    match event:
+        case WorkloadQuotaReserved():
+            return RESERVED
+        case WorkloadAdmitted():
+            return ADMITTED
+        case WorkloadEvicted() | WorkloadPodsEvicted():
+            return EVICTED
+        case _:
+            return None
+
+
+def median(delays: list[int]) -> int:
+    """The middle of sorted delays; 0 where there are none."""
+    return delays[len(delays) // 2] if delays else 0
+
+
+def _follows_from(event: DomainEvent) -> int | None:
+    if isinstance(event, WorkloadCheckReported):
+        return RESERVED
+    if isinstance(event, RUNNING):
+        return ADMITTED
+    if isinstance(event, WorkloadFinished) and event.reason in ENDED:
+        return ADMITTED
+    return EVICTED if isinstance(event, LEAVING) else None
+
+
+def _of_eviction(phases: list[LifecyclePhase], event: DomainEvent) -> list[LifecyclePhase]:
+    """The scene of the eviction that a fact is about; all where that is not known."""
+    name = getattr(event, "eviction", "")
+    return [phase for phase in phases if name and phase.eviction == name] or phases
+
+
+def _close(phases: list[LifecyclePhase], at: Instant) -> None:
+    """What is still on has lasted so long."""
+    for phase in phases:
+        if not phase.until:
+            phase.until = max(0, at - phase.began_at)
+
 
 SCHEDULER = "scheduler"
 

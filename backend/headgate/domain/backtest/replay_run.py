@@ -10,15 +10,15 @@ from collections.abc import Iterable
 import msgspec
 
 from headgate.domain.backtest.command_replay import redecide_command, redecide_report
-from headgate.domain.backtest.observed_behavior import (
+from headgate.domain.backtest.recorded_window import (
     ADMITTED,
     EVICTED,
     DelayedReport,
+    RecordedStep,
+    RecordedWindow,
     phase_begun_by,
 )
-from headgate.domain.backtest.queue_usage import QueueUsage
-from headgate.domain.backtest.recorded_window import RecordedStep, RecordedWindow
-from headgate.domain.backtest.workload_traces import WorkloadTraces
+from headgate.domain.backtest.workload_traces import QueueUsage, WorkloadTraces
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM

@@ -1,9 +1,7 @@
 """All advice about a configuration, as one pure function."""
 
-from headgate.domain.lint.capacity import capacity_of_flavors
-from headgate.domain.lint.flavors import flavor_warnings
-from headgate.domain.lint.queues import queue_warnings
-from headgate.domain.lint.quotas import quota_warnings
+from headgate.domain.lint.quotas import capacity_of_flavors, quota_warnings
+from headgate.domain.lint.unusable_objects import flavor_warnings, queue_warnings
 from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
 

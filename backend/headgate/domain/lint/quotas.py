@@ -1,15 +1,41 @@
 """Amounts that are most likely not meant: units that slipped, loans without end, too much sold."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
-from headgate.domain.lint.capacity import FlavorCapacity
 from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.scheduling.matching import node_is_of_flavor
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import FlavorUsage, quantity_of
+from headgate.domain.values.quantities import FlavorUsage, Requests, quantity_of
+
+FlavorCapacity: TypeAlias = Mapping[str, Requests]
+"""By flavor what all its nodes offer together; nothing where it has no node."""
+
+
+def capacity_of_flavors(config: ObjectSet) -> FlavorCapacity:
+    """Every flavor's capacity, in one pass over the nodes: those alike to all flavors are one."""
+    keys = sorted({key for f in config.resource_flavors.values() for key in f.spec.node_labels})
+    alike: dict[tuple[str, ...], Requests] = {}
+    for _, node in sorted(config.nodes.items()):
+        offer = alike.setdefault(tuple(node.labels.get(key, "") for key in keys), {})
+        _add(offer, node.spec.allocatable)
+    found: dict[str, Requests] = {}
+    for name, flavor in sorted(config.resource_flavors.items()):
+        found[name] = {}
+        for values, offer in alike.items():
+            if node_is_of_flavor(dict(zip(keys, values, strict=True)), flavor.spec):
+                _add(found[name], offer)
+    return found
+
+
+def _add(total: Requests, amounts: Mapping[str, int]) -> None:
+    for resource, amount in amounts.items():
+        total[resource] = total.get(resource, 0) + amount
+
 
 MAX_PLAUSIBLE_CPU_MILLI = 1_000_000
 MIN_PLAUSIBLE_BYTES = 1 << 20
