@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleTiming
-from headgate.domain.scheduling.partition.inadmissible_snapshot import InadmissibleSnapshot
+from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
 from tests.contracts.adapters import Adapters
 
 

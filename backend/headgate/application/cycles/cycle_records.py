@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from headgate.application.ports import AppendConflict, Appended, Verdict
 from headgate.application.scheduling_loop.plan_batch import PlannedBatch, PlanRequest
-from headgate.domain.scheduling.partition.inadmissible_snapshot import InadmissibleSnapshot
+from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadQuotaReserved
 

@@ -9,7 +9,6 @@ from headgate.application.ports import Fence
 from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent
-from headgate.domain.scheduling.partition.inadmissible_snapshot import restore_inadmissible
 from headgate.event_log.codec import encode
 
 StreamEvent = tuple[str, DomainEvent]
@@ -36,7 +35,7 @@ def rerun_cycle(
     """Plan once more on the fold at the record's input position; the cell is as before then."""
     assert cluster_state.position == record.input_position, "a cycle runs again on its own input"
     with cluster_state.overlay():
-        restore_inadmissible(cluster_state.partition(record.partition), record.parking)
+        cluster_state.partition(record.partition).restore_inadmissible(record.parking)
         planned = plan_batch(cluster_state, _planning(record))
         unit = planned.unit
     again = tuple((new.stream, new.event) for new in unit.events) if unit else ()

@@ -94,7 +94,7 @@ class SnapshotStore:
         names = [*known, name]
         place = {key: number for number, keys in enumerate(known.values()) for key in keys}
         kept = _Kept(
-            rest=cluster_state.dump_beside_workloads(),
+            rest=cluster_state.dump(with_workloads=False),
             parts=names,
             workloads=list(cluster_state.workloads),
             part_of=[place.get(key, len(known)) for key in cluster_state.workloads],

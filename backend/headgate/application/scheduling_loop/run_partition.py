@@ -23,7 +23,6 @@ from headgate.application.ports import (
 )
 from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.scheduling.partition.inadmissible_snapshot import inadmissible_snapshot
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 CATCH_UP_LIMIT = 5_000
@@ -189,7 +188,7 @@ def _decide(
     planning = _planning(scheduler, session)
     stopwatch = Stopwatch(scheduler.elapsed)
     with cluster_state.overlay() as overlay:
-        parking = inadmissible_snapshot(cluster_state.partition(session.row.key))
+        parking = cluster_state.partition(session.row.key).inadmissible_snapshot()
         planned = plan_batch(cluster_state, planning)
         if planned.unit is None:
             session.commit_idle(idle_position=before, next_due=planned.next_due)

@@ -24,11 +24,7 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.partition.inadmissible_snapshot import (
-    InadmissibleSnapshot,
-    inadmissible_snapshot,
-    restore_inadmissible,
-)
+from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -107,14 +103,14 @@ class ReplayRun:
         self.window = window
         self.cluster_state = ClusterState.load(progress.cluster_state)
         for key, inadmissible in progress.inadmissible.items():
-            restore_inadmissible(self.cluster_state.partition(key), inadmissible)
+            self.cluster_state.partition(key).restore_inadmissible(inadmissible)
 
     def saved_progress(self) -> ReplayProgress:
         """The progress with the state as it is now."""
         progress, cluster_state = self.progress, self.cluster_state
         progress.cluster_state = cluster_state.dump()
         memories = {
-            key: inadmissible_snapshot(cluster_state.partition(key))
+            key: cluster_state.partition(key).inadmissible_snapshot()
             for key in cluster_state.partition_keys()
         }
         progress.inadmissible = {key: memory for key, memory in memories.items() if memory}

@@ -64,7 +64,7 @@ def next_due(cycle: CycleContext) -> Instant | None:
 def _next_ranking_change(cycle: CycleContext) -> Instant | None:
     """The next instant at which consumed usage may have changed the head of a strict queue."""
     rules = cycle.cluster_state.usage_history.rules
-    if rules is None or not any(q.is_contested() for q in cycle.partition.pending.values()):
+    if rules is None or not any(q.may_change_head() for q in cycle.partition.pending.values()):
         return None
     return seconds_after(cycle.at, rules.usage_sampling_interval_seconds)
 

@@ -61,7 +61,7 @@ def _is_told_so(cluster_state: ClusterState, workload: Workload) -> bool:
     if found is None:
         partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
         line = partition.pending.get(cluster_queue_of(cluster_state.config, workload))
-        other = line.explained_like(workload.key) if line is not None else None
+        other = line.explained_equivalent(workload.key) if line is not None else None
         found = cluster_state.workloads[other].explanation if other else None
     return found is not None and found.dominant in UNSCHEDULABLE
 

@@ -141,7 +141,7 @@ def queue_counts(cluster_state: ClusterState, cluster_queue: str) -> QueueCounts
     phases = counts_of(cluster_state, f"clusterqueue/{cluster_queue}")
     key = cluster_state.partition_index.of_cluster_queue.get(cluster_queue)
     waiting = cluster_state.partition(key).pending[cluster_queue] if key else None
-    parked = min(waiting.waiting_after_a_look() if waiting else 0, phases.get("Pending", 0))
+    parked = min(waiting.explained_count() if waiting else 0, phases.get("Pending", 0))
     return QueueCounts(
         pending=phases.get("Pending", 0) - parked,
         parked=parked,

@@ -1,9 +1,11 @@
-"""The workloads that wait for one ClusterQueue, with those set apart that are known not to fit.
+"""The pending workloads of one ClusterQueue: in scheduling order, inadmissible ones remembered.
 
-Workloads of equal shape stand in one class; a class whose first one failed is parked as a whole
-until that can have changed (queueing.md §2.6). StrictFIFO has no parking: it waits behind its head.
-Parking saves looks and decides nothing: a cell that has nobody parked decides the same (ADR 0017).
-Under admission fair sharing each LocalQueue has a lane of its own, and the lane that has used least
+Corresponds to Kueue's `pkg/cache/queue.ClusterQueue` with its heap and its inadmissible workloads.
+Workloads of one equivalence class fit, or do not fit, alike: once the first of a class fails, the
+class is inadmissible until an event requeues it (Kueue: scheduling equivalence hashing; queueing.md
+§2.6). A StrictFIFO queue marks no class; it waits behind its head. Marking saves evaluations and
+decides nothing: with an empty memory the decisions are equal (ADR 0017). Under admission fair
+sharing each LocalQueue has a heap of its own, and the heap of the LocalQueue that has used least
 goes first, before any priority (trap T14).
 """
 
@@ -17,112 +19,30 @@ import msgspec
 
 from headgate.domain.scheduling.ordering.entry_order import QueueOrder, priority_of
 
-
-@dataclass(slots=True)
-class EquivalenceGroup:
-    """The waiting workloads of one shape; the heap may hold orders that are no longer true."""
-
-    equivalence_class: EquivalenceClass
-    number: int
-    heap: list[QueueOrder] = field(default_factory=list)
-    members: dict[str, QueueOrder] = field(default_factory=dict)
-    explained: dict[str, None] = field(default_factory=dict)
-
-    def push(self, order: QueueOrder) -> None:
-        """Put an order into the heap, which is rebuilt once most of it is no longer true."""
-        heapq.heappush(self.heap, order)
-        if len(self.heap) > 2 * len(self.members) + 16:
-            self.heap = sorted(self.members.values())
-
-    def head(self) -> QueueOrder | None:
-        """The order of the first one."""
-        while self.heap:
-            first = self.heap[0]
-            if self.members.get(first[-1]) is first:
-                return first
-            heapq.heappop(self.heap)
-        return None
-
-
-class PendingHeap:
-    """Competitors of one ClusterQueue that came by one way, with the first of them at hand."""
-
-    def __init__(self) -> None:
-        self.groups: dict[EquivalenceClass, EquivalenceGroup] = {}
-        self._heads: list[tuple[QueueOrder, int]] = []
-        self._numbered: dict[int, EquivalenceGroup] = {}
-        self._next_number = 0
-
-    def add(
-        self, key: str, order: QueueOrder, equivalence_class: EquivalenceClass, *, explained: bool
-    ) -> None:
-        """Let a workload compete."""
-        known = self.groups.get(equivalence_class)
-        if known is None:
-            known = EquivalenceGroup(equivalence_class, self._next_number)
-            self._next_number += 1
-            self.groups[equivalence_class] = self._numbered[known.number] = known
-        known.members[key] = order
-        if explained:
-            known.explained[key] = None
-        known.push(order)
-        if known.head() is order:
-            heapq.heappush(self._heads, (order, known.number))
-
-    def remove(self, key: str, equivalence_class: EquivalenceClass) -> None:
-        """Take one of its competitors out."""
-        known = self.groups[equivalence_class]
-        was_first = known.head() is known.members[key]
-        del known.members[key]
-        known.explained.pop(key, None)
-        if not known.members:
-            del self.groups[equivalence_class]
-            del self._numbered[known.number]
-        elif was_first:
-            self._put_forward(known)
-
-    def bring_forward(self, equivalence_class: EquivalenceClass) -> None:
-        """Let the first of a class that was passed over, or is new in front, be found again."""
-        known = self.groups.get(equivalence_class)
-        if known is not None:
-            self._put_forward(known)
-
-    def _put_forward(self, known: EquivalenceGroup) -> None:
-        first = known.head()
-        if first is not None:
-            heapq.heappush(self._heads, (first, known.number))
-
-    def head(self, inadmissible: Container[EquivalenceClass]) -> QueueOrder | None:
-        """The first whose shape is not parked; classes passed over must be brought forward."""
-        while self._heads:
-            order, number = self._heads[0]
-            known = self._numbered.get(number)
-            if (
-                known is not None
-                and known.head() is order
-                and known.equivalence_class not in inadmissible
-            ):
-                return order
-            heapq.heappop(self._heads)
-        return None
-
-    def first(self) -> QueueOrder | None:
-        """The first, parked or not."""
-        heads = [head for known in self.groups.values() if (head := known.head()) is not None]
-        return min(heads, default=None)
-
+EquivalenceClass: TypeAlias = tuple[object, ...]
+"""Workloads of one ClusterQueue with equal classes fit, or do not fit, alike."""
 
 LocalQueueRank: TypeAlias = tuple[bool, Fraction]
-"""Sorts the lane that has used less first; those without weight last."""
+"""Sorts the LocalQueue that has used less first; LocalQueues without weight sort last."""
 
 Ranks: TypeAlias = Callable[[str], LocalQueueRank]
-"""The rank of a lane now."""
+"""Returns the present rank of a LocalQueue, which is named `namespace/name`."""
+
+UNUSED_RANK: LocalQueueRank = (False, Fraction(0))
+"""The rank of a LocalQueue that has used nothing."""
+
+
+def equal_ranks(_local_queue: str) -> LocalQueueRank:
+    """Rank all LocalQueues alike, so that the order of workloads alone decides."""
+    return UNUSED_RANK
 
 
 class PendingEntry(msgspec.Struct, frozen=True):
-    """How a workload waits; `in_heap`: whether it may be looked at, or stands beside meanwhile.
+    """The place of a pending workload in its ClusterQueue.
 
-    `requeues_on_usage_increase`: where others take room, that too may be to its advantage.
+    A workload that is not `in_heap` keeps its place and is counted but not evaluated.
+    `requeues_on_usage_increase`: it may become admissible where other workloads take capacity, not
+    only where they release some. `local_queue` is empty unless LocalQueues are ranked.
     """
 
     order: QueueOrder
@@ -133,17 +53,111 @@ class PendingEntry(msgspec.Struct, frozen=True):
     requeues_on_usage_increase: bool = False
 
 
-UNUSED_RANK: LocalQueueRank = (False, Fraction(0))
-"""The rank of one who has used nothing."""
+class InadmissibleSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """What one queue remembers besides the fold.
+
+    `keys` has one workload of each inadmissible class or, with `all_but_these`, of each other
+    class; `blocked_by` is the head that a StrictFIFO queue waits behind.
+    """
+
+    blocked_by: str = ""
+    keys: tuple[str, ...] = ()
+    all_but_these: bool = False
 
 
-def equal_ranks(_local_queue: str) -> LocalQueueRank:
-    """No lane goes before another."""
-    return UNUSED_RANK
+@dataclass(slots=True)
+class EquivalenceGroup:
+    """The pending workloads of one class; the heap may hold orders that are out of date."""
+
+    equivalence_class: EquivalenceClass
+    number: int
+    heap: list[QueueOrder] = field(default_factory=list)
+    members: dict[str, QueueOrder] = field(default_factory=dict)
+    explained: dict[str, None] = field(default_factory=dict)
+
+    def push(self, order: QueueOrder) -> None:
+        """Push an order; the heap is rebuilt once most of it is out of date."""
+        heapq.heappush(self.heap, order)
+        if len(self.heap) > 2 * len(self.members) + 16:
+            self.heap = sorted(self.members.values())
+
+    def head(self) -> QueueOrder | None:
+        """Return the order of the first workload."""
+        while self.heap:
+            first = self.heap[0]
+            if self.members.get(first[-1]) is first:
+                return first
+            heapq.heappop(self.heap)
+        return None
+
+
+class PendingHeap:
+    """Pending workloads in an order that does not change while they are pending.
+
+    Adding, removing and skipping an inadmissible class cost the same however many are pending.
+    """
+
+    def __init__(self) -> None:
+        self.groups: dict[EquivalenceClass, EquivalenceGroup] = {}
+        self._heads: list[tuple[QueueOrder, int]] = []
+        self._numbered: dict[int, EquivalenceGroup] = {}
+        self._next_number = 0
+
+    def add(self, key: str, entry: PendingEntry) -> None:
+        """Add a workload."""
+        group = self.groups.get(entry.equivalence_class)
+        if group is None:
+            group = EquivalenceGroup(entry.equivalence_class, self._next_number)
+            self._next_number += 1
+            self.groups[entry.equivalence_class] = self._numbered[group.number] = group
+        group.members[key] = entry.order
+        if entry.explained:
+            group.explained[key] = None
+        group.push(entry.order)
+        if group.head() is entry.order:
+            heapq.heappush(self._heads, (entry.order, group.number))
+
+    def remove(self, key: str, equivalence_class: EquivalenceClass) -> None:
+        """Remove a workload of this class."""
+        group = self.groups[equivalence_class]
+        was_first = group.head() is group.members[key]
+        del group.members[key]
+        group.explained.pop(key, None)
+        if not group.members:
+            del self.groups[equivalence_class]
+            del self._numbered[group.number]
+        elif was_first:
+            self.expose_head(equivalence_class)
+
+    def expose_head(self, equivalence_class: EquivalenceClass) -> None:
+        """Let `head` find the first of a class again that is new, or was skipped before."""
+        group = self.groups.get(equivalence_class)
+        if group is not None and (first := group.head()) is not None:
+            heapq.heappush(self._heads, (first, group.number))
+
+    def head(self, skipped: Container[EquivalenceClass] = ()) -> QueueOrder | None:
+        """Return the first order outside the skipped classes, whose heads leave the heap."""
+        while self._heads:
+            order, number = self._heads[0]
+            group = self._numbered.get(number)
+            is_current = group is not None and group.head() is order
+            if group is not None and is_current and group.equivalence_class not in skipped:
+                return order
+            heapq.heappop(self._heads)
+        return None
+
+    def first(self) -> QueueOrder | None:
+        """Return the first order, inadmissible or not."""
+        heads = [head for group in self.groups.values() if (head := group.head()) is not None]
+        return min(heads, default=None)
 
 
 class PendingQueue:
-    """One ClusterQueue's competitors in order, with a memory of what failed."""
+    """The pending workloads of one ClusterQueue, with those known to be inadmissible.
+
+    `in_heap` may be evaluated, `suspended` keep their places meanwhile. `inadmissible` has for each
+    class the workload that failed; `blocked_by` is the failed head of a StrictFIFO queue.
+    """
 
     def __init__(self, *, strict: bool) -> None:
         self.strict = strict
@@ -151,43 +165,47 @@ class PendingQueue:
         self.suspended: dict[str, PendingEntry] = {}
         self.heaps: dict[str, PendingHeap] = {}
         self.inadmissible: dict[EquivalenceClass, str] = {}
-        self._alert: dict[EquivalenceClass, None] = {}
         self.blocked_by = ""
+        self._requeued_on_usage_increase: dict[EquivalenceClass, None] = {}
         self._sorted: tuple[str, ...] | None = None
 
-    def add(self, key: str, waiting: PendingEntry) -> None:
-        """Let a workload compete, or stand beside."""
+    def add(self, key: str, entry: PendingEntry) -> None:
+        """Add a workload; a class is requeued if the workload goes before the one that failed."""
         self._sorted = None
-        if not waiting.in_heap:
-            self.suspended[key] = waiting
+        if not entry.in_heap:
+            self.suspended[key] = entry
             return
-        self.in_heap[key] = waiting
-        self._look_again_if_it_goes_first(waiting)
-        heap = self.heaps.setdefault(waiting.local_queue, PendingHeap())
-        heap.add(key, waiting.order, waiting.equivalence_class, explained=waiting.explained)
+        self.in_heap[key] = entry
+        failed = self.inadmissible.get(entry.equivalence_class)
+        if failed is not None and entry.order < self.in_heap[failed].order:
+            self._requeue(entry.equivalence_class)
+        self.heaps.setdefault(entry.local_queue, PendingHeap()).add(key, entry)
 
-    def known(self, key: str) -> PendingEntry | None:
-        """How it waits, if it does."""
+    def entry(self, key: str) -> PendingEntry | None:
+        """Return the place of a workload, if it is pending here."""
         return self.in_heap.get(key) or self.suspended.get(key)
 
     def remove(self, key: str) -> None:
-        """Take a workload out; nothing if it does not wait."""
+        """Remove a workload; its class is requeued if the workload is the one that failed."""
         if self.suspended.pop(key, None) is not None:
             self._sorted = None
-        found = self.in_heap.pop(key, None)
-        if found is None:
+        entry = self.in_heap.pop(key, None)
+        if entry is None:
             return
         self._sorted = None
-        heap = self.heaps[found.local_queue]
-        heap.remove(key, found.equivalence_class)
+        heap = self.heaps[entry.local_queue]
+        heap.remove(key, entry.equivalence_class)
         if not heap.groups:
-            del self.heaps[found.local_queue]
-        if self.inadmissible.get(found.equivalence_class) == key:
-            self._look_again_at(found.equivalence_class)
+            del self.heaps[entry.local_queue]
+        if self.inadmissible.get(entry.equivalence_class) == key:
+            self._requeue(entry.equivalence_class)
         self.blocked_by = "" if self.blocked_by == key else self.blocked_by
 
     def head(self, ranks: Ranks = equal_ranks) -> str | None:
-        """Who is to be looked at next; nobody while all is parked or the strict head is blocked."""
+        """Return the next workload to evaluate (Kueue: `ClusterQueue.Pop`).
+
+        None while all are inadmissible, or a StrictFIFO queue is blocked by its head.
+        """
         firsts = [
             (ranks(name), order)
             for name, heap in self.heaps.items()
@@ -199,62 +217,51 @@ class PendingQueue:
         return None if self.strict and key == self.blocked_by else key
 
     def mark_inadmissible(self, key: str) -> None:
-        """It did not fit: do not look at it, nor at those of its shape, until that can change."""
-        waiting = self.in_heap.get(key)
-        if waiting is None:
+        """Skip the workload and its class until an event requeues them.
+
+        Kueue: `ClusterQueue.requeueIfNotPresent` with the inadmissible workloads.
+        """
+        entry = self.in_heap.get(key)
+        if entry is None:
             return
         if self.strict:
             self.blocked_by = key
         else:
-            self.inadmissible[waiting.equivalence_class] = key
-            if waiting.requeues_on_usage_increase:
-                self._alert[waiting.equivalence_class] = None
-
-    def requeue_on_usage_increase(self, priority: int | None = None) -> None:
-        """Look again at those who are alert, or have this priority or a higher one."""
-        found = self._alert if priority is None else self.inadmissible
-        for equivalence_class in tuple(found):
-            if self._is_alert(self.inadmissible[equivalence_class], priority):
-                self._look_again_at(equivalence_class)
-        if self.blocked_by and self._is_alert(self.blocked_by, priority):
-            self.blocked_by = ""
-
-    def _is_alert(self, key: str, priority: int | None) -> bool:
-        waiting = self.in_heap[key]
-        is_strong = priority is not None and priority_of(waiting.order) >= priority
-        return waiting.requeues_on_usage_increase or is_strong
+            self.inadmissible[entry.equivalence_class] = key
+            if entry.requeues_on_usage_increase:
+                self._requeued_on_usage_increase[entry.equivalence_class] = None
 
     def requeue_inadmissible(self) -> None:
-        """Room was made, or could have been: look at everyone again."""
+        """Requeue every class (Kueue: `queueInadmissibleWorkloads`)."""
         inadmissible, self.inadmissible = self.inadmissible, {}
-        self._alert.clear()
+        self._requeued_on_usage_increase.clear()
         for equivalence_class in inadmissible:
-            self._bring_forward(equivalence_class)
+            self._expose_head(equivalence_class)
         self.blocked_by = ""
 
+    def requeue_on_usage_increase(self, min_priority: int | None = None) -> None:
+        """Requeue the classes that may gain where others take capacity, or by their priority."""
+        marked = self._requeued_on_usage_increase if min_priority is None else self.inadmissible
+        for equivalence_class in tuple(marked):
+            if self._may_gain(self.inadmissible[equivalence_class], min_priority):
+                self._requeue(equivalence_class)
+        if self.blocked_by and self._may_gain(self.blocked_by, min_priority):
+            self.blocked_by = ""
+
     def in_order(self, ranks: Ranks = equal_ranks) -> tuple[str, ...]:
-        """All that wait, first to last, those beside among them where they would compete."""
+        """Return all pending workloads in scheduling order, suspended ones among them."""
         if self._sorted is not None:
             return self._sorted
-        everyone = (*self.in_heap.values(), *self.suspended.values())
-        ranked = {
-            name: ranks(name) for name in sorted({waiting.local_queue for waiting in everyone})
-        }
-        found = sorted((ranked[waiting.local_queue], waiting.order) for waiting in everyone)
-        line = tuple(order[-1] for _, order in found)
-        self._sorted = line if len(ranked) < 2 else None  # noqa: PLR2004 - one lane has one order
-        return line
-
-    def explained_like(self, key: str) -> str | None:
-        """One of the same shape that was looked at and explained."""
-        found = self.in_heap.get(key)
-        if found is None:
-            return None
-        groups = (heap.groups.get(found.equivalence_class) for heap in self.heaps.values())
-        return min((name for known in groups if known for name in known.explained), default=None)
+        entries = (*self.in_heap.values(), *self.suspended.values())
+        ranked = {name: ranks(name) for name in sorted({entry.local_queue for entry in entries})}
+        found = sorted((ranked[entry.local_queue], entry.order) for entry in entries)
+        keys = tuple(order[-1] for _, order in found)
+        # With several LocalQueues the order changes with their usage and is not kept.
+        self._sorted = keys if len(ranked) <= 1 else None
+        return keys
 
     def first(self, ranks: Ranks = equal_ranks) -> str | None:
-        """The competitor with the best claim, parked or not."""
+        """Return the first workload in the heaps, inadmissible or not."""
         firsts = [
             (ranks(name), order)
             for name, heap in self.heaps.items()
@@ -262,36 +269,70 @@ class PendingQueue:
         ]
         return min(firsts)[1][-1] if firsts else None
 
-    def waiting_after_a_look(self) -> int:
-        """How many wait although someone of their shape was looked at and explained."""
+    def explained_equivalent(self, key: str) -> str | None:
+        """Return an explained workload of the class of this one."""
+        entry = self.in_heap.get(key)
+        if entry is None:
+            return None
+        groups = (heap.groups.get(entry.equivalence_class) for heap in self.heaps.values())
+        return min((name for group in groups if group for name in group.explained), default=None)
+
+    def explained_count(self) -> int:
+        """Count the workloads in whose class one was evaluated and explained."""
         count: dict[EquivalenceClass, int] = {}
         explained: dict[EquivalenceClass, None] = {}
         for heap in self.heaps.values():
-            for equivalence_class, known in heap.groups.items():
-                count[equivalence_class] = count.get(equivalence_class, 0) + len(known.members)
-                if known.explained:
+            for equivalence_class, group in heap.groups.items():
+                count[equivalence_class] = count.get(equivalence_class, 0) + len(group.members)
+                if group.explained:
                     explained[equivalence_class] = None
         return sum(count[equivalence_class] for equivalence_class in explained)
 
-    def is_contested(self) -> bool:
-        """Whether time alone may put another head before the one that blocks the line."""
+    def may_change_head(self) -> bool:
+        """Whether time alone may put another head before the one that blocks the queue."""
         return bool(self.blocked_by) and len(self.heaps) > 1
 
-    def _look_again_if_it_goes_first(self, waiting: PendingEntry) -> None:
-        """A class stands and falls with its first; one that goes before it may do better."""
-        first = self.inadmissible.get(waiting.equivalence_class)
-        if first is not None and waiting.order < self.in_heap[first].order:
-            self._look_again_at(waiting.equivalence_class)
+    def snapshot(self) -> InadmissibleSnapshot:
+        """Return what is known to be inadmissible, named by the shorter list of classes."""
+        if self.strict or not self.inadmissible:
+            return InadmissibleSnapshot(blocked_by=self.blocked_by)
+        first = self._first_of_each_class()
+        marked = tuple(sorted(key for name, key in first.items() if name in self.inadmissible))
+        others = tuple(sorted(key for name, key in first.items() if name not in self.inadmissible))
+        if len(others) < len(marked):
+            return InadmissibleSnapshot(keys=others, all_but_these=True)
+        return InadmissibleSnapshot(keys=marked)
 
-    def _look_again_at(self, equivalence_class: EquivalenceClass) -> None:
+    def restore(self, snapshot: InadmissibleSnapshot) -> None:
+        """Mark inadmissible what `snapshot` found; the pending workloads must be those of then."""
+        if snapshot.blocked_by:
+            self.mark_inadmissible(snapshot.blocked_by)
+        chosen = {self.in_heap[key].equivalence_class: key for key in snapshot.keys}
+        if snapshot.all_but_these:
+            first = self._first_of_each_class()
+            chosen = {name: key for name, key in first.items() if name not in chosen}
+        for key in chosen.values():
+            self.mark_inadmissible(key)
+
+    def _first_of_each_class(self) -> dict[EquivalenceClass, str]:
+        """The first workload of each class; of an inadmissible class it is the one that failed."""
+        return {
+            equivalence_class: first[-1]
+            for heap in self.heaps.values()
+            for equivalence_class, group in heap.groups.items()
+            if (first := group.head()) is not None
+        }
+
+    def _may_gain(self, key: str, min_priority: int | None) -> bool:
+        entry = self.in_heap[key]
+        is_strong = min_priority is not None and priority_of(entry.order) >= min_priority
+        return entry.requeues_on_usage_increase or is_strong
+
+    def _requeue(self, equivalence_class: EquivalenceClass) -> None:
         del self.inadmissible[equivalence_class]
-        self._alert.pop(equivalence_class, None)
-        self._bring_forward(equivalence_class)
+        self._requeued_on_usage_increase.pop(equivalence_class, None)
+        self._expose_head(equivalence_class)
 
-    def _bring_forward(self, equivalence_class: EquivalenceClass) -> None:
+    def _expose_head(self, equivalence_class: EquivalenceClass) -> None:
         for heap in self.heaps.values():
-            heap.bring_forward(equivalence_class)
-
-
-EquivalenceClass: TypeAlias = tuple[object, ...]
-"""Workloads of one ClusterQueue with equal shapes fit, or do not fit, alike."""
+            heap.expose_head(equivalence_class)

@@ -1,1 +1,1 @@
-"""What a cycle works on: the fold of one partition, all there are, whom a change concerns."""
+"""The fold that a cycle works on: partitions, their charges and index, and what events requeue."""

@@ -1,7 +1,7 @@
-"""What those who hold a place, or are promised one, take of quota and hosts, in two views.
+"""What admissions and nominations take of quota and hosts, in two views.
 
-ACTUAL counts who holds a place now; PROJECTED leaves out who is on the way out and counts the
-places that open rounds keep for their preemptors (preemption.md §6.5).
+ACTUAL counts present admissions; PROJECTED leaves out what is being evicted and counts the
+capacity that open rounds nominate for their preemptors (preemption.md §6.5).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -40,11 +40,11 @@ from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload
 
 ChargedAdmissions: TypeAlias = tuple[Admission | None, Admission | None]
-"""What somebody takes in the actual and in the projected view."""
+"""The admissions of one workload that are charged in the ACTUAL and in the PROJECTED view."""
 
 
 def is_usage_unchanged(old: Workload | None, new: Workload | None) -> bool:
-    """Whether nothing has changed that its charges follow from; true for most facts."""
+    """Whether nothing has changed that charges follow from; true for most events."""
     return (
         old is not None
         and new is not None
@@ -59,12 +59,12 @@ def is_usage_unchanged(old: Workload | None, new: Workload | None) -> bool:
 
 
 def has_new_assignment(old: Workload | None, new: Workload) -> bool:
-    """Whether it was given other places while it keeps its quota."""
+    """Whether the workload was assigned other hosts while it keeps its quota."""
     return old is not None and old.admission is not None and old.admission is not new.admission
 
 
 def has_reclaimed_pods(old: Workload | None, new: Workload | None) -> bool:
-    """Whether the same pods are needed no more, so that the same admission takes another amount."""
+    """Whether the pods needed have changed, so that an equal admission takes other amounts."""
     if old is None or new is None:
         return False
     shrunk = old.spec is not new.spec and old.spec.pod_sets != new.spec.pod_sets
@@ -75,7 +75,7 @@ def has_reclaimed_pods(old: Workload | None, new: Workload | None) -> bool:
 def frees_capacity(
     old: Workload | None, before: ChargedAdmissions, after: ChargedAdmissions
 ) -> bool:
-    """Whether someone who did not fit might fit now, or might make room otherwise than before."""
+    """Whether a workload that did not fit may fit now, or may preempt other victims than before."""
     was, now = before[PROJECTED], after[PROJECTED]
     freed = before[ACTUAL] is not None and after[ACTUAL] is None
     withdrawn = old is not None and old.nomination is not None and now is None
@@ -84,7 +84,7 @@ def frees_capacity(
 
 
 def charged_admissions(workload: Workload | None) -> ChargedAdmissions:
-    """What it takes in the actual and in the projected view."""
+    """Return the admissions of a workload that are charged in each view."""
     if workload is None or workload.finished_at is not None:
         return None, None
     if workload.admission is None:
@@ -97,9 +97,9 @@ def charged_admissions(workload: Workload | None) -> ChargedAdmissions:
 
 
 class Charge(msgspec.Struct, frozen=True, gc=False):
-    """What one admission takes: amounts of quota, and pods on hosts with what each pod takes.
+    """What one admission takes: amounts of quota, and pods on hosts with the requests of each pod.
 
-    `is_whole` is false if some of its places are gone; pods there are charged nowhere.
+    `is_whole` is false if some of its hosts are gone; pods there are charged nowhere.
     """
 
     cluster_queue: str
@@ -108,16 +108,16 @@ class Charge(msgspec.Struct, frozen=True, gc=False):
     is_whole: bool = True
 
 
-Move: TypeAlias = tuple[int, Callable[[int, Charge], None], Charge]
-"""A view, what is done to it, and with what."""
+ChargeChange: TypeAlias = tuple[int, Callable[[int, Charge], None], Charge]
+"""A view, the change made to it, and the charge that is added or released."""
 
 
 class Charges:
-    """Usage and hosts of a partition, and who holds what of them.
+    """Usage and hosts of a partition, and the charge of each admitted workload.
 
-    `holding` is what each holder takes, by ClusterQueue; `divisible` are the parts of those who may
-    lose single pods. `known_holders` is who holds most of something where others could use it, by
-    where that is, until anyone's charge changes.
+    `holding` has the charges by ClusterQueue and workload; `divisible` the eviction units of
+    workloads that may lose single pods. `known_holders` caches which workloads hold most of a
+    FlavorResource below a node of the quota tree, until any charge changes.
     """
 
     def __init__(
@@ -137,25 +137,25 @@ class Charges:
         self._admitted = AdmittedIndex(hosts)
         self._changed: dict[str, Workload | None] = {}
 
-    def replace(self, old: Workload | None, new: Workload | None) -> list[Move]:
-        """Take into account what a workload takes now, and answer what that changed.
+    def replace(self, old: Workload | None, new: Workload | None) -> list[ChargeChange]:
+        """Charge what a workload takes now, and return what that changed.
 
-        Everything that could fail is worked out before anything is changed.
+        Whatever can fail is computed before anything is changed.
         """
-        moves, held = self._moves(old, new)
-        for view, change, charge in moves:
+        changes, held = self._changes(old, new)
+        for view, change, charge in changes:
             change(view, charge)
         for workload in (old, new):
             if workload is not None and workload.admission is not None:
                 self._changed[workload.key] = new
-        self._rehold(old, new, held)
-        return moves
+        self._update_holding(old, new, held)
+        return changes
 
     def charge_of(self, workload: Workload, admission: Admission) -> Charge:
-        """What an admission of this workload takes.
+        """Return what an admission of this workload takes.
 
-        Pods that have ended take no quota. Their hosts are told with the end of all: which of them
-        have ended is not known.
+        Pods that have ended take no quota, but keep their hosts until the workload ends: which of
+        the pods have ended is not known.
         """
         amounts: FlavorResourceQuantities = {}
         pods = []
@@ -183,13 +183,13 @@ class Charges:
         return Charge(admission.cluster_queue, amounts, tuple(pods), is_whole)
 
     def held_by(self, workload: Workload) -> Charge:
-        """What a workload that holds a place takes."""
-        assert workload.admission is not None, "only who was admitted holds a place"
+        """Return what an admitted workload takes."""
+        assert workload.admission is not None, "an admitted workload has an admission"
         known = self.holding.get(workload.admission.cluster_queue, {}).get(workload.key)
         return known or self.charge_of(workload, workload.admission)
 
     def take(self, view: int, charge: Charge) -> None:
-        """Charge usage and hosts of one view."""
+        """Add a charge to usage and hosts of one view."""
         node = f"clusterqueue/{charge.cluster_queue}"
         if node in self._tree.path:
             add_usage(self._tree, self.usage[view], node, charge.amounts)
@@ -197,7 +197,7 @@ class Charges:
             self._hosts.charge(view, rows, counts, requests)
 
     def release(self, view: int, charge: Charge) -> None:
-        """The exact opposite of `take`."""
+        """Undo `take`."""
         node = f"clusterqueue/{charge.cluster_queue}"
         if node in self._tree.path:
             remove_usage(self._tree, self.usage[view], node, charge.amounts)
@@ -206,7 +206,7 @@ class Charges:
 
     @contextmanager
     def without(self, workload: Workload | None) -> Iterator[None]:
-        """As if one who holds a place had ended; exactly as it was again on leaving."""
+        """Release an admitted workload inside the context; restore it exactly on leaving."""
         if workload is None or workload.admission is None:
             yield
             return
@@ -225,16 +225,16 @@ class Charges:
             self.known_holders.clear()
 
     def admitted(self) -> AdmittedIndex:
-        """Everyone who holds a place and is not leaving, as arrays."""
+        """Return all admitted workloads that are not being evicted, as arrays."""
         for key, workload in self._changed.items():
             if workload is None or not has_quota_reservation(workload) or is_evicting(workload):
                 self._admitted.remove(key)
             else:
-                self._admitted.add(key, *self._standings(workload))
+                self._admitted.add(key, *self._admitted_units(workload))
         self._changed.clear()
         return self._admitted
 
-    def _standings(self, workload: Workload) -> Iterator[AdmittedUnit]:
+    def _admitted_units(self, workload: Workload) -> Iterator[AdmittedUnit]:
         protection = protection_of(workload.spec)
         is_preemptible = workload.spec.preemptibility == "Preemptible"
         parts = self.divisible.get(workload.key)
@@ -244,32 +244,32 @@ class Charges:
             return
         for part in parts:
             charge = self.charge_of(workload, part.admission)
-            may_go = is_preemptible or not part.is_remainder
+            may_be_evicted = is_preemptible or not part.is_remainder
             name = "" if part.is_remainder else part.name
-            yield AdmittedUnit(charge.cluster_queue, protection, may_go, charge.pods, name)
+            yield AdmittedUnit(charge.cluster_queue, protection, may_be_evicted, charge.pods, name)
 
-    def _moves(
+    def _changes(
         self, old: Workload | None, new: Workload | None
-    ) -> tuple[list[Move], Charge | None]:
-        """What is given back and taken in each view, and what `new` holds afterwards."""
+    ) -> tuple[list[ChargeChange], Charge | None]:
+        """What is released and taken in each view, and what `new` holds afterwards."""
         before, after = charged_admissions(old), charged_admissions(new)
-        reclaimed = has_reclaimed_pods(old, new)
+        has_reclaimed = has_reclaimed_pods(old, new)
         held = None
         if new is not None and (given := after[ACTUAL]) is not None:
-            anew = reclaimed or has_new_assignment(old, new)
-            held = self.charge_of(new, given) if anew else self._charge(new, given)
-        moves: list[Move] = []
+            is_new = has_reclaimed or has_new_assignment(old, new)
+            held = self.charge_of(new, given) if is_new else self._charge(new, given)
+        changes: list[ChargeChange] = []
         for view in (ACTUAL, PROJECTED):
             same = before[view] is after[view] or before[view] == after[view]
-            if same and not reclaimed:
+            if same and not has_reclaimed:
                 continue
             if old is not None and (given := before[view]) is not None:
-                moves.append((view, self.release, self._charge(old, given)))
+                changes.append((view, self.release, self._charge(old, given)))
             if new is not None and (given := after[view]) is not None:
                 same = held is not None and given is after[ACTUAL]
                 charge = held if same and held is not None else self.charge_of(new, given)
-                moves.append((view, self.take, charge))
-        return moves, held
+                changes.append((view, self.take, charge))
+        return changes, held
 
     def _charge(self, workload: Workload, admission: Admission | None) -> Charge:
         assert admission is not None, "nothing is charged without an admission"
@@ -277,7 +277,9 @@ class Charges:
             return self.held_by(workload)
         return self.charge_of(workload, admission)
 
-    def _rehold(self, old: Workload | None, new: Workload | None, held: Charge | None) -> None:
+    def _update_holding(
+        self, old: Workload | None, new: Workload | None, held: Charge | None
+    ) -> None:
         self.known_holders.clear()
         if old is not None and old.admission is not None:
             self.holding.get(old.admission.cluster_queue, {}).pop(old.key, None)

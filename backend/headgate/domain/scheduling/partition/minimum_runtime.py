@@ -1,10 +1,9 @@
-"""Who has not run long enough to be a victim: `minRuntime` of queues (preemption.md §6.6, C21).
+"""Protects workloads from preemption until they have run for `minRuntime`: preemption.md §6.6.
 
-Within a ClusterQueue the time counts that it grants, or the nearest Cohort above it that grants
-any. From outside the time counts that is granted where both meet: by the child, on the victim's
-side, of their lowest common Cohort, or by the nearest Cohort above. So nobody is evicted again and
-again before it has got anything done. A shield that runs out is a reason to look again at who
-waits.
+Within a ClusterQueue its own grant counts, or that of the nearest Cohort above that grants any.
+From outside the grant counts of the child, on the victim's side, of the lowest common Cohort, or
+of the nearest Cohort above. So no workload is evicted again and again before it has made progress.
+Pending workloads are requeued when a protection ends.
 """
 
 from collections.abc import Mapping
@@ -26,7 +25,7 @@ WITHIN = ""
 
 
 class MinimumRuntimeIndex:
-    """Until when everyone who holds a place is shielded; `at` is when that is asked.
+    """The protected admitted workloads and the ends of their protection, as of `at`.
 
     `path` is each ClusterQueue and Cohort with its ancestors up to the root.
     """
@@ -37,14 +36,14 @@ class MinimumRuntimeIndex:
         self._grants: dict[str, dict[str, RuntimeGrant]] = {}
         self._began: dict[str, tuple[str, Instant]] = {}
         self._ends = Timers()
-        self._shields_anyone = any(self._runtime(node) != NO_RUNTIME for node in path)
+        self._grants_any = any(self._runtime(node) != NO_RUNTIME for node in path)
         self.at: Instant = 0
 
     def replace(self, key: str, new: Workload | None) -> None:
-        """Someone got a place, changed, or has none any more."""
-        if not self._shields_anyone:
+        """Index a workload that was admitted, changed, or is admitted no more."""
+        if not self._grants_any:
             return
-        began = None if new is None else self._shielded_from(new)
+        began = None if new is None else self._protected_since(new)
         if began is not None:
             self._began[key] = began
         elif self._began.pop(key, None) is None:
@@ -52,7 +51,7 @@ class MinimumRuntimeIndex:
         self._ends.set(key, self._next_end(key))
 
     def advance(self, at: Instant) -> bool:
-        """Ask for this instant from now on; whether a shield has run out since the one before."""
+        """Move to an instant; whether a protection has ended since the one before."""
         self.at = at
         ended = self._ends.fired(at)
         for key in ended:
@@ -60,33 +59,35 @@ class MinimumRuntimeIndex:
         return bool(ended)
 
     def next_due(self) -> Instant | None:
-        """When the next shield runs out."""
+        """Return when the next protection ends."""
         return self._ends.next_due()
 
     def rule_protecting(self, workload: Workload, *, node: str) -> str:
-        """The rule that shields a workload now from those who come through a ClusterQueue."""
+        """Return the rule that protects a workload now from preemptors of a ClusterQueue."""
         known = self._began.get(workload.key)
         if known is None:
             return ""
-        theirs, began = known
-        seconds, granter = self._granted(theirs, node)
+        victim_node, began = known
+        seconds, granter = self._granted(victim_node, node)
         if seconds_after(began, seconds) <= self.at:
             return ""
-        who = "its ClusterQueue" if granter == theirs else f"Cohort {granter.partition('/')[2]}"
-        return f"it has not yet run for {seconds} s, which {who} grants it"
+        granted_by = (
+            "its ClusterQueue" if granter == victim_node else f"Cohort {granter.partition('/')[2]}"
+        )
+        return f"it has not yet run for {seconds} s, which {granted_by} grants it"
 
-    def protected_in(self, theirs: str, *, node: str) -> list[str]:
-        """Everyone in a ClusterQueue who is shielded now from those who come through another."""
+    def protected_in(self, victim_node: str, *, node: str) -> list[str]:
+        """Return the workloads of a ClusterQueue protected now from preemptors of another."""
         if not self._began:
             return []
-        seconds, _ = self._granted(theirs, node)
+        seconds, _ = self._granted(victim_node, node)
         return [
             key
             for key, (queue, began) in self._began.items()
-            if queue == theirs and seconds_after(began, seconds) > self.at
+            if queue == victim_node and seconds_after(began, seconds) > self.at
         ]
 
-    def _shielded_from(self, workload: Workload) -> tuple[str, Instant] | None:
+    def _protected_since(self, workload: Workload) -> tuple[str, Instant] | None:
         if (
             workload.admission is None
             or not has_quota_reservation(workload)
@@ -98,16 +99,16 @@ class MinimumRuntimeIndex:
             return None
         return node, _began(workload)
 
-    def _granted(self, theirs: str, mine: str) -> RuntimeGrant:
-        grants = self._grants_of(theirs)
-        if theirs == mine:
+    def _granted(self, victim_node: str, preemptor_node: str) -> RuntimeGrant:
+        grants = self._grants_of(victim_node)
+        if victim_node == preemptor_node:
             return grants[WITHIN]
-        outside = self._path.get(mine, ())
-        below = [node for node in self._path.get(theirs, ()) if node not in outside]
+        outside = self._path.get(preemptor_node, ())
+        below = [node for node in self._path.get(victim_node, ()) if node not in outside]
         return grants[below[-1]] if below else NO_GRANT
 
     def _grants_of(self, node: str) -> dict[str, RuntimeGrant]:
-        """What shields those of a ClusterQueue within it, and from outside of each node above."""
+        """The grants of a ClusterQueue within it, and from outside of each node above it."""
         known = self._grants.get(node)
         if known is None:
             within, outside = NO_GRANT, NO_GRANT
@@ -137,7 +138,7 @@ class MinimumRuntimeIndex:
 
 
 def _began(workload: Workload) -> Instant:
-    """When it started last, or got its place if it has not started yet."""
+    """When the workload was last admitted, or got its quota if it was not admitted yet."""
     admitted, reserved = condition(workload, "Admitted"), condition(workload, "QuotaReserved")
     found = admitted if admitted is not None and admitted.status else reserved
     return workload.created_at if found is None else found.last_transition_at

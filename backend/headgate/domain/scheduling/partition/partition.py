@@ -1,8 +1,9 @@
-"""The fold a cycle works on: what everyone takes, who waits in which line, and what is due.
+"""The fold that a cycle works on: charges, pending queues and what is due, of one partition.
 
 Everything is kept up to date workload by workload with `replace`, whose undo is the opposite
-`replace`; only a change of configuration builds a partition anew. What is taken, in two views,
-stands in `charges.py`; here is who waits, until when, and whom a change lets be looked at again.
+`replace`; only a change of configuration builds a partition anew. `charges.py` holds what
+admissions take, in two views; this module holds the pending workloads, their timers, and which of
+them an event requeues.
 """
 
 import msgspec
@@ -10,7 +11,6 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from hashlib import sha256
-from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.object_set import ObjectSet
@@ -20,21 +20,20 @@ from headgate.domain.scheduling.flavors.eligibility import flavor_options
 from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
 from headgate.domain.scheduling.lifecycle.timers import Timers
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
+from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
 from headgate.domain.scheduling.ordering.pending_queue import PendingEntry
 from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
 from headgate.domain.scheduling.ordering.pending_queue import Ranks
 from headgate.domain.scheduling.ordering.pending_queue import equal_ranks
+from headgate.domain.scheduling.partition.charges import ChargeChange
 from headgate.domain.scheduling.partition.charges import Charges
-from headgate.domain.scheduling.partition.charges import Move
 from headgate.domain.scheduling.partition.charges import is_usage_unchanged
 from headgate.domain.scheduling.partition.eviction_graph import EvictionGraph
 from headgate.domain.scheduling.partition.minimum_runtime import MinimumRuntimeIndex
 from headgate.domain.scheduling.partition.requeue_hints import RequeueScope
 from headgate.domain.scheduling.partition.requeue_hints import admission_changed
-from headgate.domain.scheduling.partition.requeue_hints import is_any_borrowing
-from headgate.domain.scheduling.partition.requeue_hints import requeue_in_scope
 from headgate.domain.scheduling.partition.requeue_hints import requeue_scope
-from headgate.domain.scheduling.partition.requeue_hints import requeue_target
+from headgate.domain.scheduling.partition.requeue_hints import scope_reaching_all
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.flavor_topology import build_host_table
 from headgate.domain.scheduling.placement.host_table import HostTable
@@ -42,6 +41,7 @@ from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.queueing.pending_entry import is_admission_candidate
 from headgate.domain.scheduling.queueing.pending_entry import is_unadmitted
 from headgate.domain.scheduling.queueing.pending_entry import pending_entry
+from headgate.domain.scheduling.queueing.pending_entry import preemption_enabled
 from headgate.domain.scheduling.queueing.pending_entry import reserves_quota_while_pending
 from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
 from headgate.domain.scheduling.queueing.queue_checks import check_cluster_queue
@@ -49,6 +49,7 @@ from headgate.domain.scheduling.queueing.queue_checks import effective_spec
 from headgate.domain.scheduling.quota.tree import QuotaTree
 from headgate.domain.scheduling.quota.tree import build_tree
 from headgate.domain.scheduling.quota.usage import QuotaUsage
+from headgate.domain.scheduling.quota.usage import is_within_nominal
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 
@@ -56,9 +57,11 @@ from headgate.domain.workloads.state import Workload
 class Partition:
     """Queues, usage and hosts that are scheduled together; the fold of one partition.
 
-    `charges` is what everyone takes, `usage` its sums in each view.
-    `ranks` tells for a ClusterQueue how much its LocalQueues have used, since the last cycle.
-    `leases` is when nodes fall silent; the installation's own partition looks after that alone.
+    `charges` is what each admission takes, `usage` its sums in each view. `ranks` returns for a
+    ClusterQueue the ranks of its LocalQueues as of the last cycle. `leases` is when nodes fall
+    silent, kept by the partition `installation` alone. `inadmissible_requeue_cycle` counts the
+    requeues, so that a cycle notices one that came while it evaluated (Kueue:
+    `queueInadmissibleCycle`).
     """
 
     def __init__(
@@ -80,11 +83,12 @@ class Partition:
             name: check_cluster_queue(config, name) for name in self.cluster_queues
         }
         self.pending = {
-            name: PendingQueue(strict=_spec(config, name).queueing_strategy == "StrictFIFO")
-            for name in self.cluster_queues
+            name: PendingQueue(strict=spec.queueing_strategy == "StrictFIFO")
+            for name, spec in self.specs.items()
         }
-        self._lines = [
-            requeue_target(self.pending[name], self.specs[name]) for name in self.pending
+        self._requeue_rules = [
+            (self.pending[name], scope_reaching_all(spec), preemption_enabled(spec))
+            for name, spec in self.specs.items()
         ]
         self.timers = Timers()
         self.leases = Timers()
@@ -92,7 +96,7 @@ class Partition:
         self.eviction_graph = EvictionGraph()
         self._epochs: dict[str, str] = {}
         self.rate_limited_queues: dict[str, Instant] = {}
-        self.hosts, self.topologies = hosts_of(config, self.cluster_queues)
+        self.hosts, self.topologies = _build_hosts(config, self.cluster_queues)
         self.charges = Charges(self.tree, self.hosts, self.topologies)
         self.usage: tuple[QuotaUsage, QuotaUsage] = self.charges.usage
         self.watch = HostWatch(config, self.hosts)
@@ -101,27 +105,27 @@ class Partition:
         self.inadmissible_requeue_cycle = 0
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
-        """Take into account that a workload of this partition came, changed or went.
+        """Index a workload of this partition that was added, changed or deleted.
 
-        Everything that could fail is worked out before anything is changed.
+        Whatever can fail is computed before anything is changed.
         """
         found = new or old
-        assert found is not None, "something must have been or be there"
+        assert found is not None, "a change has a state before or after it"
         key = found.key
-        counts = new is not None and not self._is_aside(new)
+        counts = new is not None and not self._is_quarantined(new)
         due = next_due_at(self.config, new) if counts and new is not None else None
-        waits = self._waiting(new) if counts and new is not None else None
+        entry = self._pending_entry(new) if counts and new is not None else None
         if not is_usage_unchanged(old, new):
             self._recharge(old, new)
         elif admission_changed(old, new):
             self.minimum_runtime.replace(key, new)
-        if waits is not None or is_unadmitted(old):
-            self._requeue(key, (old, new), waits)
+        if entry is not None or is_unadmitted(old):
+            self._requeue(key, old, new, entry)
         host_due = self.watch.replace(old, new)
         self.timers.set(key, _earlier(due, host_due) if counts else None)
 
     def replace_round(self, old: Round | None, new: Round | None) -> None:
-        """Take into account that a round began, went on or ended."""
+        """Index a round that was started, changed or ended."""
         if old is not None:
             self.rounds.pop(old.id, None)
         if new is None and old is not None:
@@ -131,91 +135,112 @@ class Partition:
         if new is not None and is_open(new):
             self.rounds[new.id] = new
 
-    def epoch_of(self, cluster_queue: str) -> str:
-        """The name of the policies and quotas that the ClusterQueue's tree stands under."""
-        root = self.tree.root_of(f"clusterqueue/{cluster_queue}")
-        if root not in self._epochs:
-            self._epochs[root] = epoch_name(self.config, self.tree, root)
-        return self._epochs[root]
-
     def node_changed(self, node: Configured[NodeSpec]) -> None:
-        """Take a report or cordon of a node into account."""
-        self.requeue_inadmissible(
-            RequeueScope.ALL if self.hosts.node_changed(node) else RequeueScope.USAGE_INCREASE
-        )
+        """Index a report or cordon of a node."""
+        frees = self.hosts.node_changed(node)
+        self.requeue_inadmissible(RequeueScope.ALL if frees else RequeueScope.USAGE_INCREASE)
         self.watch.may_be_overcommitted = True
         for workload, host_due in self.watch.refresh_node(node):
-            due = (
-                None
-                if self._is_aside(workload)
-                else _earlier(next_due_at(self.config, workload), host_due)
-            )
+            due = None
+            if not self._is_quarantined(workload):
+                due = _earlier(next_due_at(self.config, workload), host_due)
             self.timers.set(workload.key, due)
 
     def requeue_inadmissible(self, scope: RequeueScope = RequeueScope.ALL) -> None:
-        """Look again at those of the stirred who were known not to fit.
+        """Requeue the inadmissible workloads in a scope (Kueue: `QueueInadmissibleWorkloads`).
 
-        Who may break an open round is alert as well: the stronger do that only for their own.
+        Workloads that may break an open round count as within `USAGE_INCREASE`: preemptors of at
+        least the round's priority do that only for themselves.
         """
         self.inadmissible_requeue_cycle += 1
         rounds = self.rounds.values()
         weakest = min(r.preemptor_priority for r in rounds) if rounds else None
-        requeue_in_scope(self._lines, scope, weakest)
+        for queue, reaching_all, may_preempt in self._requeue_rules:
+            if not (queue.inadmissible or queue.blocked_by):
+                continue
+            if scope >= reaching_all:
+                queue.requeue_inadmissible()
+            else:
+                queue.requeue_on_usage_increase(weakest if may_preempt else None)
         if scope >= RequeueScope.PREEMPTING:
             self.watch.retry_unplaceable()
 
-    def is_admission_candidate(self, workload: Workload) -> bool:
-        """Whether it is to be looked at when it is its turn."""
-        return not self._is_aside(workload) and is_admission_candidate(self.config, workload)
+    def inadmissible_snapshot(self) -> dict[str, InadmissibleSnapshot]:
+        """Return what each queue knows to be inadmissible, where it knows anything.
 
-    def _is_aside(self, workload: Workload) -> bool:
+        It decides nothing (ADR 0017), but evaluated workloads may record another pending reason, so
+        that a plan is repeated to the byte only with equal memory.
+        """
+        found = {name: queue.snapshot() for name, queue in self.pending.items()}
+        nothing = InadmissibleSnapshot()
+        return {name: snapshot for name, snapshot in found.items() if snapshot != nothing}
+
+    def restore_inadmissible(self, snapshots: Mapping[str, InadmissibleSnapshot]) -> None:
+        """Mark inadmissible what `inadmissible_snapshot` found in an equal state."""
+        for name, snapshot in snapshots.items():
+            self.pending[name].restore(snapshot)
+
+    def is_admission_candidate(self, workload: Workload) -> bool:
+        """Whether the workload is evaluated once it is the head of its queue."""
+        return not self._is_quarantined(workload) and is_admission_candidate(self.config, workload)
+
+    def epoch_of(self, cluster_queue: str) -> str:
+        """Return a digest of the policies and quotas of the ClusterQueue's tree.
+
+        An epoch is a time of unchanged policies and quotas (preemption.md §6.9).
+        """
+        root = self.tree.root_of(f"clusterqueue/{cluster_queue}")
+        if root not in self._epochs:
+            self._epochs[root] = _epoch(self.config, self.tree, root)
+        return self._epochs[root]
+
+    def _is_quarantined(self, workload: Workload) -> bool:
         return bool(self.quarantined) and f"workload/{workload.key}" in self.quarantined
 
     def _recharge(self, old: Workload | None, new: Workload | None) -> None:
-        moves = self.charges.replace(old, new)
+        changes = self.charges.replace(old, new)
         for workload in (old, new):
             if workload is not None and workload.admission is not None:
                 self.minimum_runtime.replace(workload.key, new)
         scope = requeue_scope(old, new)
-        if scope == RequeueScope.USAGE_INCREASE and self._any_borrows(moves):
+        if scope == RequeueScope.USAGE_INCREASE and self._is_any_borrowing(changes):
             scope = RequeueScope.RECLAIMING
         if scope:
             self.requeue_inadmissible(scope)
 
-    def _any_borrows(self, moves: Iterable[Move]) -> bool:
-        amounts = ((each.cluster_queue, each.amounts) for view, _, each in moves if view)
-        return is_any_borrowing(self.tree, self.usage[PROJECTED], amounts)
+    def _is_any_borrowing(self, changes: Iterable[ChargeChange]) -> bool:
+        """Whether a charged ClusterQueue, or a cohort above it but the root, exceeds its quota."""
+        return any(
+            not is_within_nominal(self.tree, self.usage[PROJECTED], node, charge.amounts)
+            for view, _, charge in changes
+            if view == PROJECTED
+            for node in self.tree.path.get(f"clusterqueue/{charge.cluster_queue}", ())[:-1]
+        )
 
-    def _waiting(self, new: Workload) -> PendingEntry | None:
+    def _pending_entry(self, new: Workload) -> PendingEntry | None:
         if not is_unadmitted(new):
             return None
         name = self._cluster_queue_name(new)
         spec = self.specs.get(name)
         if spec is None:
             return None
-        return pending_entry(
-            self.config, new, spec, is_inactive=self.queue_failures[name] is not None
-        )
+        is_inactive = self.queue_failures[name] is not None
+        return pending_entry(self.config, new, spec, is_inactive=is_inactive)
 
     def _requeue(
-        self, key: str, change: tuple[Workload | None, Workload | None], waits: PendingEntry | None
+        self, key: str, old: Workload | None, new: Workload | None, entry: PendingEntry | None
     ) -> None:
-        old, new = change
         queue = self._queue_of(new)
         stays = old is not None and new is not None and old.spec is new.spec
         before = queue if stays else self._queue_of(old)
-        if before is not None and (before is not queue or waits is None):
+        if before is not None and (before is not queue or entry is None):
             before.remove(key)
-        if (
-            before is not None
-            and old is not None
-            and reserves_quota_while_pending(self.config, old)
-        ):
+        if before and old is not None and reserves_quota_while_pending(self.config, old):
             before.requeue_inadmissible()
-        if queue is None or waits is None or queue.known(key) == waits:
+        if queue is None or entry is None or queue.entry(key) == entry:
             return
         queue.remove(key)
-        queue.add(key, waits)
+        queue.add(key, entry)
 
     def _queue_of(self, workload: Workload | None) -> PendingQueue | None:
         return self.pending.get(self._cluster_queue_name(workload)) if workload else None
@@ -232,12 +257,7 @@ def _earlier(due: Instant | None, host_due: Instant | None) -> Instant | None:
     return min(due, host_due)
 
 
-def _spec(config: ObjectSet, cluster_queue: str) -> ClusterQueueSpec:
-    return config.cluster_queues[cluster_queue].spec
-
-
-def epoch_name(config: ObjectSet, tree: QuotaTree, root: str) -> str:
-    """A name for the policies and quotas of one tree; another as soon as one of them changes."""
+def _epoch(config: ObjectSet, tree: QuotaTree, root: str) -> str:
     parts: list[object] = [config.configuration.fair_sharing]
     for node in sorted(tree.path):
         if tree.root_of(node) != root:
@@ -252,10 +272,10 @@ def epoch_name(config: ObjectSet, tree: QuotaTree, root: str) -> str:
     return sha256(msgspec.json.encode(parts)).hexdigest()[:16]
 
 
-def hosts_of(
+def _build_hosts(
     config: ObjectSet, cluster_queues: Iterable[str]
 ) -> tuple[HostTable, dict[str, FlavorTopology]]:
-    """One table of all their hosts, and the topology of each flavor that has one."""
+    """Build one table of the hosts of all flavors, and the topology of each flavor with one."""
     wanted = sorted(
         {
             flavor.name

@@ -13,14 +13,14 @@ from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.workloads.state import Workload
 
 INSTALLATION = "installation"
-"""The partition that is always there and looks after what belongs to no queue."""
+"""The partition that always exists and reconciles what belongs to no queue."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionLayout:
-    """The partitions there are, and who is in which; no workload needs to be known for it.
+    """The partitions of a configuration, and the ClusterQueues of each.
 
-    `has_terminating` says that an object waits for its last user to go.
+    `has_terminating`: an object is being deleted and waits until nothing refers to it.
     """
 
     config: ObjectSet
@@ -29,12 +29,12 @@ class PartitionLayout:
     has_terminating: bool
 
     def key_of(self, workload: Workload) -> str:
-        """The partition that looks after a workload; INSTALLATION where it has no queue."""
+        """Return the partition that schedules a workload; INSTALLATION where it has no queue."""
         return self.of_cluster_queue.get(cluster_queue_of(self.config, workload), INSTALLATION)
 
 
 def partition_layout(config: ObjectSet) -> PartitionLayout:
-    """The connected components of the configured ClusterQueues, named by their smallest member."""
+    """Return the connected components of the ClusterQueues, named by their smallest member."""
     leaders: dict[str, str] = {}
     for name, queue in sorted(config.cluster_queues.items()):
         me = f"clusterqueue/{name}"
@@ -44,7 +44,7 @@ def partition_layout(config: ObjectSet) -> PartitionLayout:
             for flavor in group.flavors:
                 if _is_topology_aware(config, flavor.name):
                     _join(leaders, me, f"~flavor/{flavor.name}")
-    _join_flavors_that_share_hosts(config, leaders)
+    _join_flavors_sharing_hosts(config, leaders)
     return _layout(config, leaders)
 
 
@@ -77,7 +77,7 @@ def _is_topology_aware(config: ObjectSet, flavor: str) -> bool:
     return found is not None and bool(found.spec.topology_name)
 
 
-def _join_flavors_that_share_hosts(config: ObjectSet, leaders: dict[str, str]) -> None:
+def _join_flavors_sharing_hosts(config: ObjectSet, leaders: dict[str, str]) -> None:
     flavors = [
         (f"~flavor/{name}", flavor.spec)
         for name, flavor in sorted(config.resource_flavors.items())

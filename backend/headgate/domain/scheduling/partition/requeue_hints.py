@@ -1,15 +1,15 @@
-"""Whom a change lets be looked at again who is known not to fit.
+"""Selects the inadmissible workloads that an event can make admissible.
 
-Parking must never decide anything (ADR 0017), so that whatever may let somebody start, or make
-others leave, wakes him. Waking too many costs looks, waking too few costs the same decision.
+Corresponds to kube-scheduler's `QueueingHint` and Kueue's `QueueInadmissibleWorkloads`.
+
+A workload marked inadmissible must decide nothing (ADR 0017): every event after which it could be
+admitted, or could preempt, has to requeue it. Requeueing too many costs evaluations; requeueing
+too few costs equal decisions.
 """
 
-from collections.abc import Iterable
 from enum import IntEnum
-from typing import NamedTuple
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
 from headgate.domain.scheduling.partition.charges import (
     charged_admissions,
     frees_capacity,
@@ -17,17 +17,15 @@ from headgate.domain.scheduling.partition.charges import (
 )
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.queueing.pending_entry import preemption_enabled, reclaim_enabled
-from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
-from headgate.domain.scheduling.quota.usage import QuotaUsage, is_within_nominal
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition
 
 
 class RequeueScope(IntEnum):
-    """Who is to be looked at again; each includes the ones before it.
+    """Which inadmissible workloads are requeued; each scope includes the scopes before it.
 
-    ALERT are those who may gain wherever others take room, RECLAIMERS those who may take back what
-    others borrow, PREEMPTORS all who may make others leave.
+    `USAGE_INCREASE` are workloads that may gain wherever others take capacity, `RECLAIMING` those
+    of ClusterQueues that may reclaim quota lent to others, `PREEMPTING` all that may preempt.
     """
 
     NONE = 0
@@ -38,86 +36,42 @@ class RequeueScope(IntEnum):
 
 
 def requeue_scope(old: Workload | None, new: Workload | None) -> RequeueScope:
-    """For whom it matters that a workload takes something else, or that its spec is another.
+    """Return the workloads that gain where a workload takes other amounts, or its spec changes.
 
-    Who is on the way out frees nothing yet, but fewer others have to leave besides. Who holds a
-    place under another priority may have become a victim. Where a workload ends, a circle of
-    evictions may open that kept others from preempting. Within one ClusterQueue nobody gains where
-    others take room: who would have to leave again takes no more than was free before.
+    An eviction frees nothing yet, but fewer other workloads have to be evicted. An admitted
+    workload of another priority may have become a candidate. Where a workload ends, a cycle of
+    evictions may open that kept others from preempting. Within one ClusterQueue no workload gains
+    where another takes capacity: evicting that one frees no more than was free before.
     """
     before, after = charged_admissions(old), charged_admissions(new)
     if has_reclaimed_pods(old, new) or frees_capacity(old, before, after):
         return RequeueScope.ALL
     if old is None:
-        return (
-            RequeueScope.NONE
-            if new is None or not has_quota_reservation(new)
-            else RequeueScope.USAGE_INCREASE
-        )
+        takes_quota = new is not None and has_quota_reservation(new)
+        return RequeueScope.USAGE_INCREASE if takes_quota else RequeueScope.NONE
     if before[ACTUAL] not in (None, after[ACTUAL]):
         return RequeueScope.ALL
-    leaves = before[PROJECTED] is not None and after[PROJECTED] is None
-    is_another = new is not None and has_quota_reservation(new) and old.spec is not new.spec
-    return RequeueScope.PREEMPTING if leaves or is_another else RequeueScope.USAGE_INCREASE
+    is_evicting = before[PROJECTED] is not None and after[PROJECTED] is None
+    has_new_spec = new is not None and has_quota_reservation(new) and old.spec is not new.spec
+    return RequeueScope.PREEMPTING if is_evicting or has_new_spec else RequeueScope.USAGE_INCREASE
 
 
-class RequeueTarget(NamedTuple):
-    """Those who wait for a ClusterQueue, who reaches all of them, and whether they may preempt."""
-
-    queue: PendingQueue
-    reach: RequeueScope
-    may_preempt: bool
-
-
-def requeue_target(queue: PendingQueue, spec: ClusterQueueSpec) -> RequeueTarget:
-    """The line of a ClusterQueue with this spec."""
-    return RequeueTarget(queue, _reached_by(spec), preemption_enabled(spec))
-
-
-def requeue_in_scope(
-    lines: Iterable[RequeueTarget], scope: RequeueScope, weakest: int | None
-) -> None:
-    """Let those of the stirred be looked at again who are parked.
-
-    `weakest` is the least priority of those whom open rounds serve. Who is not weaker is alert as
-    well, as he may break a round.
-    """
-    for queue, reach, may_preempt in lines:
-        if not (queue.inadmissible or queue.blocked_by):
-            continue
-        if scope >= reach:
-            queue.requeue_inadmissible()
-        else:
-            queue.requeue_on_usage_increase(weakest if may_preempt else None)
-
-
-def is_any_borrowing(
-    tree: QuotaTree, usage: QuotaUsage, charged: Iterable[tuple[str, FlavorResourceQuantities]]
-) -> bool:
-    """Whether a ClusterQueue, or a cohort above it but the root, uses more than it owns."""
-    return any(
-        not is_within_nominal(tree, usage, node, amounts)
-        for cluster_queue, amounts in charged
-        for node in tree.path.get(f"clusterqueue/{cluster_queue}", ())[:-1]
-    )
-
-
-def _reached_by(spec: ClusterQueueSpec) -> RequeueScope:
-    """The least that reaches all who wait for a ClusterQueue."""
+def scope_reaching_all(spec: ClusterQueueSpec) -> RequeueScope:
+    """Return the least scope that includes all workloads pending for a ClusterQueue."""
     if reclaim_enabled(spec):
         return RequeueScope.RECLAIMING
     return RequeueScope.PREEMPTING if preemption_enabled(spec) else RequeueScope.ALL
 
 
 def admission_changed(old: Workload | None, new: Workload | None) -> bool:
-    """Whether it has started, or no longer runs, since: that begins or ends its shield."""
+    """Whether the Admitted condition changed, which starts or ends the minimum runtime."""
     if old is None or new is None or old.conditions is new.conditions:
         return False
     return condition(old, "Admitted") != condition(new, "Admitted")
 
 
 def budget_count_changed(old: Workload | None, new: Workload | None) -> bool:
-    """Whether a DisruptionBudget may count a workload otherwise than before."""
+    """Whether a DisruptionBudget may count a workload differently than before."""
     return _counted(old) != _counted(new)
 
 

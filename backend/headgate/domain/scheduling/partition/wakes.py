@@ -1,4 +1,4 @@
-"""Which partitions must look at an event, and whether it can make a plan stale made without it."""
+"""Which partitions an event wakes, and whether it makes stale a plan that was made without it."""
 
 from msgspec.structs import replace
 
@@ -37,10 +37,10 @@ GUARD_EVENTS = (
     ProtectionChanged,
     PreemptionGateClosed,
 )
-"""Facts about a workload after which it must not be admitted as planned before."""
+"""Events of a workload after which it must not be admitted as planned before."""
 
 RELEASE_EVENTS = (WorkloadStopped, WorkloadFinished, WorkloadDeleted, ReservationDropped)
-"""Facts after which an object that waits for its last user to go might go."""
+"""Events after which an object being deleted may have nothing left that refers to it."""
 
 
 def wakes_of(
@@ -50,8 +50,8 @@ def wakes_of(
 
     `cluster_state` may stand before or after the event.
 
-    Configuration, stops and what nodes report concern everyone; where admission is blocked until
-    pods are ready, so does who started and whose pods are ready.
+    Configuration, stops and reports of nodes wake all partitions. Where admission is blocked until
+    pods are ready, so do events that block or unblock it.
     """
     kind, key = kind_and_key(stream)
     if kind == "round":
@@ -72,7 +72,7 @@ def wakes_of(
 
 
 def _moved_to(cluster_state: ClusterState, key: str, event: WorkloadSpecChanged) -> dict[str, None]:
-    """Where a workload waits after a change of its spec, which may name another queue."""
+    """The partition of a workload after a change of its spec, which may name another queue."""
     known = cluster_state.workloads.get(key)
     if known is None:
         return {}

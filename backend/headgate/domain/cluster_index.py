@@ -1,0 +1,136 @@
+"""The index of a cluster state: its partitions, built when first read and updated from then on."""
+
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.rounds.state import Round
+from headgate.domain.scheduling.partition.charges import is_usage_unchanged
+from headgate.domain.scheduling.partition.partition_index import PartitionIndex
+from headgate.domain.scheduling.partition.partition_layout import PartitionLayout, partition_layout
+from headgate.domain.streams import workload_stream
+from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.state import Workload
+
+MAX_PENDING_UPDATES = 1_000
+"""Workloads whose index update may be pending; indexing that many takes about 50 ms."""
+
+
+class ClusterIndex:
+    """Everything that follows from the states of a cluster and is not folded itself.
+
+    Updates of workloads are pending until the index is read: most workloads change several times
+    before, and only the last state matters. What fails to be indexed is quarantined with the
+    reason, and the partitions are built without it.
+    """
+
+    def __init__(
+        self,
+        config: ObjectSet,
+        workloads: Mapping[str, Workload],
+        rounds: Mapping[str, Round],
+        quarantined: MutableMapping[str, str],
+    ) -> None:
+        self._config = config
+        self._workloads = workloads
+        self._rounds = rounds
+        self._quarantined = quarantined
+        self._layout: PartitionLayout | None = None
+        self._partitions: PartitionIndex | None = None
+        self._pending: dict[str, Workload | None] = {}
+
+    @property
+    def layout(self) -> PartitionLayout:
+        """The partitions of the configuration; read without building them."""
+        if self._partitions is not None:
+            return self._partitions.layout
+        self._layout = self._layout or partition_layout(self._config)
+        return self._layout
+
+    def partitions(self) -> PartitionIndex:
+        """Return all partitions, up to date."""
+        if self._pending:
+            self.flush()
+        return self._partitions or self._build()
+
+    def flush(self) -> None:
+        """Index the pending updates, for readers that keep a partition."""
+        pending, self._pending = self._pending, {}
+        for key, before in pending.items():
+            after = self._workloads.get(key)
+            if before is not after:
+                self._update("workload", key, before, after)
+
+    def forget_layout(self) -> None:
+        """Compute the layout again when it is read next, as the configuration has changed."""
+        self._layout = None
+
+    def forget_partitions(self) -> None:
+        """Build the partitions again when they are read next."""
+        self._partitions = None
+
+    def requeue_inadmissible(self) -> None:
+        """Requeue all inadmissible workloads, if partitions are built."""
+        if self._partitions is not None:
+            self.partitions().requeue_inadmissible()
+
+    def replace(self, kind: str, key: str, before: Any, after: Any, *, is_assumed: bool) -> None:  # noqa: ANN401 - the state of any kind
+        """Index a changed object: workloads when the index is read, everything else at once."""
+        if self._partitions is None or before is after:
+            return
+        if kind == "workload":
+            self._postpone(key, before, after)
+            return
+        if kind == "node" or is_assumed:
+            self.flush()
+        self._update(kind, key, before, after)
+
+    def _postpone(self, key: str, before: Workload | None, after: Workload | None) -> None:
+        """Keep what the workload was when it was indexed last.
+
+        What partitions keep of a workload follows from its state, but what they know to be
+        inadmissible does not, as each change of a pending workload may requeue it. So the changes
+        of a pending workload are indexed one by one, up to its reservation of quota and to events
+        that then change nothing of its charges.
+        """
+        first = self._pending.setdefault(key, before)
+        is_pending = first is not None and first is not before and not has_quota_reservation(first)
+        if is_pending and not (
+            before is not None
+            and has_quota_reservation(before)
+            and is_usage_unchanged(before, after)
+        ):
+            self._pending[key] = before
+            self._update("workload", key, first, before)
+        if len(self._pending) >= MAX_PENDING_UPDATES:
+            self.flush()
+
+    def _build(self) -> PartitionIndex:
+        self._pending = {}
+        self._partitions = built = PartitionIndex(self.layout, self._quarantined)
+        for key, reason in built.fill(self._workloads, self._rounds).items():
+            self._quarantined[workload_stream(key)] = reason
+        return built
+
+    def _update(self, kind: str, key: str, before: Any, after: Any) -> None:  # noqa: ANN401 - same
+        partitions = self._partitions
+        if partitions is None:
+            return
+        try:
+            if kind == "workload":
+                partitions.replace_workload(before, after)
+            elif kind == "round":
+                partitions.replace_round(before, after)
+            elif not self._node_reported(partitions, kind, key, before):
+                self._partitions = None
+        except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
+            self._quarantined[f"{kind}/{key}"] = f"{type(error).__name__}: {error}"
+            self._partitions = None
+
+    def _node_reported(self, partitions: PartitionIndex, kind: str, key: str, before: Any) -> bool:  # noqa: ANN401 - same
+        """Index a node whose labels and taints are as before; false for any other change."""
+        node = self._config.nodes.get(key) if kind == "node" else None
+        if node is None or before is None:
+            return False
+        is_same = (node.labels, node.spec.taints) == (before.labels, before.spec.taints)
+        return is_same and partitions.node_changed(node)
