@@ -1,38 +1,34 @@
 """Whom a workload makes leave, and why (`pkg/scheduler/preemption`)."""
 
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+
+from msgspec.structs import replace
+
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.preemption.candidates import candidate_order
-from headgate.domain.scheduling.preemption.candidates import in_candidate_order
-from headgate.domain.scheduling.preemption.candidates import protection_rule
+from headgate.domain.scheduling.preemption.candidates import (
+    candidate_order,
+    in_candidate_order,
+    protection_rule,
+)
 from headgate.domain.scheduling.preemption.capacity_view import CapacityView
 from headgate.domain.scheduling.preemption.fair_sharing import FairSharingOrder
 from headgate.domain.scheduling.preemption.post_validation import SearchRules
-from headgate.domain.scheduling.preemption.request import Candidate
-from headgate.domain.scheduling.preemption.request import PreemptionRequest
+from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest
 from headgate.domain.scheduling.preemption.victim_plan import plan_victims
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
-from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.values.quantities import scaled
-from headgate.domain.workloads.preemption_message import preemption_message
-from headgate.domain.workloads.preemption_message import preemptor_reference
+from headgate.domain.values.quantities import FlavorResource, scaled
+from headgate.domain.workloads.preemption_message import preemption_message, preemptor_reference
 from headgate.domain.workloads.state import Workload
-from msgspec.structs import replace
 from tests.conformance.cases import Case
 from tests.conformance.comparing import differences
 from tests.conformance.families.family import Family
-from tests.conformance.installed import Installed
-from tests.conformance.installed import key_of
-from tests.conformance.installed import read
-from tests.conformance.installed import without_status
-
+from tests.conformance.installed import Installed, key_of, read, without_status
 
 DOOR = "in"
 ONE_POD_SET = [{"flavors": {"cpu": {"name": "default", "mode": "Preempt"}}}]

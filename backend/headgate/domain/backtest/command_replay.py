@@ -32,7 +32,6 @@ from headgate.domain.workloads.events import (
     WorkloadReleased,
     WorkloadRequeued,
     WorkloadSpecChanged,
-    WorkloadStopped,
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.preemption_events import (
@@ -51,8 +50,6 @@ COPIED_EVENTS = (
     PriorityDivergenceObserved,
     PriorityDivergenceCleared,
 )
-CONSEQUENTIAL_EVENTS = (WorkloadEvicted, ReservationDropped, WorkloadStopped)
-"""From outside these only follow from a request recorded beside them, save one to requeue."""
 
 
 def redecide_command(

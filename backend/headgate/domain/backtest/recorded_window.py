@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from headgate.domain.backtest.command_replay import CONSEQUENTIAL_EVENTS
 from headgate.domain.backtest.workload_traces import QueueUsage, WorkloadTraces
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import StatusEvent
@@ -20,6 +19,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,
     EvictionProgressed,
+    ReservationDropped,
     WorkloadAdmitted,
     WorkloadCancellationRequested,
     WorkloadCheckReported,
@@ -384,3 +384,7 @@ class _WindowReader:
 
 def _must_end(workload: object) -> bool:
     return any(getattr(workload, name) is not None for name in ("cancelling_at", "terminating_at"))
+
+
+CONSEQUENTIAL_EVENTS = (WorkloadEvicted, ReservationDropped, WorkloadStopped)
+"""From outside these only follow from a request recorded beside them, save one to requeue."""

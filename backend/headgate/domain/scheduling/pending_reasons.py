@@ -3,38 +3,36 @@
 A recorded reason is returned as recorded; `current_reason` evaluates the workload again.
 """
 
+from msgspec.structs import replace
+
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rounds.state import oldest_first
 from headgate.domain.scheduling.admission import blocked_reason
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
-from headgate.domain.scheduling.evaluation.evaluation_summary import explain_evaluation
-from headgate.domain.scheduling.evaluation.evaluation_summary import unreached_flavors
+from headgate.domain.scheduling.evaluation.evaluation_summary import (
+    explain_evaluation,
+    unreached_flavors,
+)
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.queueing.queue_checks import check_queues
-from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
+from headgate.domain.scheduling.queueing.queue_checks import check_queues, cluster_queue_of
 from headgate.domain.scheduling.results import Mode
-from headgate.domain.scheduling.rounds.start import rate_limited_reason
-from headgate.domain.scheduling.rounds.start import rate_limited_until
+from headgate.domain.scheduling.rounds.start import rate_limited_reason, rate_limited_until
 from headgate.domain.streams import workload_stream
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.admission import awaits_topology
-from headgate.domain.workloads.explanation import Blocker
-from headgate.domain.workloads.explanation import BlockerType
-from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.predicates import is_admissible
+from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
+from headgate.domain.workloads.predicates import (
+    closed_preemption_gates,
+    has_quota_reservation,
+    is_admissible,
+)
 from headgate.domain.workloads.specs import admission_gates
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import is_admitted
+from headgate.domain.workloads.state import Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
-from msgspec.structs import replace
 
 
 def recorded_reason(

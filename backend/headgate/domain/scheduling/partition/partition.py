@@ -6,50 +6,51 @@ admissions take, in two views; this module holds the pending workloads, their ti
 them an event requeues.
 """
 
-import msgspec
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
+
+import msgspec
+
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.rounds.state import Round
-from headgate.domain.rounds.state import is_open
+from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.flavors.eligibility import flavor_options
 from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
 from headgate.domain.scheduling.lifecycle.timers import Timers
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
-from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
-from headgate.domain.scheduling.ordering.pending_queue import PendingEntry
-from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
-from headgate.domain.scheduling.ordering.pending_queue import Ranks
-from headgate.domain.scheduling.ordering.pending_queue import equal_ranks
-from headgate.domain.scheduling.partition.charges import ChargeChange
-from headgate.domain.scheduling.partition.charges import Charges
-from headgate.domain.scheduling.partition.charges import is_usage_unchanged
+from headgate.domain.scheduling.ordering.pending_queue import (
+    InadmissibleSnapshot,
+    PendingEntry,
+    PendingQueue,
+    Ranks,
+    equal_ranks,
+)
+from headgate.domain.scheduling.partition.charges import ChargeChange, Charges, is_usage_unchanged
 from headgate.domain.scheduling.partition.eviction_graph import EvictionGraph
 from headgate.domain.scheduling.partition.minimum_runtime import MinimumRuntimeIndex
-from headgate.domain.scheduling.partition.requeue_hints import RequeueScope
-from headgate.domain.scheduling.partition.requeue_hints import admission_changed
-from headgate.domain.scheduling.partition.requeue_hints import requeue_scope
-from headgate.domain.scheduling.partition.requeue_hints import scope_reaching_all
-from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
-from headgate.domain.scheduling.placement.flavor_topology import build_host_table
-from headgate.domain.scheduling.placement.host_table import HostTable
-from headgate.domain.scheduling.placement.host_table import PROJECTED
-from headgate.domain.scheduling.queueing.pending_entry import is_admission_candidate
-from headgate.domain.scheduling.queueing.pending_entry import is_unadmitted
-from headgate.domain.scheduling.queueing.pending_entry import pending_entry
-from headgate.domain.scheduling.queueing.pending_entry import preemption_enabled
-from headgate.domain.scheduling.queueing.pending_entry import reserves_quota_while_pending
-from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
-from headgate.domain.scheduling.queueing.queue_checks import check_cluster_queue
-from headgate.domain.scheduling.queueing.queue_checks import effective_spec
-from headgate.domain.scheduling.quota.tree import QuotaTree
-from headgate.domain.scheduling.quota.tree import build_tree
-from headgate.domain.scheduling.quota.usage import QuotaUsage
-from headgate.domain.scheduling.quota.usage import is_within_nominal
+from headgate.domain.scheduling.partition.requeue_hints import (
+    RequeueScope,
+    admission_changed,
+    requeue_scope,
+    scope_reaching_all,
+)
+from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, build_host_table
+from headgate.domain.scheduling.placement.host_table import PROJECTED, HostTable
+from headgate.domain.scheduling.queueing.pending_entry import (
+    is_admission_candidate,
+    is_unadmitted,
+    pending_entry,
+    preemption_enabled,
+    reserves_quota_while_pending,
+)
+from headgate.domain.scheduling.queueing.queue_checks import (
+    QueueCheckFailure,
+    check_cluster_queue,
+    effective_spec,
+)
+from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
+from headgate.domain.scheduling.quota.usage import QuotaUsage, is_within_nominal
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 

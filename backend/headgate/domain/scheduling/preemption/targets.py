@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.workload_priority_class import FIRST_PRIORITY
-from headgate.domain.scheduling.ordering.workload_order import queued_at
+from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.partition.eviction_graph import Epoch
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.topology_assignment import PlacementDemand

@@ -7,14 +7,13 @@ preemptions (§6.9). A round that loses its placement so is invalidated, and its
 nominated anew.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+
+from msgspec.structs import replace
+
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.rounds.state import Round
-from headgate.domain.rounds.state import oldest_first
-from headgate.domain.rounds.state import reclaims_nominal_quota
+from headgate.domain.rounds.state import Round, oldest_first, reclaims_nominal_quota
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.partition.charges import Charge
@@ -24,8 +23,6 @@ from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
-from msgspec.structs import replace
-
 
 Workloads = Mapping[str, Workload]
 Evaluate = Callable[[], Evaluation]

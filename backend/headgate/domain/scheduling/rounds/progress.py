@@ -4,34 +4,30 @@ preemption.md §6.8 and §6.10. Evictions that have not begun are cancelled wher
 counts on them (trap T24).
 """
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from headgate.domain.rounds.commands import AbortRound
-from headgate.domain.rounds.commands import CompleteRound
-from headgate.domain.rounds.commands import ExpireRound
-from headgate.domain.rounds.commands import InvalidatePlacement
-from headgate.domain.rounds.commands import ReleaseVictims
-from headgate.domain.rounds.commands import RoundCommand
-from headgate.domain.rounds.commands import SupersedeRound
+
+from msgspec.structs import replace
+
+from headgate.domain.rounds.commands import (
+    AbortRound,
+    CompleteRound,
+    ExpireRound,
+    InvalidatePlacement,
+    ReleaseVictims,
+    RoundCommand,
+    SupersedeRound,
+)
 from headgate.domain.rounds.decide import decide
-from headgate.domain.rounds.events import InvalidatedBy
-from headgate.domain.rounds.events import ReleaseCause
-from headgate.domain.rounds.events import RoundVictim
-from headgate.domain.rounds.state import Round
-from headgate.domain.rounds.state import oldest_first
-from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.cycle_context import StreamEvents
+from headgate.domain.rounds.events import InvalidatedBy, ReleaseCause, RoundVictim
+from headgate.domain.rounds.state import Round, oldest_first
+from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
-from headgate.domain.scheduling.partition.charges import Charge
-from headgate.domain.scheduling.partition.charges import Charges
-from headgate.domain.scheduling.partition.charges import charged_admissions
+from headgate.domain.scheduling.partition.charges import Charge, Charges, charged_admissions
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.capacity_view import charge_fits
 from headgate.domain.scheduling.queueing.queue_checks import check_queues
-from headgate.domain.streams import round_stream
-from headgate.domain.streams import workload_stream
+from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.decide.executor_reports import is_cancellable
 from headgate.domain.workloads.events import NominationWithdrawn
@@ -39,11 +35,12 @@ from headgate.domain.workloads.pods.eviction_units import evicting_pods_admissio
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.transitions.partial_eviction import can_cancel
-from headgate.domain.workloads.transitions.partial_eviction import find_eviction
-from headgate.domain.workloads.transitions.partial_eviction import later_ranked_pods
-from headgate.domain.workloads.transitions.partial_eviction import pod_eviction_of
-from msgspec.structs import replace
+from headgate.domain.workloads.transitions.partial_eviction import (
+    can_cancel,
+    find_eviction,
+    later_ranked_pods,
+    pod_eviction_of,
+)
 
 
 def advance_rounds(cycle: CycleContext) -> None:
