@@ -73,6 +73,8 @@ def test_a_watcher_sees_what_happens_from_now_on(server: Server) -> None:
 
 def test_a_stream_says_where_the_log_stands_before_its_first_fact(server: Server) -> None:
     position = submit(server, "before-the-stream")
+    known = f"{server.url}/v1/overview?minPosition={position}"
+    httpx.get(known, headers=server.headers, timeout=SECONDS).raise_for_status()
     url = f"{server.url}/v1/stream"
     with httpx.stream("GET", url, headers=server.headers, timeout=SECONDS) as answer:
         assert int(answer.headers["x-log-position"]) >= position
