@@ -113,7 +113,7 @@ def test_a_browser_that_was_cut_off_shows_what_a_reload_shows(
         client.act(f"/v1/namespaces/{NAMESPACE}/workloads/{name}/{verb}", {"reason": "while away"})
     screen.page.context.set_offline(False)
     screen.wait_until_live()
-    for name, phase in (("cut-0", "OnHold"), ("cut-1", "Cancelled"), ("cut-2", "Inactive")):
+    for name, phase in (("cut-0", "On hold"), ("cut-1", "Cancelled"), ("cut-2", "Inactive")):
         expect(screen.row(name)).to_contain_text(phase)
     seen = screen.phases()
     screen.page.reload()

@@ -196,7 +196,7 @@ def test_story_3_an_admin_reactivates_fifty_workloads_at_once(
     expect(dialog.get_by_text(f"{MANY} done, 0 left as they are")).to_be_visible()
     dialog.get_by_role("button", name="Close").last.click()
 
-    expect(screen.page.get_by_text("Nobody matches these filters")).to_be_visible()
+    expect(screen.page.get_by_text("No workloads match")).to_be_visible()
     until(lambda: len(found(client, "fifty-", "Starting")) == MANY, client, "none", "all start")
     tell(client, "podsReady", found(client, "fifty-", "Starting"))
     assert len(found(client, "fifty-", "Running")) == MANY

@@ -185,7 +185,7 @@ def test_workers_come_back_after_a_restart_of_the_database(open_directory: Path)
             worker = workers.start()
             wait_until(lambda: len(admissions(adapters)) == 1, "the worker is there")
         server.stop()
-        wait_until(lambda: "waiting for the database" in worker.said(), "it has noticed")
+        wait_until(lambda: "database unavailable" in worker.said(), "it has noticed")
         server = start_postgres(open_directory / "postgres")
         with on_postgres(server.url) as adapters:
             record(adapters.log, submitted("after", "gpu"))

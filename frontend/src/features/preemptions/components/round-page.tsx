@@ -56,7 +56,7 @@ function Body({ round }: { round: Round }) {
       </div>
       <Chain round={round} />
       <Card title="Victims" aside={`${released} of ${round.victims.length} have gone`}>
-        <PlainTable label="Victims" heads={["Workload", "Rule", "Protected by", "Frees", "Had run", "Now"]}>
+        <PlainTable label="Evicted workloads" heads={["Workload", "Rule", "Protected by", "Frees", "Had run", "Now"]}>
           {round.victims.map((victim) => (
             <VictimRow key={victim.workload} victim={victim} />
           ))}
