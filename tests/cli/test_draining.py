@@ -63,9 +63,9 @@ def test_describing_a_node_tells_who_is_there_and_where_each_would_go(headgate: 
 
     told = headgate("describe", "node", "only-host").stdout
 
-    assert "Who is here" in told
+    assert "Workloads on this node" in told
     assert told.split("default/here")[1].split()[:2] == ["1", "Evicted"]
-    assert "Who is here" not in headgate("describe", "node", "old-fan").stdout
+    assert "Workloads on this node" not in headgate("describe", "node", "old-fan").stdout
 
 
 def test_a_drain_holds_until_the_node_is_uncordoned(headgate: Invoker) -> None:

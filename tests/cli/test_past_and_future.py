@@ -122,7 +122,7 @@ def test_the_history_of_an_object_is_told(headgate: Invoker) -> None:
     assert "clusterqueue/small" in headgate("history", "cq", "small").stdout
     assert headgate.json("history", "cq/small")["items"] == [made]
     tried = headgate("revert", "cq/small", "--to", str(made["position"]), "--dry-run").stdout
-    assert "Nobody else would be touched" in tried
+    assert "No other workloads affected" in tried
     assert "name the object" in headgate("revert", "cq", "--to", "1", code=2).stderr
     told = headgate("revert", "cq", "small", "--to", str(made["position"]), "--dry-run").stdout
-    assert "Nobody else would be touched" in told
+    assert "No other workloads affected" in told
