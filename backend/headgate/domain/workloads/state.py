@@ -175,13 +175,13 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     opened_gates: tuple[str, ...] = ()
     diverging: tuple[DivergingPodSet, ...] = ()
     eviction: Eviction | None = None
-    pod_evictions: tuple[PodEviction, ...] = ()
+    pod_evictions: tuple[PodEviction, ...] = msgspec.field(default=(), name="shrinkings")
     requeue: RequeueState = RequeueState()
-    not_ready_since: Instant | None = None
+    not_ready_since: Instant | None = msgspec.field(default=None, name="trying_since")
     deactivation: Deactivation | None = None
     evictions: tuple[EvictionCount, ...] = ()
     hold: Hold | None = None
-    covered_hold: Hold | None = None
+    covered_hold: Hold | None = msgspec.field(default=None, name="hold_beneath")
     explanation: Explanation | None = None
     explained_at: Instant | None = None
     not_ready_cause: NotReadyCause | None = None
