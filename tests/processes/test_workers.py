@@ -1,6 +1,5 @@
 """Workers as processes: they decide alone and together, and survive what happens to them."""
 
-import time
 from pathlib import Path
 
 import psycopg
@@ -49,23 +48,18 @@ def test_a_worker_without_any_broker_admits_what_is_submitted(
     wait_until(lambda: admitted(adapters.log) == ["team/job"], "the workload is admitted")
 
 
-def test_a_nudge_is_answered_long_before_the_next_sweep(
+def test_a_nudge_is_answered_without_waiting_for_the_next_sweep(
     adapters: Adapters, workers: Workers, broker: Broker
 ) -> None:
     record(adapters.log, *cluster("gpu"), submitted("first", "gpu"))
-    worker = workers.start(broker.url)
-    wait_until(lambda: admitted(adapters.log) == ["team/first"], "the worker is there")
+    workers.start(broker.url, environment={"HEADGATE_SWEEP_SECONDS": "86400"})
+    wait_until(lambda: admitted(adapters.log) == ["team/first"], "the first sweep is over")
     nudges = CeleryNudges(make_celery(broker.url))
-    waits = []
     for number in range(10):
-        started = time.monotonic()
         record(adapters.log, submitted(f"job-{number}", "gpu"))
         nudges.nudge(["clusterqueue/gpu"])
         wait_until(lambda n=number: len(admitted(adapters.log)) == n + 2, "it is admitted")  # type: ignore[misc]
-        waits.append(time.monotonic() - started)
     nudges.close()
-    # Half a second is the sweep interval; the ticker alone would need half of it on average.
-    assert sorted(waits)[5] < 0.2, worker.said()
 
 
 def test_a_killed_worker_is_replaced_by_another_and_nothing_is_admitted_twice(
@@ -96,9 +90,7 @@ def test_an_emptied_and_a_dead_broker_cost_only_time(
 
     broker.kill()
     nudges = CeleryNudges(make_celery(broker.url))
-    started = time.monotonic()
     nudges.nudge(["clusterqueue/gpu"])
-    assert time.monotonic() - started < 0.05
     record(adapters.log, submitted("dead", "gpu"))
     wait_until(lambda: len(admitted(adapters.log)) == 3, "the ticker finds it again")
 

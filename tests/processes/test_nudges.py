@@ -1,0 +1,40 @@
+"""Nudges never make their callers wait, whatever the broker does."""
+
+from threading import Event
+
+import pytest
+
+from headgate.adapters.celery.application import make_celery
+from headgate.adapters.celery.nudges import CeleryNudges
+from tests.processes.running import DEADLINE_SECONDS, wait_until
+
+
+class HangingBroker:
+    """Records the partitions of messages; each `send_task` blocks until `answers` is set."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.sent: list[str] = []
+        self.answers = Event()
+
+    def send_task(self, _name: str, args: tuple[str], **_options: object) -> None:
+        """Stand in for `Celery.send_task`."""
+        self.asked.extend(args)
+        assert self.answers.wait(DEADLINE_SECONDS)
+        self.sent.extend(args)
+
+
+def test_nudges_return_while_the_broker_hangs_and_are_sent_once_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker, celery = HangingBroker(), make_celery("")
+    monkeypatch.setattr(celery, "send_task", broker.send_task)
+    nudges = CeleryNudges(celery)
+    nudges.nudge(["a"])
+    wait_until(lambda: broker.asked == ["a"], "the first message is under way")
+    nudges.nudge(["c", "b"])
+    nudges.nudge(["b"])
+    assert (broker.asked, broker.sent) == (["a"], [])
+    broker.answers.set()
+    wait_until(lambda: broker.sent == ["a", "b", "c"], "each partition is sent once")
+    nudges.close()
