@@ -4,13 +4,13 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.browser.clearing import clear
 from tests.browser.cluster import configuration
-from tests.browser.screen import Screen
+from tests.browser.screen import MILLISECONDS_TO_APPEAR, Screen
 from tests.processes.up import Up, services
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -58,6 +58,7 @@ def browser() -> Iterator[Browser]:
     """The machine's own browser."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     assert found, "No browser is installed: apt-get install chromium"
+    expect.set_options(timeout=MILLISECONDS_TO_APPEAR)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=found, args=list(ARGUMENTS))
         yield launched
@@ -87,7 +88,7 @@ def new_context(browser: Browser, scheme: str = "light") -> BrowserContext:
         color_scheme="dark" if scheme == "dark" else "light",
         reduced_motion="reduce",
     )
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(MILLISECONDS_TO_APPEAR)
     return context
 
 

@@ -148,7 +148,7 @@ def test_a_stretch_is_rehearsed_and_told(screen: Screen, work: int) -> None:
     page.get_by_role("button", name="Rehearse it").click()
 
     expect(page.get_by_role("heading", level=1, name="Backtest", exact=True)).to_be_visible()
-    expect(page.get_by_text("Fare the same")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Fare the same")).to_be_visible()
     expect(page.get_by_text("Every workload starts in the same second")).to_be_visible()
 
 

@@ -58,4 +58,4 @@ def test_a_token_that_is_taken_back_leads_to_the_sign_in_page(
     page.goto(f"{headgate.url}/#token={secret}")
     expect(page.get_by_role("heading", level=1, name="Overview")).to_be_visible()
     client.remove("/v1/tokens/short-lived")
-    expect(page.get_by_label("Token")).to_be_visible(timeout=20_000)
+    expect(page.get_by_label("Token")).to_be_visible()

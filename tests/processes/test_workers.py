@@ -15,7 +15,7 @@ from tests.contracts.adapters import Adapters, on_postgres
 from tests.processes.running import Broker, Workers, wait_until
 from tests.workers.cluster import admitted, cluster, record, submitted, submitted_many
 
-SECONDS_TO_END = 8.0
+SECONDS_TO_END = 60.0
 ADMISSIONS = "SELECT count(*) FROM event WHERE type = 'workload.admitted'"
 WORKERS = """
     SELECT count(DISTINCT application_name) FROM pg_stat_activity
