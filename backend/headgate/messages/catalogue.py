@@ -1,0 +1,43 @@
+"""The catalogue of texts by code, and the text and remedy of a message (language.md §1.7)."""
+
+from collections.abc import Mapping
+
+from headgate.domain.values.message import Message
+from headgate.messages import findings, pending_reasons, rejections, workload_events
+from headgate.messages.rendering import Absent, IsVisible, Text, everything_visible, fill
+
+AS_RECORDED = "AsRecorded"
+"""The code of a sentence that the log holds from before messages had codes, as `text`."""
+
+TEXTS: Mapping[str, Text] = {
+    **pending_reasons.TEXTS,
+    **workload_events.TEXTS,
+    **rejections.TEXTS,
+    **findings.TEXTS,
+}
+WITHHELD = "Recorded as a sentence by an earlier version; shown to administrators only"
+
+
+def text_of(found: Message, is_visible: IsVisible = everything_visible) -> str:
+    """Returns the text of a message for a reader; references that are not visible are not named.
+
+    A message that this version has no text for is shown as its code.
+    """
+    if found.code == AS_RECORDED:
+        is_for_all = is_visible is everything_visible
+        return str(found.arguments.get("text", "")) if is_for_all else WITHHELD
+    known = TEXTS.get(found.code)
+    return found.code if known is None else _filled(known.text, found, is_visible)
+
+
+def remedy_of(found: Message, is_visible: IsVisible = everything_visible) -> str:
+    """Returns what to do about a message; empty where its text has no remedy."""
+    known = TEXTS.get(found.code)
+    return "" if known is None else _filled(known.remedy, found, is_visible)
+
+
+def _filled(template: str, found: Message, is_visible: IsVisible) -> str:
+    try:
+        return fill(template, found.arguments, lambda each: text_of(each, is_visible), is_visible)
+    except Absent:
+        return found.code

@@ -1,0 +1,1 @@
+"""Texts of messages as readers see them."""
