@@ -79,7 +79,7 @@ def test_every_figure_that_is_asked_for_is_there(figures: str) -> None:
 
 def test_the_time_of_every_run_that_decided_is_told(figures: str) -> None:
     counted = {
-        name: sum(map(int, re.findall(rf"^{name}{{.*}} (\d+)$", figures, re.MULTILINE)))
+        name: sum(map(float, re.findall(rf"^{name}{{.*}} (\S+)$", figures, re.MULTILINE)))
         for name in (
             "kueue_admission_attempts_total",
             "kueue_admission_attempt_duration_seconds_count",
@@ -91,8 +91,8 @@ def test_the_time_of_every_run_that_decided_is_told(figures: str) -> None:
 
 
 def test_those_that_ended_are_counted_as_long_as_they_are_kept(figures: str) -> None:
-    assert 'kueue_finished_workloads{cluster_queue="cq"} 1' in figures
-    assert 'kueue_local_queue_finished_workloads{name="main",namespace="team-a"} 1' in figures
+    assert 'kueue_finished_workloads{cluster_queue="cq"} 1.0' in figures
+    assert 'kueue_local_queue_finished_workloads{name="main",namespace="team-a"} 1.0' in figures
 
 
 def test_every_detector_has_its_alert() -> None:

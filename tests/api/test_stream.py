@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from httpx_sse import EventSource
 
 from headgate.settings import Settings
 from tests.api.callers import workload
@@ -47,16 +48,9 @@ def watching(server: Server, query: str = "", **headers: str) -> Iterator[Iterat
 
 
 def _frames(answer: httpx.Response) -> Iterator[Frame]:
-    fields: dict[str, str] = {}
-    for line in answer.iter_lines():
-        if line.startswith(":"):
-            continue
-        if line:
-            name, _, value = line.partition(": ")
-            fields[name] = value
-        elif "data" in fields:
-            yield int(fields["id"]), fields["event"], json.loads(fields["data"])
-            fields = {}
+    for sent in EventSource(answer).iter_sse():
+        if sent.data:
+            yield int(sent.id), sent.event, json.loads(sent.data)
 
 
 def test_a_watcher_sees_what_happens_from_now_on(server: Server) -> None:

@@ -33,7 +33,7 @@ def test_what_a_cut_quota_leaves_over_is_told_apart_from_loans(
     share = cut["weightedShare"]
     figures = admin.get("/metrics").text
     labels = '{cluster_queue="cut",cohort="lab"}'
-    assert f"kueue_cluster_queue_weighted_share{labels} {share}" in figures
+    assert f"kueue_cluster_queue_weighted_share{labels} {float(share)}" in figures
 
     admin.post("/v1/apply", cluster_queue("cut", cohortName="lab", resourceGroups=[]))
     (line,) = _node(admin, schedule(), "cut")["lines"]

@@ -90,6 +90,9 @@ def test_lists_are_read_to_the_end() -> None:
         assert [item["at"] for item in found.items("/v1/x")] == ["", "next"]
 
 
+STREAMED = {"Content-Type": "text/event-stream"}
+
+
 def frame(position: int) -> str:
     return f"id: {position}\nevent: fact\ndata: {json.dumps(told(position))}\n\n"
 
@@ -109,7 +112,7 @@ def test_following_resumes_where_it_was_cut_off() -> None:
 
     def answer(request: httpx.Request) -> httpx.Response:
         asked.append(request.headers["Last-Event-ID"])
-        return httpx.Response(200, content=chunks(next(bodies)))
+        return httpx.Response(200, headers=STREAMED, content=chunks(next(bodies)))
 
     seen: list[Event | StreamReset] = []
     with client(answer) as found:
@@ -125,7 +128,9 @@ def test_following_resumes_where_it_was_cut_off() -> None:
 def test_what_the_stream_has_left_out_is_read_from_its_pages() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         if request.url.path == "/v1/stream":
-            return httpx.Response(200, content=b"id: 9\nevent: reset\ndata: {}\n\n")
+            return httpx.Response(
+                200, headers=STREAMED, content=b"id: 9\nevent: reset\ndata: {}\n\n"
+            )
         before = int(request.url.params["before"])
         items = [told(before - 1), told(before - 2)]
         return httpx.Response(200, json={"items": items, "next": before - 2})

@@ -1,6 +1,7 @@
 """What is counted for Prometheus, from the events that a process sees."""
 
-from headgate.application.metrics.counter_metrics import counter_lines
+from prometheus_client import generate_latest
+
 from headgate.application.metrics.event_counters import EventCounters
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
@@ -16,6 +17,7 @@ from tests.builders.workloads import a_submission, an_admission, an_eviction
 
 STREAM = "workload/team-a/train"
 DOOR = 'name="main",namespace="team-a"'
+PREEMPTED = 'reason="Preempted",underlying_cause=""'
 RESERVED = WorkloadQuotaReserved(admission=an_admission("gpu"))
 ADMITTED = WorkloadAdmitted(waited_seconds=7)
 EVICTED = an_eviction("Preempted")
@@ -33,27 +35,27 @@ def tallied(*happened: tuple[str, DomainEvent]) -> list[str]:
         )
         cluster_state.apply(recorded)
         event_counters.count([recorded], cluster_state)
-    return list(counter_lines(event_counters))
+    return generate_latest(event_counters.registry).decode().splitlines()
 
 
 def test_counts_stand_under_both_queues() -> None:
     lines = tallied(("one", RESERVED), ("one", ADMITTED), ("two", EVICTED))
     for line in (
-        'kueue_quota_reserved_workloads_total{cluster_queue="gpu"} 1',
-        f"kueue_local_queue_admitted_workloads_total{{{DOOR}}} 1",
-        'kueue_evicted_workloads_total{cluster_queue="gpu",reason="Preempted"} 1',
-        f'kueue_local_queue_evicted_workloads_total{{{DOOR},reason="Preempted"}} 1',
-        f"kueue_local_queue_admission_wait_time_seconds_sum{{{DOOR}}} 7",
-        'kueue_admission_wait_time_seconds_bucket{cluster_queue="gpu",le="5"} 0',
-        'kueue_admission_wait_time_seconds_bucket{cluster_queue="gpu",le="15"} 1',
+        'kueue_quota_reserved_workloads_total{cluster_queue="gpu"} 1.0',
+        f"kueue_local_queue_admitted_workloads_total{{{DOOR}}} 1.0",
+        f'kueue_evicted_workloads_total{{cluster_queue="gpu",{PREEMPTED}}} 1.0',
+        f"kueue_local_queue_evicted_workloads_total{{{DOOR},{PREEMPTED}}} 1.0",
+        f"kueue_local_queue_admission_wait_time_seconds_sum{{{DOOR}}} 7.0",
+        'kueue_admission_wait_time_seconds_bucket{cluster_queue="gpu",le="5.0"} 0.0',
+        'kueue_admission_wait_time_seconds_bucket{cluster_queue="gpu",le="15.0"} 1.0',
     ):
         assert line in lines
 
 
 def test_a_run_is_a_success_if_it_reserved_any_quota() -> None:
     lines = tallied(("one", RESERVED), ("one", ADMITTED), ("two", EVICTED), ("", RESERVED))
-    assert 'kueue_admission_attempts_total{result="success"} 1' in lines
-    assert 'kueue_admission_attempts_total{result="inadmissible"} 1' in lines
+    assert 'kueue_admission_attempts_total{result="success"} 1.0' in lines
+    assert 'kueue_admission_attempts_total{result="inadmissible"} 1.0' in lines
 
 
 def test_each_wait_is_told_by_what_it_was_for() -> None:
@@ -62,11 +64,11 @@ def test_each_wait_is_told_by_what_it_was_for() -> None:
     lines = tallied(("one", checked), ("", ready), ("", ADMITTED), ("", ready))
     queue = 'cluster_queue="gpu"'
     for line in (
-        f"kueue_quota_reserved_wait_time_seconds_sum{{{queue}}} 1",
-        f"kueue_admission_checks_wait_time_seconds_sum{{{queue}}} 2",
-        f"kueue_ready_wait_time_seconds_sum{{{queue}}} 4",
-        f"kueue_admitted_until_ready_wait_time_seconds_sum{{{queue}}} 1",
-        f"kueue_local_queue_admitted_until_ready_wait_time_seconds_count{{{DOOR}}} 1",
+        f"kueue_quota_reserved_wait_time_seconds_sum{{{queue}}} 1.0",
+        f"kueue_admission_checks_wait_time_seconds_sum{{{queue}}} 2.0",
+        f"kueue_ready_wait_time_seconds_sum{{{queue}}} 4.0",
+        f"kueue_admitted_until_ready_wait_time_seconds_sum{{{queue}}} 1.0",
+        f"kueue_local_queue_admitted_until_ready_wait_time_seconds_count{{{DOOR}}} 1.0",
     ):
         assert line in lines
 
@@ -80,12 +82,12 @@ def test_without_checks_no_workload_waits_for_them() -> None:
 def test_a_workload_evicted_again_for_the_same_reason_counts_once_beside_all() -> None:
     again = ("", WorkloadRequeued(reason="Preempted"))
     lines = tallied(("one", RESERVED), ("one", EVICTED), again, ("two", RESERVED), ("two", EVICTED))
-    labels = 'cluster_queue="gpu",reason="Preempted"'
-    assert f"kueue_evicted_workloads_total{{{labels}}} 2" in lines
-    assert f"kueue_evicted_workloads_once_total{{{labels}}} 1" in lines
+    labels = f'cluster_queue="gpu",{PREEMPTED}'
+    assert f"kueue_evicted_workloads_total{{{labels}}} 2.0" in lines
+    assert f"kueue_evicted_workloads_once_total{{{labels}}} 1.0" in lines
 
 
 def test_a_slice_that_another_took_over_is_counted_as_such() -> None:
     over = WorkloadFinished(reason="WorkloadSliceReplaced", message="")
     lines = tallied(("one", RESERVED), ("one", ADMITTED), ("", over))
-    assert 'kueue_replaced_workload_slices_total{cluster_queue="gpu"} 1' in lines
+    assert 'kueue_replaced_workload_slices_total{cluster_queue="gpu"} 1.0' in lines

@@ -7,6 +7,7 @@ from litestar import Controller, Request, Response, get, post
 from litestar.datastructures import State
 from litestar.openapi import ResponseSpec
 from litestar.params import PathParameter
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.callers import Caller, services_of
@@ -31,7 +32,7 @@ class Rebuilding(Whole, kw_only=True, frozen=True):
     name: str
 
 
-METRICS = "text/plain; version=0.0.4; charset=utf-8"
+METRICS = CONTENT_TYPE_PLAIN_0_0_4
 
 
 class System(Controller):

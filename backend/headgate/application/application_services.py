@@ -12,7 +12,7 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state.live_state import LiveReader
-from headgate.application.metrics.counter_metrics import CycleDurations
+from headgate.application.metrics.cycle_durations import CycleDurations
 from headgate.application.metrics.event_counters import EventCounters
 from headgate.application.ports import EventLog, Followers, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Rebuilds

@@ -154,7 +154,7 @@ class EventHub:
                 try:
                     await asyncio.wait_for(more.wait(), SECONDS_BETWEEN_HEARTBEATS)
                 except TimeoutError:
-                    yield b": heartbeat %d\n\n" % self.position
+                    yield b": heartbeat %d\nevent: heartbeat\n\n" % self.position
 
     @property
     def _oldest(self) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import httpx
 import msgspec
+from httpx_sse import ServerSentEvent, connect_sse
 
 from headgate.adapters.system.stopwatch import pause
 from headgate.client.problems import ServerProblem, problem_of
@@ -17,28 +18,6 @@ PAGE_SIZE = 500
 
 _EVENT = msgspec.json.Decoder(Event)
 _PAGE = msgspec.json.Decoder(EventPage)
-
-
-class Frame(msgspec.Struct, frozen=True, kw_only=True):
-    """One server-sent event as it stands on the wire."""
-
-    id: str = ""
-    event: str = ""
-    data: str = ""
-
-
-def frames_of(block: str) -> Frame:
-    """The fields of one block of lines; comments are dropped (WHATWG server-sent events)."""
-    fields: dict[str, list[str]] = {}
-    for line in block.split("\n"):
-        name, _, value = line.partition(":")
-        if name:
-            fields.setdefault(name, []).append(value.removeprefix(" "))
-    return Frame(
-        id="".join(fields.get("id", [])),
-        event="".join(fields.get("event", [])),
-        data="\n".join(fields.get("data", [])),
-    )
 
 
 class EventSelection(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +47,7 @@ class EventStream:
         self.position = after
 
     def follow(self) -> Iterator[Event | StreamReset | StreamHeartbeat]:
-        """Every event in order, for ever; `Quiet` whenever nothing came for `quiet_seconds`.
+        """Every event in order, for ever; a heartbeat after `quiet_seconds` without one.
 
         Raises `ServerProblem` where asking again is no use (no such right, no such stream).
         """
@@ -81,33 +60,24 @@ class EventStream:
     def _connected(self) -> Iterator[Event | StreamReset | StreamHeartbeat]:
         query = {"after": str(self.position), **self._asked}
         timeout = httpx.Timeout(self._quiet_seconds, connect=5.0)
-        headers = {"Accept": "text/event-stream", "Last-Event-ID": str(self.position)}
+        headers = {"Last-Event-ID": str(self.position)}
         asked = {name: value for name, value in query.items() if value}
-        with self._http.stream(
-            "GET", "/v1/stream", params=asked, headers=headers, timeout=timeout
-        ) as answer:
-            if (
-                answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR
-                or answer.status_code == httpx.codes.TOO_MANY_REQUESTS
-            ):
+        with connect_sse(
+            self._http, "GET", "/v1/stream", params=asked, headers=headers, timeout=timeout
+        ) as source:
+            answer = source.response
+            if answer.is_server_error or answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
                 return
-            if answer.status_code >= httpx.codes.BAD_REQUEST:
+            if answer.is_error:
                 raise ServerProblem(problem_of(answer.status_code, answer.read(), ""))
-            yield from self._blocks(answer)
+            for event in source.iter_sse():
+                yield from self._seen(event)
 
-    def _blocks(self, answer: httpx.Response) -> Iterator[Event | StreamReset | StreamHeartbeat]:
-        rest = b""
-        for chunk in answer.iter_bytes():
-            rest = (rest + chunk).replace(b"\r\n", b"\n")
-            *whole, rest = rest.split(b"\n\n")
-            for block in whole:
-                yield from self._seen(frames_of(block.decode()))
-
-    def _seen(self, frame: Frame) -> Iterator[Event | StreamReset | StreamHeartbeat]:
-        if frame.event == "reset":
-            yield from self._bridged(int(frame.id) if frame.id.isdigit() else self.position)
-        elif frame.data:
-            event = _EVENT.decode(frame.data)
+    def _seen(self, sent: ServerSentEvent) -> Iterator[Event | StreamReset | StreamHeartbeat]:
+        if sent.event == "reset":
+            yield from self._bridged(int(sent.id) if sent.id.isdigit() else self.position)
+        elif sent.data:
+            event = _EVENT.decode(sent.data)
             self.position = event.position
             yield event
         else:

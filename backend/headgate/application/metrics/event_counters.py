@@ -1,10 +1,11 @@
-"""What happened since the process began, counted for metrics."""
+"""Counters of events since the process began, under Kueue's names, by queue."""
 
-from collections import Counter
+from collections import Counter as Occurrences
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
-from headgate.application.metrics.text_format import DurationHistogram
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.events import RoundCommitted
@@ -17,6 +18,12 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
 )
 from headgate.domain.workloads.state import ConditionType, Workload, condition, waited_seconds
+
+# A counter begins with its process: a second series for each, with that time, says nothing new.
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+CLUSTER_QUEUE_LABELS = ("cluster_queue",)
+LOCAL_QUEUE_LABELS = ("name", "namespace")
 
 WAIT_METRICS: dict[str, str] = {
     "quota_reserved_wait_time_seconds": "From creation or requeue to the reservation of quota",
@@ -76,61 +83,129 @@ class QueueLabels(NamedTuple):
     local_queue: str
 
 
-class EvictionLabels(NamedTuple):
-    """What an eviction was for; often there is no cause beside the reason."""
-
-    reason: str
-    underlying_cause: str
-
+EvictionLabels = tuple[str, str]
+"""Reason and underlying cause of an eviction; the cause is often empty."""
 
 WAIT_ENDING_EVENTS = (WorkloadQuotaReserved, WorkloadAdmitted, WorkloadPodsReady)
+
+WAIT_BUCKETS_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400)
+"""Upper bounds of the buckets of waits."""
+
+AnyMetric = TypeVar("AnyMetric", Counter, Histogram)
+
+
+class MetricByQueue(Generic[AnyMetric]):
+    """One metric twice: by ClusterQueue, and by LocalQueue with `local_queue_` in its name."""
+
+    def __init__(self, by_cluster_queue: AnyMetric, by_local_queue: AnyMetric) -> None:
+        self._by_cluster_queue: AnyMetric = by_cluster_queue
+        self._by_local_queue: AnyMetric = by_local_queue
+
+    def of(self, queues: QueueLabels, *more: str) -> tuple[AnyMetric, AnyMetric]:
+        """The two series of a workload in these queues; `more` are values of further labels."""
+        return (
+            self._by_cluster_queue.labels(queues.cluster_queue, *more),
+            self._by_local_queue.labels(*local_queue_labels(queues.local_queue), *more),
+        )
+
+
+def local_queue_labels(key: str) -> tuple[str, str]:
+    """Values of `LOCAL_QUEUE_LABELS` for a LocalQueue (`namespace/name`)."""
+    namespace, _, name = key.partition("/")
+    return name, namespace
 
 
 class EventCounters:
     """Counts what happened since the process began, from the events as they are seen.
 
-    `attempts` are runs of cycles that decided anything, by whether one of them gave quota to a
-    workload; runs that found everything as it was leave no event and are not counted.
+    `registry` holds the counters for exposition. `kueue_admission_attempts_total` counts runs of
+    cycles that decided anything, by whether one of them reserved quota; a run that found
+    everything as it was leaves no event and is not counted.
     """
 
     def __init__(self) -> None:
-        self.reserved: Counter[QueueLabels] = Counter()
-        self.admitted: Counter[QueueLabels] = Counter()
-        self.finished: Counter[QueueLabels] = Counter()
-        self.replaced: Counter[QueueLabels] = Counter()
-        self.evicted: Counter[tuple[QueueLabels, EvictionLabels]] = Counter()
-        self.evicted_once: Counter[tuple[QueueLabels, EvictionLabels]] = Counter()
-        self.preempted: Counter[tuple[str, str]] = Counter()
-        self.waited: dict[str, dict[QueueLabels, DurationHistogram]] = {
-            figure: {} for figure in WAIT_METRICS
-        }
-        self.attempts: Counter[str] = Counter()
+        self.registry = CollectorRegistry()
+        self._reserved = self._counter("quota_reserved_workloads_total", "Reservations of quota")
+        self._admitted = self._counter("admitted_workloads_total", "Admissions")
+        self._finished = self._counter("finished_workloads_total", "Workloads that ended")
+        self._replaced = self._counter(
+            "replaced_workload_slices_total", "Slices that others took over"
+        )
+        why = ("reason", "underlying_cause")
+        self._evicted = self._counter("evicted_workloads_total", "Evictions", *why)
+        self._evicted_once = self._counter(
+            "evicted_workloads_once_total",
+            "Workloads evicted for the first time for their reason and cause",
+            *why,
+        )
+        self._preempted = Counter(
+            "kueue_preempted_workloads_total",
+            "Victims of preemption since the process began",
+            ("preempting_cluster_queue", "reason"),
+            registry=self.registry,
+        )
+        self._attempts = Counter(
+            "kueue_admission_attempts_total",
+            "Runs of cycles that decided anything, by whether they gave quota to anyone",
+            ("result",),
+            registry=self.registry,
+        )
+        self._waits = {name: self._histogram(name, text) for name, text in WAIT_METRICS.items()}
         self._run = ""
         self._has_reserved = False
 
+    def _counter(self, name: str, text: str, *more: str) -> MetricByQueue[Counter]:
+        told = f"{text} since the process began"
+        return MetricByQueue(
+            Counter(f"kueue_{name}", told, (*CLUSTER_QUEUE_LABELS, *more), registry=self.registry),
+            Counter(
+                f"kueue_local_queue_{name}",
+                told,
+                (*LOCAL_QUEUE_LABELS, *more),
+                registry=self.registry,
+            ),
+        )
+
+    def _histogram(self, name: str, text: str) -> MetricByQueue[Histogram]:
+        return MetricByQueue(
+            Histogram(
+                f"kueue_{name}",
+                text,
+                CLUSTER_QUEUE_LABELS,
+                buckets=WAIT_BUCKETS_SECONDS,
+                registry=self.registry,
+            ),
+            Histogram(
+                f"kueue_local_queue_{name}",
+                text,
+                LOCAL_QUEUE_LABELS,
+                buckets=WAIT_BUCKETS_SECONDS,
+                registry=self.registry,
+            ),
+        )
+
     def count(self, batch: Iterable[RecordedEvent], cluster_state: ClusterState) -> None:
         """Take new events in; `cluster_state` has seen them."""
-        evictions: Counter[tuple[str, EvictionLabels]] = Counter()
+        evictions: Occurrences[tuple[str, EvictionLabels]] = Occurrences()
         for recorded in batch:
             self._count_attempt(recorded)
             self._count_waits(recorded, cluster_state)
             match recorded.event:
                 case WorkloadQuotaReserved():
-                    self.reserved[_place_of(recorded, cluster_state)] += 1
+                    _count(self._reserved, _queues_of(recorded, cluster_state))
                 case WorkloadAdmitted():
-                    self.admitted[_place_of(recorded, cluster_state)] += 1
+                    _count(self._admitted, _queues_of(recorded, cluster_state))
                 case WorkloadEvicted(reason=reason, underlying_cause=cause):
-                    self.evicted[
-                        _place_of(recorded, cluster_state), EvictionLabels(reason, cause)
-                    ] += 1
-                    evictions[recorded.stream, EvictionLabels(reason, cause)] += 1
+                    _count(self._evicted, _queues_of(recorded, cluster_state), reason, cause)
+                    evictions[recorded.stream, (reason, cause)] += 1
                 case WorkloadFinished(reason=reason):
-                    place = _place_of(recorded, cluster_state)
-                    self.finished[place] += 1
-                    self.replaced[place] += reason == "WorkloadSliceReplaced"
+                    queues = _queues_of(recorded, cluster_state)
+                    _count(self._finished, queues)
+                    if reason == "WorkloadSliceReplaced":
+                        _count(self._replaced, queues)
                 case RoundCommitted(cluster_queue=by, victims=victims):
                     for victim in victims:
-                        self.preempted[by, victim.reason] += 1
+                        self._preempted.labels(by, victim.reason).inc()
                 case _:
                     pass
         self._count_first_evictions(evictions, cluster_state)
@@ -140,12 +215,13 @@ class EventCounters:
             return
         workload = cluster_state.workloads.get(recorded.stream.removeprefix("workload/"))
         if workload is not None:
-            place = _place_of(recorded, cluster_state)
-            for figure, seconds in waits_ended(recorded, workload):
-                self.waited[figure].setdefault(place, DurationHistogram()).add(seconds)
+            queues = queue_labels(workload, cluster_state)
+            for name, seconds in waits_ended(recorded, workload):
+                for histogram in self._waits[name].of(queues):
+                    histogram.observe(seconds)
 
     def _count_first_evictions(
-        self, evictions: Counter[tuple[str, EvictionLabels]], cluster_state: ClusterState
+        self, evictions: Occurrences[tuple[str, EvictionLabels]], cluster_state: ClusterState
     ) -> None:
         """Workloads that were never evicted for that reason and cause before these."""
         for (stream, why), number in evictions.items():
@@ -153,19 +229,25 @@ class EventCounters:
             counts = workload.evictions if workload else ()
             known = sum(one.count for one in counts if (one.reason, one.underlying_cause) == why)
             if workload is not None and known <= number:
-                self.evicted_once[queue_labels(workload, cluster_state), why] += 1
+                _count(self._evicted_once, queue_labels(workload, cluster_state), *why)
 
     def _count_attempt(self, recorded: RecordedEvent) -> None:
         """A run counts when it is over: its events lie together in the log."""
         run = recorded.origin.correlation if recorded.origin.actor == SCHEDULER else ""
         if run != self._run:
             if self._run:
-                self.attempts["success" if self._has_reserved else "inadmissible"] += 1
+                result = "success" if self._has_reserved else "inadmissible"
+                self._attempts.labels(result).inc()
             self._run, self._has_reserved = run, False
         self._has_reserved = self._has_reserved or isinstance(recorded.event, WorkloadQuotaReserved)
 
 
-def _place_of(recorded: RecordedEvent, cluster_state: ClusterState) -> QueueLabels:
+def _count(counter: MetricByQueue[Counter], queues: QueueLabels, *more: str) -> None:
+    for one in counter.of(queues, *more):
+        one.inc()
+
+
+def _queues_of(recorded: RecordedEvent, cluster_state: ClusterState) -> QueueLabels:
     workload = cluster_state.workloads.get(recorded.stream.removeprefix("workload/"))
     return QueueLabels("", "") if workload is None else queue_labels(workload, cluster_state)
 

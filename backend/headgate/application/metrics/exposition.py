@@ -1,18 +1,19 @@
 """Figures for Prometheus: Kueue's names where we have the same figure, our own beside them."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from prometheus_client import Metric, generate_latest
+from prometheus_client.core import GaugeMetricFamily
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.metrics.counter_metrics import (
-    counter_lines,
-    cycle_duration_lines,
+from headgate.application.metrics.event_counters import (
+    CLUSTER_QUEUE_LABELS,
+    LOCAL_QUEUE_LABELS,
     local_queue_labels,
 )
-from headgate.application.metrics.text_format import Sample, metric_lines
-from headgate.application.ports import PartitionRow
 from headgate.application.queries.overview.attention import find_attention
 from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
 from headgate.application.queries.queues.status import (
@@ -40,65 +41,92 @@ DETECTORS = (
 )
 
 
+Labels = tuple[str, ...]
+
+Samples = Iterable[tuple[Labels, float]]
+"""Values of the labels of each series, and its figure."""
+
+
+def gauge(name: str, text: str, labels: Labels, samples: Samples) -> Metric:
+    """A gauge with one series for each sample."""
+    found = GaugeMetricFamily(name, text, labels=labels)
+    for values, figure in samples:
+        found.add_metric(values, figure)
+    return found
+
+
+class Gauges(NamedTuple):
+    """Gauges read from one state, as `generate_latest` collects them."""
+
+    metrics: Sequence[Metric]
+
+    def collect(self) -> Sequence[Metric]:
+        """What was read."""
+        return self.metrics
+
+
 async def exposition(services: ApplicationServices) -> bytes:
-    """Everything in Prometheus' text format."""
+    """Every metric of this process in Prometheus' text format."""
+    await asyncio.to_thread(services.cycle_durations.read, services.cycles)
+    queues = await services.reader.while_still(each(_queue_gauges(services.reader.cluster_state)))
+    gauges = Gauges((*queues, *await _process_gauges(services)))
+    registries = services.event_counters.registry, services.cycle_durations.registry
+    # In a thread, as thousands of LocalQueues make an answer that takes a while to write.
+    return await asyncio.to_thread(
+        lambda: b"".join(generate_latest(one) for one in (gauges, *registries))
+    )
+
+
+async def _process_gauges(services: ApplicationServices) -> list[Metric]:
+    """What concerns the log and this process."""
     rows = await asyncio.to_thread(services.partitions.rows)
     positions = await asyncio.to_thread(services.followers.positions)
     head = await asyncio.to_thread(services.log.head)
-    await asyncio.to_thread(services.cycle_durations.read, services.cycles)
-    cluster_state, event_counters = services.reader.cluster_state, services.event_counters
-    reader = services.reader
-    of_queues = chain(
-        _queue_lines(cluster_state), _share_lines(cluster_state), local_queue_lines(cluster_state)
-    )
-    lines = [
-        *(await reader.while_still(each(of_queues))),
-        *counter_lines(event_counters),
-        *cycle_duration_lines(services.cycle_durations),
-        *metric_lines(
-            "headgate_build_info",
-            "gauge",
-            "Which version this process is",
-            [({"version": services.version}, 1)],
-        ),
-        *metric_lines("headgate_log_position", "gauge", "Last position of the log", [({}, head)]),
-        *metric_lines(
-            "headgate_reader_lag",
-            "gauge",
-            "Events this process has not seen",
-            [({}, max(0, head - cluster_state.position))],
-        ),
-        *metric_lines(
-            "headgate_partition_lag", "gauge", "Events a partition has to look at", _lags(rows)
-        ),
-        *metric_lines(
-            "headgate_read_model_lag",
-            "gauge",
-            "Events a read model is behind",
-            [({"name": n}, max(0, head - p)) for n, p in sorted(positions.items())],
-        ),
-        *metric_lines(
-            "headgate_stream_watchers", "gauge", "Open streams", [({}, services.hub.watchers)]
-        ),
-        *metric_lines(
-            "headgate_findings",
-            "gauge",
-            "What detectors find amiss, and what else needs attention, by kind",
-            await reader.while_still(_findings(services, positions)),
-        ),
-        *metric_lines(
-            "headgate_set_aside",
-            "gauge",
-            "Objects left out",
-            [({}, len(cluster_state.quarantined))],
-        ),
+    cluster_state = services.reader.cluster_state
+    findings = await services.reader.while_still(_findings(services, positions))
+    return [
+        gauge(f"headgate_{name}", text, labels, samples)
+        for name, text, labels, samples in (
+            (
+                "build_info",
+                "Which version this process is",
+                ("version",),
+                [((services.version,), 1)],
+            ),
+            ("log_position", "Last position of the log", (), [((), head)]),
+            (
+                "reader_lag",
+                "Events this process has not seen",
+                (),
+                [((), max(0, head - cluster_state.position))],
+            ),
+            (
+                "partition_lag",
+                "Events a partition has to look at",
+                ("partition",),
+                [((row.key,), max(0, row.last_position - row.idle_position)) for row in rows],
+            ),
+            (
+                "read_model_lag",
+                "Events a read model is behind",
+                ("name",),
+                [((name,), max(0, head - at)) for name, at in sorted(positions.items())],
+            ),
+            ("stream_watchers", "Open streams", (), [((), services.hub.watchers)]),
+            (
+                "findings",
+                "What detectors find amiss, and what else needs attention, by kind",
+                ("kind",),
+                findings,
+            ),
+            ("set_aside", "Objects left out", (), [((), len(cluster_state.quarantined))]),
+        )
     ]
-    return ("\n".join(lines) + "\n").encode()
 
 
 def _findings(
     services: ApplicationServices, positions: dict[str, int]
-) -> Cooperative[list[Sample]]:
+) -> Cooperative[list[tuple[Labels, float]]]:
     """Every kind of detector has a figure, also while it finds nothing."""
     cluster_state, now = services.reader.cluster_state, services.clock.now()
     shown = yield from detect_problems(cluster_state, now)
@@ -107,73 +135,80 @@ def _findings(
     others = yield from find_attention(cluster_state, now, None)
     for kind in (*(d.kind for d in detected), *(a.kind for a in others)):
         counts[kind] = counts.get(kind, 0) + 1
-    return [({"kind": kind}, count) for kind, count in sorted(counts.items())]
+    return [((kind,), count) for kind, count in sorted(counts.items())]
 
 
-def _queue_lines(cluster_state: ClusterState) -> Iterator[str]:
+def _queue_gauges(cluster_state: ClusterState) -> Iterator[Metric]:
+    """Every gauge of ClusterQueues, cohorts and LocalQueues."""
     names = sorted(cluster_state.config.cluster_queues)
     counts = {name: queue_counts(cluster_state, name) for name in names}
-    standings = {name: reserved_usage(cluster_state, name) for name in names}
-    pending = []
+    usages = {name: reserved_usage(cluster_state, name) for name in names}
+    pending: list[tuple[Labels, float]] = []
     for name, count in counts.items():
-        active = count.pending + count.nominated
-        pending.append(({"cluster_queue": name, "status": "active"}, active))
-        parked = count.parked + count.retrying
-        pending.append(({"cluster_queue": name, "status": "inadmissible"}, parked))
-    yield from metric_lines("kueue_pending_workloads", "gauge", "Workloads that wait", pending)
-    yield from metric_lines(
-        "kueue_reserving_active_workloads",
-        "gauge",
-        "Workloads that hold quota",
-        [
-            ({"cluster_queue": n}, c.reserving + c.starting + c.running + c.evicting)
-            for n, c in counts.items()
-        ],
-    )
-    yield from metric_lines(
-        "kueue_admitted_active_workloads",
-        "gauge",
-        "Workloads admitted",
-        [({"cluster_queue": n}, c.starting + c.running + c.evicting) for n, c in counts.items()],
-    )
-    yield from metric_lines(
-        "kueue_finished_workloads",
-        "gauge",
-        "Workloads that ended and are kept",
-        _finished(cluster_state),
-    )
-    yield from metric_lines(
+        pending.append(((name, "active"), count.pending + count.nominated))
+        pending.append(((name, "inadmissible"), count.parked + count.retrying))
+    yield gauge("kueue_pending_workloads", "Workloads that wait", BY_STATUS, pending)
+    for figure, text, samples in (
+        (
+            "reserving_active_workloads",
+            "Workloads that hold quota",
+            [((n,), c.reserving + c.starting + c.running + c.evicting) for n, c in counts.items()],
+        ),
+        (
+            "admitted_active_workloads",
+            "Workloads admitted",
+            [((n,), c.starting + c.running + c.evicting) for n, c in counts.items()],
+        ),
+        (
+            "finished_workloads",
+            "Workloads that ended and are kept",
+            [((n,), _ended(cluster_state, f"clusterqueue/{n}")) for n in names],
+        ),
+    ):
+        yield gauge(f"kueue_{figure}", text, CLUSTER_QUEUE_LABELS, samples)
+    yield gauge(
         "kueue_cluster_queue_status",
-        "gauge",
         "1 for the status that holds",
+        BY_STATUS,
         _statuses(cluster_state),
     )
-    yield from metric_lines(
-        "kueue_cluster_queue_resource_reservation",
-        "gauge",
-        "Quota reserved, in base units",
-        _usage(cluster_state, {name: standing.reserved for name, standing in standings.items()}),
-    )
-    yield from metric_lines(
-        "kueue_cluster_queue_resource_usage",
-        "gauge",
-        "Quota of admitted workloads, in base units",
-        _usage(cluster_state, {name: standing.admitted for name, standing in standings.items()}),
-    )
-    for figure, field in (
-        ("nominal_quota", "nominal_quota"),
-        ("borrowing_limit", "borrowing_limit"),
-        ("lending_limit", "lending_limit"),
+    for figure, text, usage in (
+        (
+            "reservation",
+            "Quota reserved, in base units",
+            {name: found.reserved for name, found in usages.items()},
+        ),
+        (
+            "usage",
+            "Quota of admitted workloads, in base units",
+            {name: found.admitted for name, found in usages.items()},
+        ),
     ):
-        name = f"kueue_cluster_queue_{figure}"
-        yield from metric_lines(
-            name, "gauge", "Base units; +Inf: no limit", _quotas(cluster_state, field)
+        yield gauge(
+            f"kueue_cluster_queue_resource_{figure}",
+            text,
+            BY_RESOURCE,
+            _usage(cluster_state, usage),
         )
+    for field in ("nominal_quota", "borrowing_limit", "lending_limit"):
+        yield gauge(
+            f"kueue_cluster_queue_{field}",
+            "Base units; +Inf: no limit",
+            BY_RESOURCE,
+            _quotas(cluster_state, field),
+        )
+    yield from _share_gauges(cluster_state)
+    yield from _local_queue_gauges(cluster_state)
 
 
-def _share_lines(cluster_state: ClusterState) -> Iterator[str]:
+BY_STATUS = (*CLUSTER_QUEUE_LABELS, "status")
+BY_RESOURCE = ("cohort", *CLUSTER_QUEUE_LABELS, "flavor", "resource")
+
+
+def _share_gauges(cluster_state: ClusterState) -> Iterator[Metric]:
     """The shares of fair sharing, as statuses have them; of no use where nothing is shared."""
-    shares: dict[str, list[Sample]] = {"clusterqueue": [], "cohort": []}
+    of_queues: list[tuple[Labels, float]] = []
+    of_cohorts: list[tuple[Labels, float]] = []
     for key in cluster_state.partition_keys():
         partition = cluster_state.partition(key)
         for node, path in sorted(partition.tree.path.items()):
@@ -182,55 +217,45 @@ def _share_lines(cluster_state: ClusterState) -> Iterator[str]:
             share = dominant_resource_share(
                 partition.tree, partition.usage[ACTUAL], node
             ).weighted_share
-            own = {"cluster_queue": name, "cohort": above}
-            shares[kind].append((own if kind == "clusterqueue" else {"cohort": name}, share))
+            if kind == "clusterqueue":
+                of_queues.append(((name, above), share))
+            else:
+                of_cohorts.append(((name,), share))
     text = "Thousandths of what the cohort lends that are borrowed, by weight"
-    for kind, figure in (("clusterqueue", "cluster_queue"), ("cohort", "cohort")):
-        yield from metric_lines(f"kueue_{figure}_weighted_share", "gauge", text, shares[kind])
+    labels = (*CLUSTER_QUEUE_LABELS, "cohort")
+    yield gauge("kueue_cluster_queue_weighted_share", text, labels, of_queues)
+    yield gauge("kueue_cohort_weighted_share", text, ("cohort",), of_cohorts)
 
 
-def _finished(cluster_state: ClusterState) -> Iterator[Sample]:
-    for name in sorted(cluster_state.config.cluster_queues):
-        phases = counts_of(cluster_state, f"clusterqueue/{name}")
-        yield {"cluster_queue": name}, sum(phases.get(phase, 0) for phase in FINISHED)
+def _ended(cluster_state: ClusterState, queue: str) -> int:
+    phases = counts_of(cluster_state, queue)
+    return sum(phases.get(phase, 0) for phase in FINISHED)
 
 
-def _statuses(cluster_state: ClusterState) -> Iterator[Sample]:
+def _statuses(cluster_state: ClusterState) -> Samples:
     for name, queue in sorted(cluster_state.config.cluster_queues.items()):
         active = cluster_queue_activity(cluster_state.config, name).active
         leaving = queue.terminating_at is not None
         holds = {"active": active, "pending": not active and not leaving, "terminating": leaving}
         for status, value in holds.items():
-            yield {"cluster_queue": name, "status": status}, int(value)
+            yield (name, status), int(value)
 
 
-def _quotas(cluster_state: ClusterState, field: str) -> Iterator[Sample]:
+def _quotas(cluster_state: ClusterState, field: str) -> Samples:
     for name, queue in sorted(cluster_state.config.cluster_queues.items()):
         for group in queue.spec.resource_groups:
             for flavor in group.flavors:
                 for resource in flavor.resources:
                     amount = getattr(resource, field)
-                    labels = {
-                        "cohort": queue.spec.cohort_name,
-                        "cluster_queue": name,
-                        "flavor": flavor.name,
-                        "resource": resource.name,
-                    }
+                    labels = (queue.spec.cohort_name, name, flavor.name, resource.name)
                     yield labels, float("inf") if amount is None else amount
 
 
-def _usage(cluster_state: ClusterState, usages: Mapping[str, FlavorUsage]) -> Iterator[Sample]:
+def _usage(cluster_state: ClusterState, usages: Mapping[str, FlavorUsage]) -> Samples:
     for name, usage in usages.items():
-        own = {
-            "cohort": cluster_state.config.cluster_queues[name].spec.cohort_name,
-            "cluster_queue": name,
-        }
+        cohort = cluster_state.config.cluster_queues[name].spec.cohort_name
         for (flavor, resource), amount in sorted(usage.items()):
-            yield {**own, "flavor": flavor, "resource": resource}, amount
-
-
-def _lags(rows: Sequence[PartitionRow]) -> list[Sample]:
-    return [({"partition": row.key}, max(0, row.last_position - row.idle_position)) for row in rows]
+            yield (cohort, name, flavor, resource), amount
 
 
 WAITING = {"active": ("Pending", "Nominated"), "inadmissible": ("Retrying",)}
@@ -246,58 +271,45 @@ ADMITTED = ("Starting", "Running", "Evicting")
 STATES = (("True", True), ("False", False))
 
 
-def local_queue_lines(cluster_state: ClusterState) -> Iterator[str]:
-    """Every figure of every LocalQueue."""
-    for figure, text, samples in (
-        ("pending_workloads", "Workloads that wait", _pending(cluster_state)),
-        (
-            "reserving_active_workloads",
-            "Workloads that hold quota",
-            _phases(cluster_state, "QuotaReserved"),
-        ),
-        ("admitted_active_workloads", "Workloads admitted", _phases(cluster_state)),
-        (
-            "finished_workloads",
-            "Workloads that ended and are kept",
-            _local_queue_finished(cluster_state),
-        ),
-        ("status", "1 for the status that holds", _local_queue_statuses(cluster_state)),
-    ):
-        yield from metric_lines(f"kueue_local_queue_{figure}", "gauge", text, samples)
+def _local_queue_gauges(cluster_state: ClusterState) -> Iterator[Metric]:
+    """Every gauge of every LocalQueue."""
+    keys = sorted(cluster_state.config.local_queues)
+    phases = {key: counts_of(cluster_state, f"localqueue/{key}") for key in keys}
+
+    def counted(*of: str) -> Samples:
+        for key, found in phases.items():
+            yield local_queue_labels(key), sum(found.get(phase, 0) for phase in of)
+
+    pending = [
+        ((*labels, status), number)
+        for status, of in WAITING.items()
+        for labels, number in counted(*of)
+    ]
+    yield _local_gauge("pending_workloads", "Workloads that wait", pending, "status")
+    reserving = counted(*ADMITTED, "QuotaReserved")
+    yield _local_gauge("reserving_active_workloads", "Workloads that hold quota", reserving)
+    yield _local_gauge("admitted_active_workloads", "Workloads admitted", counted(*ADMITTED))
+    ended = counted(*FINISHED)
+    yield _local_gauge("finished_workloads", "Workloads that ended and are kept", ended)
+    statuses = _local_queue_statuses(cluster_state)
+    yield _local_gauge("status", "1 for the status that holds", statuses, "active")
     reserved, used = _held(cluster_state)
     for figure, text, held in (
         ("reservation", "Quota reserved, in base units", reserved),
         ("usage", "Quota of admitted workloads, in base units", used),
     ):
-        name = f"kueue_local_queue_resource_{figure}"
-        yield from metric_lines(name, "gauge", text, _amounts(held))
+        yield _local_gauge(f"resource_{figure}", text, _amounts(held), "flavor", "resource")
 
 
-def _pending(cluster_state: ClusterState) -> Iterator[Sample]:
-    for key in sorted(cluster_state.config.local_queues):
-        phases = counts_of(cluster_state, f"localqueue/{key}")
-        for status, of_status in WAITING.items():
-            number = sum(phases.get(phase, 0) for phase in of_status)
-            yield {**local_queue_labels(key), "status": status}, number
+def _local_gauge(figure: str, text: str, samples: Samples, *more: str) -> Metric:
+    return gauge(f"kueue_local_queue_{figure}", text, (*LOCAL_QUEUE_LABELS, *more), samples)
 
 
-def _phases(cluster_state: ClusterState, *others: str) -> Iterator[Sample]:
-    for key in sorted(cluster_state.config.local_queues):
-        phases = counts_of(cluster_state, f"localqueue/{key}")
-        yield local_queue_labels(key), sum(phases.get(p, 0) for p in (*ADMITTED, *others))
-
-
-def _local_queue_finished(cluster_state: ClusterState) -> Iterator[Sample]:
-    for key in sorted(cluster_state.config.local_queues):
-        phases = counts_of(cluster_state, f"localqueue/{key}")
-        yield local_queue_labels(key), sum(phases.get(phase, 0) for phase in FINISHED)
-
-
-def _local_queue_statuses(cluster_state: ClusterState) -> Iterator[Sample]:
+def _local_queue_statuses(cluster_state: ClusterState) -> Samples:
     for key in sorted(cluster_state.config.local_queues):
         active = local_queue_activity(cluster_state.config, key).active
         for word, value in STATES:
-            yield {**local_queue_labels(key), "active": word}, int(active is value)
+            yield (*local_queue_labels(key), word), int(active is value)
 
 
 def _held(cluster_state: ClusterState) -> tuple[dict[str, FlavorUsage], dict[str, FlavorUsage]]:
@@ -319,7 +331,7 @@ def _held(cluster_state: ClusterState) -> tuple[dict[str, FlavorUsage], dict[str
     return reserved, used
 
 
-def _amounts(held: dict[str, FlavorUsage]) -> Iterator[Sample]:
-    for door, usage in sorted(held.items()):
+def _amounts(held: dict[str, FlavorUsage]) -> Samples:
+    for key, usage in sorted(held.items()):
         for (flavor, resource), amount in sorted(usage.items()):
-            yield {**local_queue_labels(door), "flavor": flavor, "resource": resource}, amount
+            yield (*local_queue_labels(key), flavor, resource), amount
