@@ -50,7 +50,7 @@ def head(admin: Api, platform: Platform, submitted: int) -> int:
     stream = "workload/team-a/old"
     unit = AppendUnit(
         at=platform.event_log.now(),
-        origin=EventMetadata(actor="scheduler"),
+        metadata=EventMetadata(actor="scheduler"),
         expected={stream: 1},
         events=tuple(
             NewEvent(stream=stream, event=_explained(number))

@@ -168,7 +168,7 @@ class Player:
             version=self.cluster_state.version_of(stream) + 1,
             event=event,
             at=self._at,
-            origin=ORIGIN,
+            metadata=ORIGIN,
         )
         self.cluster_state.apply(recorded)
         self._touched[

@@ -53,8 +53,8 @@ def decided_submit(services: ApplicationServices, name: str) -> AppendUnit:
     at, config_position = services.clock.now(), cluster_state.config_position
     unused = Loaded(stream=change.stream, version=0, position=0, state=Absent())
     results = list(decide_commands(cluster_state, [change], {change.stream: unused}, at))
-    origin = EventMetadata(actor="user:bench")
-    return at_once(unit_of_results(cluster_state, results, at, origin, config_position))
+    metadata = EventMetadata(actor="user:bench")
+    return at_once(unit_of_results(cluster_state, results, at, metadata, config_position))
 
 
 async def append_all(services: ApplicationServices, left: Iterator[AppendUnit]) -> None:

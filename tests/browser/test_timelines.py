@@ -47,7 +47,7 @@ class Explained:
         log = PostgresEventLog(pool)
         unit = AppendUnit(
             at=log.now(),
-            origin=EventMetadata(actor="scheduler"),
+            metadata=EventMetadata(actor="scheduler"),
             expected={stream: after_version},
             events=tuple(NewEvent(stream=stream, event=_reason(number)) for number in numbers),
         )

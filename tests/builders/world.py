@@ -88,7 +88,7 @@ class World:
             version=self.cluster_state.version_of(stream) + 1,
             event=event,
             at=self.at,
-            origin=ORIGIN,
+            metadata=ORIGIN,
         )
         self.history.append(recorded)
         self.cluster_state.apply(recorded)

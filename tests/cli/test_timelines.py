@@ -43,7 +43,7 @@ def often_explained(client: HeadgateClient, database_url: str) -> int:
     log = PostgresEventLog(pool)
     unit = AppendUnit(
         at=log.now(),
-        origin=EventMetadata(actor="scheduler"),
+        metadata=EventMetadata(actor="scheduler"),
         expected={stream: 1},
         events=tuple(
             NewEvent(stream=stream, event=_explained(number))

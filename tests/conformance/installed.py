@@ -95,7 +95,7 @@ class Installed:
                 version=self.cluster_state.version_of(stream) + 1,
                 event=event,
                 at=self.at if at is None else at,
-                origin=ORIGIN,
+                metadata=ORIGIN,
             )
         )
 

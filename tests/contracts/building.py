@@ -39,7 +39,7 @@ def shown(
     """A unit that makes the read models show a state."""
     return AppendUnit(
         at=AT,
-        origin=ORIGIN,
+        metadata=ORIGIN,
         expected={stream: version},
         events=(NewEvent(stream=stream, event=fact or WorkloadActivated()),),
         rows=rows_of(stream, state),

@@ -39,7 +39,7 @@ class History:
         self.units.append(
             AppendUnit(
                 at=at,
-                origin=EventMetadata(actor="scheduler"),
+                metadata=EventMetadata(actor="scheduler"),
                 expected={stream: version},
                 events=(NewEvent(stream=stream, event=event),),
             )

@@ -41,7 +41,7 @@ def test_an_event_is_read_as_it_was_written(adapters: Adapters) -> None:
     [recorded] = adapters.log.read(0, limit=10)
 
     assert recorded.event == given.events[0].event
-    assert (recorded.at, recorded.origin) == (given.at, given.origin)
+    assert (recorded.at, recorded.metadata) == (given.at, given.metadata)
 
 
 def test_a_unit_decided_on_an_old_version_is_refused(adapters: Adapters) -> None:

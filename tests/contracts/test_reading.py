@@ -20,9 +20,9 @@ def fill(adapters: Adapters) -> None:
     adapters.log.append(
         [
             unit(event("workload/a/1"), activated),
-            unit(event("workload/ab/1"), at=AT + MINUTE, origin=other),
+            unit(event("workload/ab/1"), at=AT + MINUTE, metadata=other),
             unit(
-                event("node/n"), event("workload/a/1"), expected={"workload/a/1": 1}, origin=other
+                event("node/n"), event("workload/a/1"), expected={"workload/a/1": 1}, metadata=other
             ),
             unit(event("node/n"), expected={"node/n": 1}, at=AT + 2 * MINUTE),
         ]
@@ -90,10 +90,10 @@ def test_filters_narrow_a_page(
 def test_everything_beside_an_event_is_kept(adapters: Adapters) -> None:
     fill(adapters)
 
-    assert adapters.log.read(2, limit=1)[0].origin == EventMetadata(
+    assert adapters.log.read(2, limit=1)[0].metadata == EventMetadata(
         actor="scheduler", reason="room", correlation="cycle-1", causation="3", trace="t"
     )
-    assert adapters.log.read(0, limit=1)[0].origin == ORIGIN
+    assert adapters.log.read(0, limit=1)[0].metadata == ORIGIN
 
 
 def test_events_are_counted_by_time_and_type(adapters: Adapters) -> None:

@@ -47,7 +47,7 @@ def units(draw: st.DrawFn) -> AppendUnit:
     events = tuple(draw(new_events(stream)) for stream in touched)
     return AppendUnit(
         at=AT + draw(st.integers(0, 9)),
-        origin=ORIGIN,
+        metadata=ORIGIN,
         expected={stream: draw(st.integers(0, 3)) for stream in [*touched, *read]},
         events=events,
         rows=tuple(draw(rows(stream)) for stream in dict.fromkeys(touched)),

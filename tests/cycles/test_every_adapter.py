@@ -20,8 +20,8 @@ def write_down(cluster: Cluster, url: str) -> None:
         with connection.cursor().copy(f"COPY event ({COLUMNS}) FROM STDIN") as copy:
             for one in cluster.log.read_all():
                 name, schema_version, data = encode(one.event)
-                came = (one.origin.actor, one.origin.reason, one.origin.causation)
-                by = (*came, one.origin.correlation, one.origin.trace)
+                came = (one.metadata.actor, one.metadata.reason, one.metadata.causation)
+                by = (*came, one.metadata.correlation, one.metadata.trace)
                 place = (one.position, one.stream, one.version)
                 copy.write_row((*place, name, schema_version, data.decode(), one.at, *by))
         connection.execute("UPDATE log_head SET position = %s", (cluster.log.head(),))

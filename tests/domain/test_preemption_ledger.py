@@ -14,7 +14,7 @@ def test_a_victim_that_was_called_back_is_noted_in_its_round() -> None:
         version=3,
         event=EvictionCancelled(eviction="r1", cause="not needed"),
         at=T0,
-        origin=EventMetadata(actor="scheduler"),
+        metadata=EventMetadata(actor="scheduler"),
     )
     (change,) = PreemptionLedger().changes(recorded, {})
     assert change == Amend(

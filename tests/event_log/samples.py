@@ -23,9 +23,9 @@ class _Numbers:
 
     def sample(self, kind: Any, name: str) -> Any:
         """A value of the type `kind` for a field of that name."""
-        origin = get_origin(kind)
-        if origin in SAMPLES_BY_ORIGIN:
-            return SAMPLES_BY_ORIGIN[origin](self, get_args(kind), name)
+        metadata = get_origin(kind)
+        if metadata in SAMPLES_BY_ORIGIN:
+            return SAMPLES_BY_ORIGIN[metadata](self, get_args(kind), name)
         if kind in (int, str, bool, Any):
             return self._plain(kind, name)
         assert issubclass(kind, msgspec.Struct), f"no sample for {kind}"

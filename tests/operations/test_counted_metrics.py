@@ -1,19 +1,21 @@
 """What is counted for Prometheus, from the events that a process sees."""
 
-from prometheus_client import generate_latest
-
 from headgate.application.metrics.event_counters import EventCounters
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
+from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import EventMetadata
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.domain.workloads.events import (
-    WorkloadAdmitted,
-    WorkloadFinished,
-    WorkloadPodsReady,
-    WorkloadQuotaReserved,
-    WorkloadRequeued,
-)
-from tests.builders.workloads import a_submission, an_admission, an_eviction
+from headgate.domain.workloads.events import WorkloadAdmitted
+from headgate.domain.workloads.events import WorkloadFinished
+from headgate.domain.workloads.events import WorkloadPodsReady
+from headgate.domain.workloads.events import WorkloadQuotaReserved
+from headgate.domain.workloads.events import WorkloadRequeued
+from prometheus_client import generate_latest
+from tests.builders.workloads import a_submission
+from tests.builders.workloads import an_admission
+from tests.builders.workloads import an_eviction
+
 
 STREAM = "workload/team-a/train"
 DOOR = 'name="main",namespace="team-a"'
@@ -29,9 +31,9 @@ def tallied(*happened: tuple[str, DomainEvent]) -> list[str]:
     submitted = a_submission(queue_name="main")
     for number, (run, event) in enumerate((("", submitted), *happened), 1):
         at = number * MICROSECONDS_PER_SECOND
-        origin = EventMetadata(actor="scheduler" if run else "user:x", correlation=run)
+        metadata = EventMetadata(actor="scheduler" if run else "user:x", correlation=run)
         recorded = RecordedEvent(
-            position=number, stream=STREAM, version=number, event=event, at=at, origin=origin
+            position=number, stream=STREAM, version=number, event=event, at=at, metadata=metadata
         )
         cluster_state.apply(recorded)
         event_counters.count([recorded], cluster_state)

@@ -350,7 +350,7 @@ class Lives(RuleBasedStateMachine):
                     version=versions[stream],
                     event=event,
                     at=self.world.at,
-                    origin=ORIGIN,
+                    metadata=ORIGIN,
                 )
             )
 

@@ -83,7 +83,7 @@ class Cluster:
                 cluster_state.state_of,
                 lambda _stream, _event: next(follower_runner),
                 at=self.now,
-                origin=EventMetadata(actor="user:simulation"),
+                metadata=EventMetadata(actor="user:simulation"),
             )
         (verdict,) = self.log.append([unit])
         assert isinstance(verdict, Appended), verdict

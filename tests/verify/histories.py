@@ -179,7 +179,7 @@ def recorded(facts: Sequence[Fact]) -> list[RecordedEvent]:
                 version=versions[stream],
                 event=event,
                 at=START + position * SECOND,
-                origin=EventMetadata(actor="scheduler"),
+                metadata=EventMetadata(actor="scheduler"),
             )
         )
     return found

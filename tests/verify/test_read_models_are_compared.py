@@ -34,7 +34,7 @@ def platform(database_url: str) -> Iterator[Platform]:
 def append(platform: Platform, stream: str, event: Any, state: Any, version: int = 0) -> None:
     unit = AppendUnit(
         at=START,
-        origin=EventMetadata(actor="scheduler"),
+        metadata=EventMetadata(actor="scheduler"),
         expected={stream: version},
         events=(NewEvent(stream=stream, event=event),),
         rows=() if state is None else rows_of(stream, state),

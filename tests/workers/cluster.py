@@ -52,7 +52,7 @@ def record(log: EventLog, *facts: Fact) -> int:
             cluster_state.state_of,
             lambda stream, event: wakes_of(cluster_state, stream, event),
             at=at,
-            origin=EventMetadata(actor="user:ada"),
+            metadata=EventMetadata(actor="user:ada"),
         )
     verdict = log.append([unit])[0]
     assert isinstance(verdict, Appended), verdict

@@ -26,7 +26,7 @@ async def command_request(
     key = None if options.is_dry_run else options.key
     return CommandRequest(
         identity=request.user,
-        origin=origin_of(request, options.reason),
+        metadata=origin_of(request, options.reason),
         respond=writer,
         key=key,
         request_hash="" if key is None else await _hash(request),

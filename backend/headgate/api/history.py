@@ -190,8 +190,8 @@ def _shown(revision: RecordedRevision) -> Revision:
         name=name,
         namespace=namespace,
         type=name_of(type(recorded.event)),
-        actor=recorded.origin.actor,
-        reason=recorded.origin.reason,
+        actor=recorded.metadata.actor,
+        reason=recorded.metadata.reason,
         differences=list(differences(before, after)),
     )
 

@@ -33,21 +33,21 @@ def shown_event(
     kind, _, fields = encode(recorded.event)
     data = redaction.redacted(cut(msgspec.json.decode(fields)), scope)
     envelope = _envelope(recorded, kind, data)
-    envelope["reason"] = redaction.redacted(recorded.origin.reason, scope)
+    envelope["reason"] = redaction.redacted(recorded.metadata.reason, scope)
     return envelope
 
 
 def _envelope(recorded: RecordedEvent, kind: str, data: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    origin = recorded.origin
+    metadata = recorded.metadata
     return {
         "position": recorded.position,
         "stream": recorded.stream,
         "version": recorded.version,
         "type": kind,
         "at": timestamp(recorded.at),
-        "actor": origin.actor,
-        "reason": origin.reason,
-        "causation": origin.causation,
-        "correlation": origin.correlation,
+        "actor": metadata.actor,
+        "reason": metadata.reason,
+        "causation": metadata.causation,
+        "correlation": metadata.correlation,
         "data": data,
     }

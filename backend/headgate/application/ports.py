@@ -69,7 +69,7 @@ class AppendUnit(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     at: Instant
-    origin: EventMetadata
+    metadata: EventMetadata
     expected: dict[str, int]
     events: tuple[NewEvent, ...]
     rows: tuple[Row, ...] = ()

@@ -38,4 +38,4 @@ class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     version: int
     event: DomainEvent
     at: Instant
-    origin: EventMetadata
+    metadata: EventMetadata

@@ -130,7 +130,7 @@ class MemoryDatabase:
             version=len(known) + 1,
             event=new.event,
             at=unit.at,
-            origin=unit.origin,
+            metadata=unit.metadata,
         )
         known.append(recorded)
         self.events.append(recorded)

@@ -90,12 +90,12 @@ class MemoryEventLog:
 
 def matches(where: EventFilter, recorded: RecordedEvent) -> bool:
     """Whether an event passes a filter."""
-    origin = recorded.origin
+    metadata = recorded.metadata
     return (
         (not where.types or name_of(type(recorded.event)) in where.types)
         and (not where.streams or any(_covers(s, recorded.stream) for s in where.streams))
-        and (not where.actor or origin.actor == where.actor)
-        and (not where.correlation or origin.correlation == where.correlation)
+        and (not where.actor or metadata.actor == where.actor)
+        and (not where.correlation or metadata.correlation == where.correlation)
         and (where.since is None or recorded.at >= where.since)
         and (where.until is None or recorded.at < where.until)
         and (where.up_to is None or recorded.position <= where.up_to)

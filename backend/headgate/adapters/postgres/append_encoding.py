@@ -138,7 +138,7 @@ def _written_unit(
         "configures": configuring[-1] if configuring else None,
         "config_position": unit.config_position,
     }
-    return written | _written_origin(unit.origin) | _written_fence(unit)
+    return written | _written_origin(unit.metadata) | _written_fence(unit)
 
 
 def _bodies_of(unit: AppendUnit, bodies: _Bodies) -> dict[str, Any]:
@@ -182,10 +182,10 @@ def _written_wakes(unit: AppendUnit) -> list[dict[str, Any]]:
     return [{"key": key, "nth": nth, "guards": int(g)} for key, (nth, g) in woken.items()]
 
 
-def _written_origin(origin: EventMetadata) -> dict[str, str]:
+def _written_origin(metadata: EventMetadata) -> dict[str, str]:
     """What is known of the origin; the rest is empty."""
-    return {name: text for name, text in msgspec.structs.asdict(origin).items() if text} | {
-        "actor": origin.actor
+    return {name: text for name, text in msgspec.structs.asdict(metadata).items() if text} | {
+        "actor": metadata.actor
     }
 
 

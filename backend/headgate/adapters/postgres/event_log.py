@@ -35,7 +35,7 @@ def recorded_of(row: Sequence[Any]) -> RecordedEvent:
         version=row[2],
         event=decode(row[3], row[4], row[5]),
         at=row[6],
-        origin=EventMetadata(
+        metadata=EventMetadata(
             actor=row[7], reason=row[8], causation=row[9], correlation=row[10], trace=row[11]
         ),
     )

@@ -158,13 +158,13 @@ async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> A
 
 async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
     """While one part is being written the next is read, and other requests have their turn."""
-    services, origin = services_of(request), origin_of(request)
+    services, metadata = services_of(request), origin_of(request)
     parts: list[list[Entry]] = []
     writing: list[asyncio.Task[tuple[list[CommandResult], int]]] = []
     for start in range(0, len(items), ITEMS_PER_APPEND):
         part = items[start : start + ITEMS_PER_APPEND]
         entries = await run_yielding(each(_entry(request, value) for value in part))
-        submits = workload_commands.submit_each(services, origin, _wanted_by(entries))
+        submits = workload_commands.submit_each(services, metadata, _wanted_by(entries))
         parts.append(entries)
         writing.append(asyncio.create_task(submits))
         await asyncio.sleep(0)

@@ -47,12 +47,12 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
     await catch_up(services)
     where = EventFilter(correlation=batch)
     facts = await asyncio.to_thread(services.log.page, where, before=None, limit=MAX_BATCH_EVENTS)
-    mine = [f for f in reversed(facts) if f.origin.causation.startswith(CAUSE)]
+    mine = [f for f in reversed(facts) if f.metadata.causation.startswith(CAUSE)]
     mine = [f for f in mine if allows(scope, f.stream)]
     if not mine:
         raise NotFound(f"There is no batch {batch}.", remedy="Check the id.")
     first = mine[0]
-    verb = first.origin.causation.removeprefix(CAUSE)
+    verb = first.metadata.causation.removeprefix(CAUSE)
     latest = {fact.stream: fact for fact in mine}
     firsts: dict[str, RecordedEvent] = {}
     for fact in mine:
@@ -62,8 +62,8 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
         batch=batch,
         verb=verb,
         undo=UNDOES.get(verb, ""),
-        actor=first.origin.actor,
-        reason=first.origin.reason,
+        actor=first.metadata.actor,
+        reason=first.metadata.reason,
         at=timestamp(first.at),
         position=mine[-1].position,
         items=[_item(cluster_state, verb, firsts[stream], latest[stream]) for stream in firsts],

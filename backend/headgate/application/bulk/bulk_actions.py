@@ -212,7 +212,7 @@ async def act_on_all(
     planned = await _planned(services, call, bulk)
     results: Sequence[CommandResult] = ()
     if planned.changes:
-        results, recorded = await execute_each(services, planned.origin, planned.changes)
+        results, recorded = await execute_each(services, planned.metadata, planned.changes)
         await services.reader.reached(recorded, within_seconds=CATCH_UP_SECONDS)
     return await run_yielding(planned.told(results))
 
@@ -227,7 +227,9 @@ async def act_on_all_once(
         told = yield from planned.told(results)
         return CommandResponse(content=told)
 
-    keyed = msgspec.structs.replace(call, origin=planned.origin, respond=write, tells_failures=True)
+    keyed = msgspec.structs.replace(
+        call, metadata=planned.metadata, respond=write, tells_failures=True
+    )
     handled = await execute(services, keyed, planned.changes)
     await services.reader.reached(handled.position, within_seconds=CATCH_UP_SECONDS)
     return handled
@@ -241,7 +243,7 @@ class _Planned(msgspec.Struct, frozen=True, kw_only=True):
     position: int
     targets: list[tuple[str, str]]
     changes: list[StreamCommand]
-    origin: EventMetadata
+    metadata: EventMetadata
 
     def told(self, results: Sequence[CommandResult]) -> Cooperative[BulkResult]:
         """What became of each, in order."""
@@ -264,8 +266,8 @@ async def _planned(
         position=position,
         targets=targets,
         changes=await run_yielding(each(changes)),
-        origin=msgspec.structs.replace(
-            call.origin, correlation=batch, causation=f"batch:{bulk.verb}", reason=bulk.reason
+        metadata=msgspec.structs.replace(
+            call.metadata, correlation=batch, causation=f"batch:{bulk.verb}", reason=bulk.reason
         ),
     )
 

@@ -41,13 +41,13 @@ def unit_of(
     wakes_of: WakesOf,
     *,
     at: Instant,
-    origin: EventMetadata,
+    metadata: EventMetadata,
 ) -> AppendUnit:
     """One unit of all these decisions, each made after the ones before it.
 
     Add a fence, a configuration position or a key with `msgspec.structs.replace`.
     """
-    return at_once(unit_in_steps(decisions, state_of, wakes_of, at=at, origin=origin))
+    return at_once(unit_in_steps(decisions, state_of, wakes_of, at=at, metadata=metadata))
 
 
 def unit_in_steps(
@@ -56,7 +56,7 @@ def unit_in_steps(
     wakes_of: WakesOf,
     *,
     at: Instant,
-    origin: EventMetadata,
+    metadata: EventMetadata,
 ) -> Cooperative[AppendUnit]:
     """The same in steps, for very many decisions."""
     expected: dict[str, int] = {}
@@ -74,7 +74,7 @@ def unit_in_steps(
     rows = yield from _rows(events, state_of)
     return AppendUnit(
         at=at,
-        origin=origin,
+        metadata=metadata,
         expected=expected,
         events=tuple(events),
         rows=rows,

@@ -79,7 +79,7 @@ def unit_of_results(
     cluster_state: ClusterState,
     results: Sequence[CommandResult],
     at: Instant,
-    origin: EventMetadata,
+    metadata: EventMetadata,
     config_position: int,
 ) -> Cooperative[AppendUnit]:
     """The unit that records the events of all results, refused if the configuration has changed.
@@ -90,7 +90,7 @@ def unit_of_results(
     """
     states = {result.stream: result.after for result in results}
     unit = yield from unit_in_steps(
-        results, states.__getitem__, partial(wakes_of, cluster_state), at=at, origin=origin
+        results, states.__getitem__, partial(wakes_of, cluster_state), at=at, metadata=metadata
     )
     wakes_all = all("*" in new.wakes for new in unit.events)
     if wakes_all and not any(result.reads_config for result in results):

@@ -53,7 +53,7 @@ async def execute(
     is_blind = is_new and not request.is_dry_run
     for attempt in range(MAX_ATTEMPTS):
         if request.key is not None and not (is_blind and attempt == 0):
-            earlier = await _earlier_response(services, request.origin, request)
+            earlier = await _earlier_response(services, request.metadata, request)
             if earlier is not None:
                 return earlier
         response = await _attempt(
@@ -66,7 +66,7 @@ async def execute(
 
 
 async def execute_each(
-    services: ApplicationServices, origin: EventMetadata, commands: Sequence[StreamCommand]
+    services: ApplicationServices, metadata: EventMetadata, commands: Sequence[StreamCommand]
 ) -> tuple[list[CommandResult], int]:
     """Decides and appends each command by itself; the results in order, and the last position."""
     results: dict[int, CommandResult] = {}
@@ -83,7 +83,7 @@ async def execute_each(
         recorded = {
             index: result for index, result in zip(left, found, strict=True) if result.events
         }
-        steps = _units(cluster_state, recorded, at, origin, config_position)
+        steps = _units(cluster_state, recorded, at, metadata, config_position)
         units = await run_yielding(steps)
         verdicts = await services.commits.append_each(list(units.values()))
         appended = [verdict for verdict in verdicts if isinstance(verdict, Appended)]
@@ -144,7 +144,7 @@ async def _attempt(
     if request.is_dry_run or not recorded:
         return msgspec.structs.replace(response, position=_position_read(services, results))
     unit = await run_yielding(
-        unit_of_results(cluster_state, recorded, at, request.origin, config_position)
+        unit_of_results(cluster_state, recorded, at, request.metadata, config_position)
     )
     unit = msgspec.structs.replace(unit, idempotency=_idempotency_key(request, response))
     match await services.commits.append(unit):
@@ -162,14 +162,14 @@ def _units(
     cluster_state: ClusterState,
     recorded: Mapping[int, CommandResult],
     at: Instant,
-    origin: EventMetadata,
+    metadata: EventMetadata,
     config_position: int,
 ) -> Cooperative[dict[int, AppendUnit]]:
     """One unit for each result that has events, by the index of its command."""
     units = {}
     for index, result in recorded.items():
         units[index] = yield from unit_of_results(
-            cluster_state, [result], at, origin, config_position
+            cluster_state, [result], at, metadata, config_position
         )
     return units
 
@@ -201,7 +201,7 @@ def _idempotency_key(request: CommandRequest, response: CommandResponse) -> Idem
         return None
     return IdempotencyKey(
         key=request.key,
-        actor=request.origin.actor,
+        actor=request.metadata.actor,
         request_hash=request.request_hash,
         status=response.status,
         answer=msgspec.json.encode(response.content),
@@ -218,10 +218,10 @@ def _replayed(replayed: Replayed) -> CommandResponse:
 
 
 async def _earlier_response(
-    services: ApplicationServices, origin: EventMetadata, request: CommandRequest
+    services: ApplicationServices, metadata: EventMetadata, request: CommandRequest
 ) -> CommandResponse | None:
     assert request.key is not None, "only a request with a key has an earlier response"
-    replayed = await asyncio.to_thread(services.models.replay_of, request.key, origin.actor)
+    replayed = await asyncio.to_thread(services.models.replay_of, request.key, metadata.actor)
     if replayed is None:
         return None
     if replayed.key.request_hash != request.request_hash:

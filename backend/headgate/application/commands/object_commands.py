@@ -34,7 +34,7 @@ async def create(
     services: ApplicationServices, request: CommandRequest, desired: DesiredObject
 ) -> CommandResponse:
     """Make an object that does not exist."""
-    return await execute(services, request, [creation(services, request.origin.actor, desired)])
+    return await execute(services, request, [creation(services, request.metadata.actor, desired)])
 
 
 async def replace(
@@ -44,7 +44,7 @@ async def replace(
     version: int | None,
 ) -> CommandResponse:
     """Give an object that exists another spec."""
-    return await execute(services, request, [replacement(request.origin.actor, desired, version)])
+    return await execute(services, request, [replacement(request.metadata.actor, desired, version)])
 
 
 async def delete(
@@ -139,7 +139,7 @@ async def apply(
     services: ApplicationServices, request: CommandRequest, desired: Sequence[DesiredObject]
 ) -> CommandResponse:
     """All accepted objects in one append, so that nobody sees half of a configuration."""
-    actor = request.origin.actor
+    actor = request.metadata.actor
     changes = await run_yielding(each(change_to(services, actor, one) for one in desired))
     return await execute(services, request, changes)
 

@@ -130,7 +130,7 @@ class CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     identity: Identity
-    origin: EventMetadata
+    metadata: EventMetadata
     respond: Responder
     key: str | None = None
     request_hash: str = ""

@@ -76,11 +76,11 @@ async def submit(
 
 
 async def submit_each(
-    services: ApplicationServices, origin: EventMetadata, desired: Sequence[DesiredObject]
+    services: ApplicationServices, metadata: EventMetadata, desired: Sequence[DesiredObject]
 ) -> tuple[list[CommandResult], int]:
     """Record of each workload by itself that it asks for a place; and the position."""
     changes = [submission(services, one) for one in desired]
-    return await execute_each(services, origin, changes)
+    return await execute_each(services, metadata, changes)
 
 
 async def submit_together(
@@ -351,7 +351,7 @@ async def report_each(
     services: ApplicationServices, request: CommandRequest, told: Sequence[Report]
 ) -> tuple[list[CommandResult], int]:
     """Record reports each by itself; what became of them, and the position."""
-    return await execute_each(services, request.origin, [_report_command(one) for one in told])
+    return await execute_each(services, request.metadata, [_report_command(one) for one in told])
 
 
 async def report_together(

@@ -86,7 +86,7 @@ def _unit(
         cluster_state.state_of,
         lambda _stream, _event: _with(planning.fence.partition, *next(wakes)),
         at=planning.at,
-        origin=EventMetadata(actor=SCHEDULER, correlation=planning.run_id),
+        metadata=EventMetadata(actor=SCHEDULER, correlation=planning.run_id),
     )
     return structs.replace(unit, fence=planning.fence, config_position=config_position)
 

@@ -346,7 +346,7 @@ class _WindowReader:
 
     def _note(self, one: RecordedEvent, kind: str, key: str) -> None:
         window, event = self._window, one.event
-        outside = one.origin.actor != SCHEDULER
+        outside = one.metadata.actor != SCHEDULER
         workload_id = window.traces.ids.get(key, "") if kind == "workload" else ""
         if isinstance(event, WorkloadSubmitted):
             window.observed.begin(workload_id, None)
@@ -363,8 +363,8 @@ class _WindowReader:
 
     def _note_look(self, one: RecordedEvent) -> None:
         """All that was decided together was decided in one look."""
-        if one.origin.correlation != self._looked:
-            self._looked = one.origin.correlation
+        if one.metadata.correlation != self._looked:
+            self._looked = one.metadata.correlation
             self._window.steps.append(RecordedStep(self._now, one.position))
 
     def _is_consequence(self, kind: str, key: str, event: DomainEvent) -> bool:

@@ -266,7 +266,7 @@ def _waiting(found: Explanation | None) -> Explanation:
 def _attempt(last: RecordedEvent | None) -> Attempt | None:
     if last is None:
         return None
-    return Attempt(position=last.position, time=timestamp(last.at), cycle=last.origin.correlation)
+    return Attempt(position=last.position, time=timestamp(last.at), cycle=last.metadata.correlation)
 
 
 def blocker_view(

@@ -108,9 +108,9 @@ def evaluation_count(past: Sequence[RecordedEvent]) -> EvaluationCount:
     looks = [
         one
         for one in past
-        if isinstance(one.event, EVALUATION_EVENTS) and one.origin.actor == SCHEDULER
+        if isinstance(one.event, EVALUATION_EVENTS) and one.metadata.actor == SCHEDULER
     ]
-    cycles = dict.fromkeys(one.origin.correlation or str(one.position) for one in looks)
+    cycles = dict.fromkeys(one.metadata.correlation or str(one.position) for one in looks)
     return EvaluationCount(len(cycles), looks[-1] if looks else None)
 
 
