@@ -10,7 +10,7 @@ from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.manifest_entries import Entry
 from headgate.api.manifests import with_written_pointers
-from headgate.api.paging import start_of
+from headgate.api.pages import start_of
 from headgate.api.positions import PRESENT_ONLY, point_in_time
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.request_bodies import request_documents

@@ -10,7 +10,7 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
-from headgate.api.paging import Limit
+from headgate.api.pages import Limit
 from headgate.api.parameters import (
     IdempotencyHeader,
     Selector,

@@ -14,7 +14,7 @@ from headgate.adapters.manifests.workload import (
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, services_of
 from headgate.api.executors.schemas import ObservedPod, ObservedPods
-from headgate.api.paging import after_token, continue_token
+from headgate.api.pages import after_token, continue_token
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.decide.preconditions import require_same_uid

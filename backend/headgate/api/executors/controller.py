@@ -30,7 +30,7 @@ from headgate.api.executors.schemas import (
     ReportBatch,
     ReportOutcomes,
 )
-from headgate.api.paging import Continue, Limit
+from headgate.api.pages import Continue, Limit
 from headgate.api.parameters import IdempotencyHeader
 from headgate.api.workloads.schemas import WorkloadObject
 

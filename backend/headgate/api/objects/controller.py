@@ -13,7 +13,7 @@ from headgate.adapters.manifests.registry import CODECS
 from headgate.api.answers import Answer, expected_version, response
 from headgate.api.callers import Caller
 from headgate.api.objects import reads, writes
-from headgate.api.paging import Continue, Limit
+from headgate.api.pages import Continue, Limit
 from headgate.api.parameters import (
     IdempotencyHeader,
     IfMatch,

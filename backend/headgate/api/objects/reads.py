@@ -9,7 +9,7 @@ from headgate.adapters.manifests.codec import Codec
 from headgate.api.answers import Answer, answer, not_modified
 from headgate.api.callers import Caller, services_of
 from headgate.api.manifests import manifest_of
-from headgate.api.paging import after_token, collect_page, continue_token
+from headgate.api.pages import after_token, collect_page, continue_token
 from headgate.api.parameters import label_selector
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.application.access.redaction import NamespaceScope, allows
@@ -17,7 +17,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
 from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.streams import stream_of
 from headgate.domain.values.selectors import LabelSelector
 

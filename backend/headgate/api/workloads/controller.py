@@ -7,7 +7,7 @@ from litestar.params import PathParameter, QueryParameter, RawBody
 
 from headgate.api.answers import Answer, expected_version, response
 from headgate.api.callers import Caller
-from headgate.api.paging import Continue, Limit
+from headgate.api.pages import Continue, Limit
 from headgate.api.parameters import (
     IdempotencyHeader,
     IfMatch,

@@ -9,7 +9,7 @@ import msgspec
 from headgate.api.answers import Answer, answer, answer_view, not_modified
 from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.manifests import manifest_of
-from headgate.api.paging import after_token, collect_page, continue_token
+from headgate.api.pages import after_token, collect_page, continue_token
 from headgate.api.parameters import equalities, label_selector, listed
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.schemas import ProblemError
@@ -21,7 +21,7 @@ from headgate.application.queries.workloads import timelines
 from headgate.application.queries.workloads.explanations import explanation_view
 from headgate.application.queries.workloads.timelines import Detail
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.streams import workload_stream
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"

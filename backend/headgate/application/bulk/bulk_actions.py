@@ -25,7 +25,7 @@ from headgate.application.queries.views import Position, Schema, Timestamp, Whol
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
-from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant

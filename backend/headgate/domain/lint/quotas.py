@@ -7,7 +7,7 @@ from typing import TypeAlias
 from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
 from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.matching import node_is_of_flavor
+from headgate.domain.scheduling.node_constraints import node_is_of_flavor
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import FlavorUsage, Requests, quantity_of

@@ -14,7 +14,7 @@ from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.matching import flavor_refusal, untolerated, written
+from headgate.domain.scheduling.node_constraints import flavor_refusal, untolerated, written
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.specs import PodSet, TopologyRequest, allowed_flavors
 from headgate.domain.workloads.state import Workload

@@ -19,7 +19,7 @@ from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.admission_checks import awaits_only_topology
 from headgate.domain.scheduling.lifecycle.transitions import IMMEDIATELY
-from headgate.domain.scheduling.matching import untolerated
+from headgate.domain.scheduling.node_constraints import untolerated
 from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor
 from headgate.domain.scheduling.placement.host_table import (
     ACTUAL,

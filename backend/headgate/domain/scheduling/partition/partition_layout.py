@@ -7,7 +7,7 @@ share hosts, directly or by others (design architecture.md §4).
 from dataclasses import dataclass
 
 from headgate.domain.object_set import ObjectSet, terminating_objects
-from headgate.domain.scheduling.matching import node_is_of_flavor
+from headgate.domain.scheduling.node_constraints import node_is_of_flavor
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.workloads.state import Workload

@@ -16,7 +16,7 @@ from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.nodes.state import NodeSpec
-from headgate.domain.scheduling.matching import matches_node, untolerated, written
+from headgate.domain.scheduling.node_constraints import matches_node, untolerated, written
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import PODS, Bools, HostTable, Ints, leaf_id
 from headgate.domain.values.quantities import Requests

@@ -13,7 +13,7 @@ import msgspec
 
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
-from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.scheduling.preemption.request import (
     RECLAIM_SCOPES,
     Candidate,

@@ -11,7 +11,7 @@ from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.queue_activity import cohort_cycle, inactive_reasons, stopped_by
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.matching import matches_selector
+from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds, pod_limit_violations
