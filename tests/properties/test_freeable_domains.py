@@ -96,7 +96,7 @@ class EveryDomain:
             self.partition.charges.release(PROJECTED, self.partition.charges.held_by(gone[-1]))
         victims = [] if isinstance(place, PlacementShortfall) else self._needed(gone, place)
         for workload in victims if not isinstance(place, PlacementShortfall) else gone:
-            self.partition.charges.take(PROJECTED, self.partition.charges.held_by(workload))
+            self.partition.charges.acquire(PROJECTED, self.partition.charges.held_by(workload))
         if isinstance(place, PlacementShortfall):
             return None
         name = "/".join(self.topology.domain_path(level, domain))
@@ -108,7 +108,7 @@ class EveryDomain:
         pods = ((place.rows, place.counts, single_pod_requests(self.pod_set)),)
         victims: list[Workload] = []
         for workload in reversed(gone):
-            self.partition.charges.take(PROJECTED, self.partition.charges.held_by(workload))
+            self.partition.charges.acquire(PROJECTED, self.partition.charges.held_by(workload))
             if not self.partition.hosts.fits(PROJECTED, pods):
                 self.partition.charges.release(PROJECTED, self.partition.charges.held_by(workload))
                 victims.insert(0, workload)

@@ -355,7 +355,7 @@ class Histories(RuleBasedStateMachine):
                 assert partition.hosts.fits(view, charge.pods), f"{key} overfills a host"
         finally:
             for view in (ACTUAL, PROJECTED):
-                partition.charges.take(view, charge)
+                partition.charges.acquire(view, charge)
 
     def _must_be_fair(self, event: RoundCommitted) -> None:
         others = [

@@ -164,4 +164,4 @@ def _was_allowed(cluster_state: ClusterState, workload: str) -> None:
         for key, amount in charge.amounts.items():
             assert amount <= available(partition.tree, partition.usage[ACTUAL], node, key)
     finally:
-        partition.charges.take(ACTUAL, charge)
+        partition.charges.acquire(ACTUAL, charge)

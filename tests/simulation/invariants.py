@@ -239,7 +239,7 @@ def _fits(partition: Partition, view: int, charge: Charge) -> bool:
         )
         return has_quota and partition.hosts.fits(view, charge.pods)
     finally:
-        partition.charges.take(view, charge)
+        partition.charges.acquire(view, charge)
 
 
 def _require_evicted_once(workload: Workload, event: WorkloadPodsEvicted) -> None:

@@ -26,7 +26,7 @@ def test_capacity_reserved_in_a_cycle_does_not_change_the_named_holders() -> Non
 
     assert asked() == ("team/middle", "team/large"), "of large 1 gpu gets through"
     kept = Charge("keeps", {KEY: 4}, ())
-    partition.charges.take(ACTUAL, kept)
+    partition.charges.acquire(ACTUAL, kept)
     assert asked() == ("team/large", "team/middle")
     partition.charges.release(ACTUAL, kept)
     assert asked() == ("team/middle", "team/large")

@@ -155,5 +155,5 @@ def _usage_limit(partition: Partition, node: str, key: FlavorResource, level: in
 
 def _reserve(cycle: CycleContext, views: tuple[int, ...], charge: Charge) -> None:
     for view in views:
-        cycle.partition.charges.take(view, charge)
+        cycle.partition.charges.acquire(view, charge)
         cycle.reservations.append((cycle.partition, view, charge))

@@ -101,8 +101,8 @@ def _move(
     there, here = partition.charges.held_by(workload), partition.charges.charge_of(workload, to)
     for view in (ACTUAL, PROJECTED):
         partition.charges.release(view, there)
-        partition.charges.take(view, here)
-    undo.append((partition.charges.take, there))
+        partition.charges.acquire(view, here)
+    undo.append((partition.charges.acquire, there))
     undo.append((partition.charges.release, here))
 
 

@@ -87,7 +87,7 @@ def _evaluate(
             evaluator = WorkloadEvaluator(partition, workloads, workload, pod_sets)
             return _evaluate_nominated(evaluator, own, workload.nomination)
         finally:
-            partition.charges.take(PROJECTED, own)
+            partition.charges.acquire(PROJECTED, own)
 
     def evaluate_size(size: PodSets) -> Evaluation:
         evaluator = WorkloadEvaluator(partition, workloads, workload, size)

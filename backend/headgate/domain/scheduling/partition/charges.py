@@ -188,7 +188,7 @@ class Charges:
         known = self.holding.get(workload.admission.cluster_queue, {}).get(workload.key)
         return known or self.charge_of(workload, workload.admission)
 
-    def take(self, view: int, charge: Charge) -> None:
+    def acquire(self, view: int, charge: Charge) -> None:
         """Add a charge to usage and hosts of one view."""
         node = f"clusterqueue/{charge.cluster_queue}"
         if node in self._tree.path:
@@ -197,7 +197,7 @@ class Charges:
             self._hosts.charge(view, rows, counts, requests)
 
     def release(self, view: int, charge: Charge) -> None:
-        """Undo `take`."""
+        """Undo `acquire`."""
         node = f"clusterqueue/{charge.cluster_queue}"
         if node in self._tree.path:
             remove_usage(self._tree, self.usage[view], node, charge.amounts)
@@ -220,7 +220,7 @@ class Charges:
             yield
         finally:
             for view in (ACTUAL, PROJECTED):
-                self.take(view, charge)
+                self.acquire(view, charge)
             self.holding[queue] = holding
             self.known_holders.clear()
 
@@ -268,7 +268,7 @@ class Charges:
             if new is not None and (given := after[view]) is not None:
                 same = held is not None and given is after[ACTUAL]
                 charge = held if same and held is not None else self.charge_of(new, given)
-                changes.append((view, self.take, charge))
+                changes.append((view, self.acquire, charge))
         return changes, held
 
     def _charge(self, workload: Workload, admission: Admission | None) -> Charge:

@@ -117,4 +117,4 @@ def _without(partition: Partition, workloads: Workloads, rounds: list[Round]) ->
         yield
     finally:
         for charge in charges:
-            partition.charges.take(PROJECTED, charge)
+            partition.charges.acquire(PROJECTED, charge)

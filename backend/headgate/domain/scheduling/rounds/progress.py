@@ -203,7 +203,7 @@ def _without_nomination(cycle: CycleContext, preemptor: Workload, found: Round) 
         with partition.charges.without(old):
             yield charge
     finally:
-        partition.charges.take(PROJECTED, charge)
+        partition.charges.acquire(PROJECTED, charge)
 
 
 def _release_causes(cycle: CycleContext, found: Round) -> dict[str, ReleaseCause]:
@@ -250,7 +250,7 @@ def cancel_evictions(
         others = [other for other in others if nomination_fits(cycle, other)]
         for found, victim in _cancellable(cycle, ended):
             held = _freed_by(partition.charges, victim, found.id)
-            partition.charges.take(PROJECTED, held)
+            partition.charges.acquire(PROJECTED, held)
             if all(nomination_fits(cycle, other) for other in others):
                 spared.append(held)
                 cancelled = EvictionCancelled(eviction=found.id, cause=cause)
@@ -299,11 +299,11 @@ def _with_placement_of(
     if before:
         partition.charges.release(PROJECTED, before)
     if after:
-        partition.charges.take(PROJECTED, after)
+        partition.charges.acquire(PROJECTED, after)
     try:
         yield
     finally:
         if after:
             partition.charges.release(PROJECTED, after)
         if before:
-            partition.charges.take(PROJECTED, before)
+            partition.charges.acquire(PROJECTED, before)
