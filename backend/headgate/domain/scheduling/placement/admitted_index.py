@@ -25,14 +25,14 @@ INITIAL_LENGTH = 64
 class AdmittedUnit:
     """An admitted workload's queue, protection and pods, or those of single pods of it.
 
-    With a `part` these are pods of the workload that may be evicted singly, under that name.
+    With a `eviction_unit` these are pods of the workload that may be evicted singly, under that name.
     """
 
     queue: str
     protection: int
     is_preemptible: bool
     pods: tuple[HostPods, ...]
-    part: str = ""
+    eviction_unit: str = ""
 
 
 class AdmittedIndex:
@@ -106,14 +106,16 @@ class AdmittedIndex:
         """Replaces a workload's holders by these units."""
         self.remove(name)
         for standing in standings:
-            self._put(standing.part or name, standing)
+            self._put(standing.eviction_unit or name, standing)
         if len(standings) > 1:
-            self.units_of[name] = tuple(standing.part for standing in standings if standing.part)
+            self.units_of[name] = tuple(
+                standing.eviction_unit for standing in standings if standing.eviction_unit
+            )
 
     def remove(self, name: str) -> None:
         """Removes a workload's holders, if it has any."""
-        for part in self.units_of.pop(name, ()):
-            self._drop(part)
+        for eviction_unit in self.units_of.pop(name, ()):
+            self._drop(eviction_unit)
         self._drop(name)
 
     def _put(self, name: str, standing: AdmittedUnit) -> None:

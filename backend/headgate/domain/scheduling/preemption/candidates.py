@@ -73,8 +73,8 @@ def eligible_candidates(
         workload = candidate.workload
         if is_evicting(workload) or workload.key == own_key or not request.is_blocked_by(candidate):
             continue
-        rule = protection_rule(request, policy, workload, candidate.part)
-        if candidate.part is not None and not candidate.part.is_remainder:
+        rule = protection_rule(request, policy, workload, candidate.eviction_unit)
+        if candidate.eviction_unit is not None and not candidate.eviction_unit.is_remainder:
             stats.eligible_units += not rule
         else:
             stats.considered += 1
@@ -89,15 +89,15 @@ def protection_rule(
     request: PreemptionRequest,
     policy: PreemptionPolicyName,
     victim: Workload,
-    part: EvictionUnit | None = None,
+    eviction_unit: EvictionUnit | None = None,
 ) -> str:
     """Returns the rule that protects a workload or a unit of it; empty if it may be evicted.
 
     A minimum runtime does not protect single pods (preemption.md §6.6).
     """
-    is_surplus = part is not None and not part.is_remainder
+    is_surplus = eviction_unit is not None and not eviction_unit.is_remainder
     if victim.spec.preemptibility != "Preemptible" and not is_surplus:
-        return _preemptibility_rule(victim, part)
+        return _preemptibility_rule(victim, eviction_unit)
     priority, protection = request.preemptor.spec.priority, protection_of(victim.spec)
     if policy == "Any" or priority > protection:
         return "" if is_surplus else request.runtime_protection(victim)
@@ -108,11 +108,11 @@ def protection_rule(
     return f"it has the same priority {protection} and is not newer"
 
 
-def _preemptibility_rule(victim: Workload, part: EvictionUnit | None) -> str:
+def _preemptibility_rule(victim: Workload, eviction_unit: EvictionUnit | None) -> str:
     value = victim.spec.preemptibility
-    if part is None:
+    if eviction_unit is None:
         return f"it is {value}"
-    return f"it is {value}: {sum(part.pods.values())} of its pods must stay"
+    return f"it is {value}: {sum(eviction_unit.pods.values())} of its pods must stay"
 
 
 def quota_reserved_at(workload: Workload) -> Instant:
@@ -128,11 +128,15 @@ def candidate_order(request: PreemptionRequest, candidate: Candidate) -> Candida
     priority, later quota reservation. PriorityFirst (KEP-5710): lower priority in any
     ClusterQueue, single pods, fewer pods, later quota reservation.
     """
-    victim, part = candidate.workload, candidate.part
+    victim, eviction_unit = candidate.workload, candidate.eviction_unit
     protection, age = protection_of(victim.spec), -quota_reserved_at(victim)
-    rank = 0 if part is None else part.turn
+    rank = 0 if eviction_unit is None else eviction_unit.eviction_order
     if request.policies.order_profile == "PriorityFirst":
-        pods = 0 if part is not None and not part.is_remainder else placed_pods(victim)
+        pods = (
+            0
+            if eviction_unit is not None and not eviction_unit.is_remainder
+            else placed_pods(victim)
+        )
         return (False, protection, pods, age, victim.uid, rank)
     return (candidate.node == request.node, protection, 0, age, victim.uid, rank)
 

@@ -191,13 +191,15 @@ class CapacityView(msgspec.Struct, gc=False):
     def _pods(self, candidate: Candidate) -> tuple[HostPods, ...]:
         assert self.partition is not None, "a demand is for hosts of a partition"
         charges = self.partition.charges
-        if candidate.part is not None:
-            return charges.charge_of(candidate.workload, candidate.part.admission).pods
+        if candidate.eviction_unit is not None:
+            return charges.charge_of(candidate.workload, candidate.eviction_unit.admission).pods
         return charges.held_by(candidate.workload).pods
 
 
 def units_of(partition: Partition, workload: Workload) -> Iterator[Candidate]:
     """Yields the eviction units of a workload that may lose single pods."""
-    for part in partition.charges.divisible[workload.key]:
-        charge = partition.charges.charge_of(workload, part.admission)
-        yield Candidate(workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts, part)
+    for eviction_unit in partition.charges.divisible[workload.key]:
+        charge = partition.charges.charge_of(workload, eviction_unit.admission)
+        yield Candidate(
+            workload, f"clusterqueue/{charge.cluster_queue}", charge.amounts, eviction_unit
+        )

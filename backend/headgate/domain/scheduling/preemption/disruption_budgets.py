@@ -218,13 +218,13 @@ def by_protection(victims: Iterable[Victim]) -> list[Victim]:
 
 def removal_of(candidate: Candidate) -> BudgetedRemoval:
     """Returns the removal that budgets count for a candidate."""
-    part = candidate.part
-    if part is None:
+    eviction_unit = candidate.eviction_unit
+    if eviction_unit is None:
         return whole_workload(candidate.workload)
-    return BudgetedRemoval(candidate.workload, candidate.pods, part.is_remainder)
+    return BudgetedRemoval(candidate.workload, candidate.pods, eviction_unit.is_remainder)
 
 
 def _protection_order(victim: Victim) -> tuple[int, str, int]:
-    part = victim.candidate.part
-    rank = 0 if part is None else part.turn
+    eviction_unit = victim.candidate.eviction_unit
+    rank = 0 if eviction_unit is None else eviction_unit.eviction_order
     return (-protection_of(victim.workload.spec), victim.workload.uid, rank)

@@ -90,23 +90,27 @@ class PreemptionRequest(msgspec.Struct, frozen=True, gc=False):
 class Candidate(msgspec.Struct, frozen=True, gc=False):
     """An admitted workload, or a unit of one, and its usage of the ClusterQueue `node`.
 
-    `part` is the eviction unit: some pods, or as the last unit the remainder of the workload.
+    `eviction_unit` is the eviction unit: some pods, or as the last unit the remainder of the workload.
     """
 
     workload: Workload
     node: str
     amounts: FlavorResourceQuantities
-    part: EvictionUnit | None = None
+    eviction_unit: EvictionUnit | None = None
 
     @property
     def key(self) -> str:
         """The workload's key, or the name of the unit."""
-        return self.workload.key if self.part is None else self.part.name
+        return self.workload.key if self.eviction_unit is None else self.eviction_unit.name
 
     @property
     def pods(self) -> int:
         """The number of pods that an eviction stops."""
-        return placed_pods(self.workload) if self.part is None else sum(self.part.pods.values())
+        return (
+            placed_pods(self.workload)
+            if self.eviction_unit is None
+            else sum(self.eviction_unit.pods.values())
+        )
 
 
 class Victim(msgspec.Struct, frozen=True, gc=False):
@@ -144,14 +148,14 @@ class BlockedChains:
 
     def exclude(self, candidate: Candidate) -> None:
         """Blocks the units after an excluded candidate."""
-        if candidate.part is not None:
-            self._chains[candidate.part.chain] = True
+        if candidate.eviction_unit is not None:
+            self._chains[candidate.eviction_unit.chain] = True
             self._chains[candidate.workload.key] = True
 
     def blocks(self, candidate: Candidate) -> bool:
         """Whether a unit before the candidate is excluded."""
-        part = candidate.part
-        return part is not None and part.chain in self._chains
+        eviction_unit = candidate.eviction_unit
+        return eviction_unit is not None and eviction_unit.chain in self._chains
 
 
 class RemovedChains:
@@ -162,15 +166,15 @@ class RemovedChains:
 
     def keep_removed(self, candidate: Candidate) -> None:
         """Records that a candidate stays removed."""
-        if candidate.part is not None:
-            self._chains[candidate.part.chain] = True
+        if candidate.eviction_unit is not None:
+            self._chains[candidate.eviction_unit.chain] = True
 
     def blocks(self, candidate: Candidate) -> bool:
         """Whether a unit after the candidate stays removed."""
-        part = candidate.part
-        if part is None or not self._chains:
+        eviction_unit = candidate.eviction_unit
+        if eviction_unit is None or not self._chains:
             return False
-        return candidate.workload.key in self._chains or part.chain in self._chains
+        return candidate.workload.key in self._chains or eviction_unit.chain in self._chains
 
 
 def without_excluded(
@@ -188,13 +192,16 @@ def without_excluded(
 
 def in_chain_order(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
     """Returns candidates by importance with the units of one workload in removal order."""
-    if all(candidate.part is None for candidate in candidates):
+    if all(candidate.eviction_unit is None for candidate in candidates):
         return candidates
     units: dict[str, list[Candidate]] = {}
     for candidate in candidates:
-        if candidate.part is not None:
+        if candidate.eviction_unit is not None:
             units.setdefault(candidate.workload.key, []).append(candidate)
-    return [each if each.part is None else units[each.workload.key].pop() for each in candidates]
+    return [
+        each if each.eviction_unit is None else units[each.workload.key].pop()
+        for each in candidates
+    ]
 
 
 def merge_by_workload(victims: Sequence[Victim]) -> tuple[Victim, ...]:
@@ -202,7 +209,7 @@ def merge_by_workload(victims: Sequence[Victim]) -> tuple[Victim, ...]:
 
     A workload that loses its remainder is evicted whole.
     """
-    if all(victim.candidate.part is None for victim in victims):
+    if all(victim.candidate.eviction_unit is None for victim in victims):
         return tuple(victims)
     groups: dict[str, list[Victim]] = {}
     for victim in victims:
@@ -216,14 +223,16 @@ def _merged(group: list[Victim]) -> Victim:
     pods: dict[str, int] = {}
     is_whole = False
     for victim in group:
-        part = victim.candidate.part
-        if part is None:
+        eviction_unit = victim.candidate.eviction_unit
+        if eviction_unit is None:
             return victim
-        is_whole = is_whole or part.is_remainder
+        is_whole = is_whole or eviction_unit.is_remainder
         _add(amounts, victim.candidate.amounts)
-        _add(pods, part.pods)
-    part = None if is_whole else combined_unit(first.workload, pods)
-    return replace(first, candidate=replace(first.candidate, amounts=amounts, part=part))
+        _add(pods, eviction_unit.pods)
+    eviction_unit = None if is_whole else combined_unit(first.workload, pods)
+    return replace(
+        first, candidate=replace(first.candidate, amounts=amounts, eviction_unit=eviction_unit)
+    )
 
 
 def _add(sums: dict[Key, int], more: Mapping[Key, int]) -> None:

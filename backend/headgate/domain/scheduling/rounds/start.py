@@ -92,10 +92,14 @@ def _victim_eviction(
     cycle: CycleContext, evaluation: Evaluation, victim: Victim, round_id: str
 ) -> StreamEvents:
     """The eviction of a victim, or of the pods that it gives up."""
-    config, workload, part = cycle.cluster_state.config, victim.workload, victim.candidate.part
+    config, workload, eviction_unit = (
+        cycle.cluster_state.config,
+        victim.workload,
+        victim.candidate.eviction_unit,
+    )
     preemptor = evaluation.workload
     message = f"Preempted to make room for {preemptor.key} (priority {preemptor.spec.priority})"
-    if part is None:
+    if eviction_unit is None:
         asked = WorkloadEvicted(
             eviction=round_id,
             reason="Preempted",
@@ -108,8 +112,8 @@ def _victim_eviction(
         eviction=round_id,
         underlying_cause=victim.reason,
         message=message,
-        pods=part.pods,
-        counts=remaining_counts(workload, part.pods),
+        pods=eviction_unit.pods,
+        counts=remaining_counts(workload, eviction_unit.pods),
     )
     return pods_eviction_of(config, workload, some, cycle.at)
 
@@ -207,10 +211,10 @@ def _victims(cycle: CycleContext, chosen: Iterable[Victim]) -> tuple[RoundVictim
 def _victim(cycle: CycleContext, chosen: Victim, violates: tuple[str, ...]) -> RoundVictim:
     victim = chosen.workload
     assert victim.admission is not None, "a victim has an admission"
-    part = chosen.candidate.part
+    eviction_unit = chosen.candidate.eviction_unit
     freed = (
         cycle.partition.charges.held_by(victim).amounts
-        if part is None
+        if eviction_unit is None
         else chosen.candidate.amounts
     )
     admitted = condition(victim, "Admitted")
@@ -224,7 +228,7 @@ def _victim(cycle: CycleContext, chosen: Victim, violates: tuple[str, ...]) -> R
         priority=victim.spec.priority,
         protection=protection_of(victim.spec),
         pods=chosen.candidate.pods,
-        shrinks_to={} if part is None else remaining_counts(victim, part.pods),
+        shrinks_to={} if eviction_unit is None else remaining_counts(victim, eviction_unit.pods),
         freed={
             f"{flavor}/{resource}": amount for (flavor, resource), amount in sorted(freed.items())
         },

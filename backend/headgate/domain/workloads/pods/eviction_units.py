@@ -35,13 +35,13 @@ class EvictionUnit(msgspec.Struct, frozen=True, gc=False):
 
     `name` begins with the key of its workload. `pods` counts the last pods of each pod set; the
     unit that `is_remainder` holds every pod that no other unit holds. Units of one workload are
-    evicted in ascending `turn`.
+    evicted in ascending `eviction_order`.
     """
 
     name: str
     pods: dict[str, int]
     admission: Admission
-    turn: int
+    eviction_order: int
     is_remainder: bool = False
 
     @property
@@ -167,14 +167,14 @@ def _staying(workload: Workload, admission: Admission) -> Admission:
     return needed_admission(left, workload.spec.pod_sets, workload.reclaimable)
 
 
-def _rest(workload: Workload, admission: Admission, turn: int) -> EvictionUnit:
+def _rest(workload: Workload, admission: Admission, eviction_order: int) -> EvictionUnit:
     left = {given.name: given.count for given in admission.pod_set_assignments}
-    return EvictionUnit(workload.key, left, admission, turn, is_remainder=True)
+    return EvictionUnit(workload.key, left, admission, eviction_order, is_remainder=True)
 
 
 def _surplus(workload: Workload, needed: Admission) -> Iterator[EvictionUnit]:
     sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
-    turn = 0
+    eviction_order = 0
     for given in reversed(needed.pod_set_assignments):
         pod_set = sets.get(given.name)
         if pod_set is None:
@@ -188,8 +188,8 @@ def _surplus(workload: Workload, needed: Admission) -> Iterator[EvictionUnit]:
             alone = replace(given, count=size, resource_usage=usage, topology_assignment=here)
             name = f"{workload.key}{UNIT_SEPARATOR}{given.name}/{index}"
             admission = replace(needed, pod_set_assignments=(alone,))
-            yield EvictionUnit(name, {given.name: size}, admission, turn)
-            turn += 1
+            yield EvictionUnit(name, {given.name: size}, admission, eviction_order)
+            eviction_order += 1
 
 
 def _slice_size(pod_set: PodSet) -> int:
