@@ -106,7 +106,7 @@ def _most_deserving(world: World, key: str) -> str | None:
     """
     partition = world.cluster_state.partition(key)
     found = [one for name in partition.cluster_queues for one in _nominated(world, key, name)]
-    wanting = [one for one in found if one.mode == Mode.FIT or one.wanted is not None]
+    wanting = [one for one in found if one.mode == Mode.FIT or one.admission_if_empty is not None]
     first = next(order_entries(partition, wanting), None)
     return first.workload.key if first is not None and first.mode == Mode.FIT else None
 

@@ -77,10 +77,10 @@ def _compare(cluster: Cluster, command: c.Submit) -> tuple[Told, Told]:
     return _told(foretold.at_first[key]), _happened(cluster.witness.cluster_state, key)
 
 
-def _told(standing: PredictedState) -> Told:
-    assert standing.workload is not None
-    victims = tuple(victim.workload for victim in standing.victims)
-    return _as_told(standing.workload, victims)
+def _told(predicted: PredictedState) -> Told:
+    assert predicted.workload is not None
+    victims = tuple(victim.workload for victim in predicted.victims)
+    return _as_told(predicted.workload, victims)
 
 
 def _happened(cluster_state: ClusterState, key: str) -> Told:

@@ -216,7 +216,9 @@ def _use(installed: Installed, name: str, usage: Given | None) -> None:
 
 def _given(choice: FlavorAssignment, name: str) -> dict[str, tuple[str, str]]:
     """The flavor of each resource of a pod set, and how it fits there."""
-    tries: dict[str, FlavorAttempt] = {t.flavor: t for t in choice.tries if t.pod_set == name}
+    tries: dict[str, FlavorAttempt] = {
+        t.flavor: t for t in choice.flavor_attempts if t.pod_set == name
+    }
     return {
         resource: (flavor, MODES[tries[flavor].answers[resource].mode])
         for given in choice.pod_sets

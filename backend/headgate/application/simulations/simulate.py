@@ -213,8 +213,8 @@ class _View:
         return cluster_queue_of(self.services.reader.cluster_state.config, workload)
 
 
-def _verdict(standing: PredictedState) -> PredictedStatus:
-    workload = standing.workload
+def _verdict(predicted: PredictedState) -> PredictedStatus:
+    workload = predicted.workload
     if workload is None or workload.finished_at is not None:
         return "Gone"
     if has_quota_reservation(workload):

@@ -109,8 +109,8 @@ def reserve_capacity(cycle: CycleContext, evaluation: Evaluation) -> None:
         assert evaluation.admission is not None, "a deferred entry has an admission"
         charge = cycle.partition.charges.charge_of(workload, evaluation.admission)
         _reserve(cycle, (PROJECTED,), charge)
-    elif evaluation.wanted is not None and _needs_reservation(cycle, evaluation):
-        wanted = cycle.partition.charges.charge_of(workload, evaluation.wanted)
+    elif evaluation.admission_if_empty is not None and _needs_reservation(cycle, evaluation):
+        wanted = cycle.partition.charges.charge_of(workload, evaluation.admission_if_empty)
         amounts = quota_to_reserve(cycle.partition, evaluation, wanted.amounts)
         charge = Charge(evaluation.cluster_queue, amounts, wanted.pods, wanted.is_whole)
         _reserve(cycle, (ACTUAL, PROJECTED), charge)
@@ -128,7 +128,7 @@ def quota_to_reserve(
     used = partition.usage[ACTUAL][node]
     reserved: FlavorResourceQuantities = {}
     for key, amount in sorted(wanted.items()):
-        limit = _usage_limit(partition, node, key, evaluation.level)
+        limit = _usage_limit(partition, node, key, evaluation.borrowing_level)
         reserved[key] = amount if limit is None else max(0, min(amount, limit - used.get(key, 0)))
     return reserved
 

@@ -52,7 +52,7 @@ class DrsCalculator:
 
 def _amounts(partition: Partition, evaluation: Evaluation) -> FlavorResourceQuantities:
     """The amounts that an entry would be charged in addition to its present charge."""
-    workload, admission = evaluation.workload, evaluation.admission or evaluation.wanted
+    workload, admission = evaluation.workload, evaluation.admission or evaluation.admission_if_empty
     if admission is None or admission in (workload.nomination, workload.admission):
         return {}
     return partition.charges.charge_of(workload, admission).amounts

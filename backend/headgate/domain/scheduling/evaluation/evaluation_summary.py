@@ -68,8 +68,8 @@ def _summary(
         }
     return EvaluationSummary(
         cluster_queue=evaluation.cluster_queue,
-        tries=evaluation.tries,
-        unplaced=evaluation.unplaced,
+        tries=evaluation.flavor_attempts,
+        unplaced=evaluation.shortfalls,
         search=evaluation.search or _not_allowed(partition, evaluation),
         leaving=leaving,
         is_deferred=evaluation.mode == Mode.DEFERRED,
@@ -108,8 +108,12 @@ def _ends_of_search(
     partition: Partition, evaluation: Evaluation
 ) -> tuple[tuple[str, int, str], ...]:
     """The last flavor evaluated, or nominated, by pod set and resource group."""
-    last = {(each.pod_set, each.group): each.flavor for each in evaluation.tries if each.flavor}
-    if not evaluation.tries and evaluation.admission is not None:
+    last = {
+        (each.pod_set, each.group): each.flavor
+        for each in evaluation.flavor_attempts
+        if each.flavor
+    }
+    if not evaluation.flavor_attempts and evaluation.admission is not None:
         for given in evaluation.admission.pod_set_assignments:
             for flavor in given.flavors.values():
                 for number in range(len(partition.specs[evaluation.cluster_queue].resource_groups)):
@@ -124,7 +128,9 @@ def _flavors_of(partition: Partition, evaluation: Evaluation, number: int) -> tu
 
 
 def _evaluated_flavors(evaluation: Evaluation, pod_set: str, number: int) -> list[str]:
-    return [t.flavor for t in evaluation.tries if (t.pod_set, t.group) == (pod_set, number)]
+    return [
+        t.flavor for t in evaluation.flavor_attempts if (t.pod_set, t.group) == (pod_set, number)
+    ]
 
 
 def quota_supply(

@@ -20,14 +20,14 @@ from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 from headgate.domain.workloads.state import Workload
 
-Workloads = Mapping[str, Workload]
+WorkloadsByKey = Mapping[str, Workload]
 
 
 class NonPreemptibleUsage(msgspec.Struct, frozen=True, gc=False):
     """The non-preemptible usage of a ClusterQueue beside one evaluated workload."""
 
     partition: Partition
-    workloads: Workloads
+    workloads: WorkloadsByKey
     workload: Workload
     cluster_queue: str
     spec: ClusterQueueSpec

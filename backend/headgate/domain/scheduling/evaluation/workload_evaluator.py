@@ -57,8 +57,8 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     """How a workload fits now.
 
     FIT: `admission` may be reserved at once. DEFERRED: it fits once the evicting workloads have
-    stopped. PREEMPT: once `victims` have. NO_FIT: `tries`, `unplaced` and `search` say why;
-    `wanted` is the admission on empty hosts, and `never_fits_in` pairs pod sets with flavors that
+    stopped. PREEMPT: once `victims` have. NO_FIT: `flavor_attempts`, `shortfalls` and `search` say why;
+    `admission_if_empty` is the admission on empty hosts, and `never_fits_in` pairs pod sets with flavors that
     lack room even on empty hosts. `lost_nomination`: the nominated capacity of its open round
     is gone. `overridden_rounds` are the open rounds that do not bind the workload and may lose
     their nominated capacity to it.
@@ -67,14 +67,14 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     workload: Workload
     cluster_queue: str
     mode: Mode
-    level: int = 0
+    borrowing_level: int = 0
     admission: Admission | None = None
-    tries: tuple[FlavorAttempt, ...] = ()
-    unplaced: Shortfalls = ()
+    flavor_attempts: tuple[FlavorAttempt, ...] = ()
+    shortfalls: Shortfalls = ()
     victims: tuple[Victim, ...] = ()
     search: VictimSearch | None = None
     lost_nomination: bool = False
-    wanted: Admission | None = None
+    admission_if_empty: Admission | None = None
     never_fits_in: tuple[tuple[str, str], ...] = ()
     overridden_rounds: tuple[str, ...] = ()
 
@@ -138,7 +138,7 @@ class WorkloadEvaluator:
             options = replace(
                 options,
                 no_victims_in=options.no_victims_in + without_victims,
-                unplaceable=options.unplaceable + found.never_fits_in,
+                never_fits_in=options.never_fits_in + found.never_fits_in,
             )
 
     def known(
@@ -162,26 +162,26 @@ class WorkloadEvaluator:
     ) -> Evaluation:
         if assignment.mode == Mode.NO_FIT:
             return self._failed(assignment, ())
-        fitting, unplaced = self._first_that_fits(assignment, options, preempts=preempts)
+        fitting, shortfalls = self._first_that_fits(assignment, options, preempts=preempts)
         if fitting is not None:
             return fitting
         if assignment.mode >= Mode.DEFERRED:
             admission, later = self._place(assignment, PROJECTED)
             if admission is not None:
-                return self._found(assignment, Mode.DEFERRED, admission, unplaced)
-            unplaced = unplaced or later
-        wanted, never = self._place(assignment, EMPTY)
-        if wanted is None:
+                return self._found(assignment, Mode.DEFERRED, admission, shortfalls)
+            shortfalls = shortfalls or later
+        admission_if_empty, never = self._place(assignment, EMPTY)
+        if admission_if_empty is None:
             return structs.replace(
-                self._failed(assignment, unplaced or never),
+                self._failed(assignment, shortfalls or never),
                 never_fits_in=tuple((pod_set, flavor) for pod_set, flavor, _ in never),
             )
         occupied = tuple(
-            (name, flavor, replace(why, is_occupied=True)) for name, flavor, why in unplaced
+            (name, flavor, replace(why, is_occupied=True)) for name, flavor, why in shortfalls
         )
         if not preempts:
-            return self._failed(assignment, occupied, wanted=wanted)
-        return self._with_victims(assignment, occupied, wanted)
+            return self._failed(assignment, occupied, admission_if_empty=admission_if_empty)
+        return self._with_victims(assignment, occupied, admission_if_empty)
 
     def _assign_flavors(self, options: FlavorOptions, *, preempts: bool) -> FlavorAssignment:
         oracle = preemption_oracle(self.context, preempts=preempts)
@@ -202,30 +202,34 @@ class WorkloadEvaluator:
         """
         failed: Shortfalls = ()
         while assignment.mode == Mode.FIT:
-            admission, unplaced = self._place(assignment, ACTUAL, PROJECTED)
+            admission, shortfalls = self._place(assignment, ACTUAL, PROJECTED)
             if admission is not None:
                 return self._found(assignment, Mode.FIT, admission), ()
-            failed += unplaced
-            tried = options.unplaceable + tuple((pod_set, flavor) for pod_set, flavor, _ in failed)
+            failed += shortfalls
+            tried = options.never_fits_in + tuple(
+                (pod_set, flavor) for pod_set, flavor, _ in failed
+            )
             assignment = self._assign_flavors(
-                replace(options, unplaceable=tried), preempts=preempts
+                replace(options, never_fits_in=tried), preempts=preempts
             )
         return None, failed
 
     def _with_victims(
-        self, assignment: FlavorAssignment, unplaced: Shortfalls, wanted: Admission
+        self, assignment: FlavorAssignment, shortfalls: Shortfalls, admission_if_empty: Admission
     ) -> Evaluation:
         plan = find_victims(self.context, self._demand(assignment))
         if plan.admission is None:
             simulated = (one.plan for one in self.context.simulations.values())
-            return self._failed(assignment, unplaced, failed_search(plan, simulated), wanted)
+            return self._failed(
+                assignment, shortfalls, failed_search(plan, simulated), admission_if_empty
+            )
         return Evaluation(
             self.workload,
             self.cluster_queue,
             Mode.PREEMPT,
-            assignment.level,
+            assignment.borrowing_level,
             plan.admission,
-            assignment.tries,
+            assignment.flavor_attempts,
             victims=plan.victims,
             search=VictimSearch("", plan.stats.considered, plan.stats.report()),
         )
@@ -235,34 +239,34 @@ class WorkloadEvaluator:
         assignment: FlavorAssignment,
         mode: Mode,
         admission: Admission,
-        unplaced: Shortfalls = (),
+        shortfalls: Shortfalls = (),
     ) -> Evaluation:
         return Evaluation(
             self.workload,
             self.cluster_queue,
             mode,
-            assignment.level,
+            assignment.borrowing_level,
             admission,
-            assignment.tries,
-            unplaced,
+            assignment.flavor_attempts,
+            shortfalls,
         )
 
     def _failed(
         self,
         assignment: FlavorAssignment,
-        unplaced: Shortfalls,
+        shortfalls: Shortfalls,
         search: VictimSearch | None = None,
-        wanted: Admission | None = None,
+        admission_if_empty: Admission | None = None,
     ) -> Evaluation:
         return Evaluation(
             self.workload,
             self.cluster_queue,
             Mode.NO_FIT,
-            assignment.level,
-            tries=assignment.tries,
-            unplaced=unplaced,
+            assignment.borrowing_level,
+            flavor_attempts=assignment.flavor_attempts,
+            shortfalls=shortfalls,
             search=search,
-            wanted=wanted,
+            admission_if_empty=admission_if_empty,
         )
 
     def _demand(self, assignment: FlavorAssignment) -> PlacementDemand:
@@ -287,17 +291,19 @@ def _merged_failures(failed: list[Evaluation]) -> Evaluation:
     first, *others = failed
     if not others:
         return first
-    known = {(one.pod_set, one.group, one.flavor): one for one in first.tries}
-    for attempt in (attempt for other in others for attempt in other.tries):
+    known = {(one.pod_set, one.group, one.flavor): one for one in first.flavor_attempts}
+    for attempt in (attempt for other in others for attempt in other.flavor_attempts):
         known.setdefault((attempt.pod_set, attempt.group, attempt.flavor), attempt)
     searches = [one.search for one in failed if one.search is not None]
-    unplaced = {(p, f): (p, f, why) for one in failed for p, f, why in one.unplaced}
+    shortfalls = {(p, f): (p, f, why) for one in failed for p, f, why in one.shortfalls}
     return structs.replace(
         first,
-        tries=tuple(known.values()),
+        flavor_attempts=tuple(known.values()),
         search=merge_searches(searches) if len(searches) > 1 else next(iter(searches), None),
-        unplaced=tuple(unplaced.values()),
-        wanted=next((one.wanted for one in failed if one.wanted is not None), None),
+        shortfalls=tuple(shortfalls.values()),
+        admission_if_empty=next(
+            (one.admission_if_empty for one in failed if one.admission_if_empty is not None), None
+        ),
     )
 
 
@@ -316,8 +322,8 @@ def _flavors_without_victims(
     }
     short = {
         (attempt.pod_set, attempt.flavor)
-        for attempt in assignment.tries
+        for attempt in assignment.flavor_attempts
         if attempt.mode in {Mode.PREEMPT, Mode.RECLAIM}
     }
-    unplaced = {(pod_set, flavor) for pod_set, flavor, _ in found.unplaced}
-    return tuple(sorted(assigned & short or assigned & unplaced))
+    shortfalls = {(pod_set, flavor) for pod_set, flavor, _ in found.shortfalls}
+    return tuple(sorted(assigned & short or assigned & shortfalls))

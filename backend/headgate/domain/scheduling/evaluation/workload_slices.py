@@ -16,10 +16,10 @@ from headgate.domain.workloads.predicates import has_quota_reservation, is_evict
 from headgate.domain.workloads.specs import PodSet, replaced_key
 from headgate.domain.workloads.state import Workload
 
-Workloads = Mapping[str, Workload]
+WorkloadsByKey = Mapping[str, Workload]
 
 
-def predecessor_slice(workloads: Workloads, workload: Workload) -> Workload | None:
+def predecessor_slice(workloads: WorkloadsByKey, workload: Workload) -> Workload | None:
     """Returns the slice that finishes once this workload has its quota; None if it is evicting."""
     key = replaced_key(workload.annotations) if workload.annotations else ""
     old = workloads.get(key) if key else None
@@ -29,7 +29,7 @@ def predecessor_slice(workloads: Workloads, workload: Workload) -> Workload | No
 
 
 def replaced_slice(
-    partition: Partition, workloads: Workloads, workload: Workload
+    partition: Partition, workloads: WorkloadsByKey, workload: Workload
 ) -> Workload | None:
     """Returns the slice in the same ClusterQueue that the workload takes quota over from."""
     old = predecessor_slice(workloads, workload)

@@ -38,9 +38,9 @@ class FlavorAssignment(msgspec.Struct, frozen=True, gc=False):
     """The flavors of a workload's pod sets, with every flavor tried (Kueue: `Assignment`)."""
 
     mode: Mode
-    level: int
+    borrowing_level: int
     pod_sets: tuple[PodSetFlavors, ...]
-    tries: tuple[FlavorAttempt, ...]
+    flavor_attempts: tuple[FlavorAttempt, ...]
 
     def amounts(self) -> dict[FlavorResource, int]:
         """Returns the workload's usage by flavor and resource."""
@@ -72,7 +72,7 @@ class _RatedFlavor(msgspec.Struct, frozen=True, gc=False):
 
     flavor: str
     mode: Mode
-    level: int
+    borrowing_level: int
 
 
 def assign_flavors(
@@ -82,7 +82,7 @@ def assign_flavors(
 
     The amounts of earlier pod sets count as used for later ones.
     """
-    tries: list[FlavorAttempt] = []
+    flavor_attempts: list[FlavorAttempt] = []
     taken: dict[FlavorResource, int] = {}
     per_pod = {pod_set.name: options.per_pod(pod_set) for pod_set in pod_sets}
     groups = _pod_set_groups(pod_sets, per_pod)
@@ -96,7 +96,7 @@ def assign_flavors(
             if not requests:
                 continue
             best = _find_flavor(
-                options, (number, resources), (group, requests), (taken, ask), tries
+                options, (number, resources), (group, requests), (taken, ask), flavor_attempts
             )
             if best is None:
                 is_short = True
@@ -107,12 +107,12 @@ def assign_flavors(
     unserved = _undeclared(options, per_pod)
     if not is_short:
         unserved += _without_hosts(options, chosen)
-    tries.extend(unserved)
+    flavor_attempts.extend(unserved)
     if unserved or is_short:
-        return FlavorAssignment(Mode.NO_FIT, 0, chosen, tuple(tries))
+        return FlavorAssignment(Mode.NO_FIT, 0, chosen, tuple(flavor_attempts))
     mode = min([best.mode for best in best_of_all], default=Mode.FIT)
-    level = max([best.level for best in best_of_all], default=0)
-    return FlavorAssignment(mode, level, chosen, tuple(tries))
+    level = max([best.borrowing_level for best in best_of_all], default=0)
+    return FlavorAssignment(mode, level, chosen, tuple(flavor_attempts))
 
 
 def _record_assignment(
@@ -194,7 +194,7 @@ def _find_flavor(
     resources: tuple[int, ResourceGroup],
     wanted: tuple[_PodSetGroup, Requests],
     quota: tuple[Mapping[FlavorResource, int], QuotaCheck],
-    tries: list[FlavorAttempt],
+    flavor_attempts: list[FlavorAttempt],
 ) -> _RatedFlavor | None:
     group, requests = wanted
     taken, ask = quota
@@ -212,7 +212,7 @@ def _find_flavor(
             FlavorAttempt(pod_set.name, flavor.name, why, answers, resources[0], remedy)
             for pod_set in group.pod_sets
         ]
-        tries.extend(looked_at)
+        flavor_attempts.extend(looked_at)
         mode = looked_at[0].mode
         if mode == Mode.NO_FIT:
             continue
@@ -228,7 +228,7 @@ def _should_try_next_flavor(here: _RatedFlavor, fungibility: FlavorFungibility) 
     """Kueue: `shouldTryNextFlavor`; the table of queueing.md §3.5."""
     if here.mode == Mode.NO_CANDIDATES:
         return True
-    if here.level > 0 and fungibility.when_can_borrow == "TryNextFlavor":
+    if here.borrowing_level > 0 and fungibility.when_can_borrow == "TryNextFlavor":
         return True
     if here.mode == Mode.FIT:
         return False
@@ -239,5 +239,5 @@ def _is_preferred(here: _RatedFlavor, best: _RatedFlavor, fungibility: FlavorFun
     if Mode.NO_CANDIDATES in {here.mode, best.mode}:
         return here.mode > best.mode
     if fungibility.preference == "PreemptionOverBorrowing":
-        return (-here.level, here.mode) > (-best.level, best.mode)
-    return (here.mode, -here.level) > (best.mode, -best.level)
+        return (-here.borrowing_level, here.mode) > (-best.borrowing_level, best.mode)
+    return (here.mode, -here.borrowing_level) > (best.mode, -best.borrowing_level)

@@ -26,7 +26,7 @@ DEFAULT_RESOURCE_RULES = ResourceRules()
 class FlavorOptions:
     """The flavors that a ClusterQueue offers to one workload, and what restricts them.
 
-    `unplaceable` pairs pod sets with flavors without capacity for them, `no_victims_in` with
+    `never_fits_in` pairs pod sets with flavors without capacity for them, `no_victims_in` with
     flavors in which preemption found no victims. `allowed` are the only flavors the workload may
     have; empty means any. `fixed_flavors` is the flavor of each resource of each pod set where it
     cannot be chosen; `is_scale_up` if the workload takes over pods that run there. `covered` are
@@ -36,7 +36,7 @@ class FlavorOptions:
     spec: ClusterQueueSpec
     flavors: Mapping[str, Configured[ResourceFlavorSpec]]
     topologies: Mapping[str, Configured[TopologySpec]]
-    unplaceable: tuple[tuple[str, str], ...] = ()
+    never_fits_in: tuple[tuple[str, str], ...] = ()
     no_victims_in: tuple[tuple[str, str], ...] = ()
     resources: ResourceRules = DEFAULT_RESOURCE_RULES
     allowed: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ def placement_request(pod_set: PodSet) -> TopologyRequest | None:
 def _pod_set_ineligibility(
     options: FlavorOptions, name: str, pod_set: PodSet, given: FlavorByResource
 ) -> Ineligibility | None:
-    if (pod_set.name, name) in options.unplaceable:
+    if (pod_set.name, name) in options.never_fits_in:
         return Ineligibility("no capacity on its hosts")
     if (pod_set.name, name) in options.no_victims_in:
         return Ineligibility("no preemptible workloads on its hosts")

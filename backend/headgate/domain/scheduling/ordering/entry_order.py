@@ -74,7 +74,7 @@ class CycleEntry(msgspec.Struct, frozen=True):
     number: int
     path: tuple[str, ...]
     holds_quota: bool
-    level: int
+    borrowing_level: int
     order: WorkloadOrder
 
 
@@ -104,7 +104,7 @@ def fair_sharing_iterator(
 
 
 def _classical(entry: CycleEntry) -> tuple[bool, int, WorkloadOrder]:
-    return not entry.holds_quota, entry.level, entry.order
+    return not entry.holds_quota, entry.borrowing_level, entry.order
 
 
 def _winners(

@@ -37,7 +37,7 @@ from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.state import Workload
 
-Workloads = Mapping[str, Workload]
+WorkloadsByKey = Mapping[str, Workload]
 CandidatesByNode = Mapping[str, Sequence[Candidate]]
 
 ANY_HOSTS = Admission(cluster_queue="", pod_set_assignments=())
@@ -69,7 +69,7 @@ class CapacityView(msgspec.Struct, gc=False):
     usage: QuotaUsage
     candidates: CandidatesByNode | None = None
     partition: Partition | None = None
-    workloads: Workloads = {}
+    workloads: WorkloadsByKey = {}
     demand: PlacementDemand | None = None
     domain: PreemptionDomain | None = None
     simulation: EvictionSimulation | None = None

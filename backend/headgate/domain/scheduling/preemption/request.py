@@ -90,7 +90,7 @@ class PreemptionRequest(msgspec.Struct, frozen=True, gc=False):
 class Candidate(msgspec.Struct, frozen=True, gc=False):
     """An admitted workload, or a unit of one, and its usage of the ClusterQueue `node`.
 
-    `eviction_unit` is the eviction unit: some pods, or as the last unit the remainder of the workload.
+    `eviction_unit` holds some pods, or as the last unit the remainder of the workload.
     """
 
     workload: Workload

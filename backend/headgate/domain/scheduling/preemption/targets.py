@@ -26,7 +26,6 @@ from headgate.domain.scheduling.preemption.candidates import (
 from headgate.domain.scheduling.preemption.capacity_view import (
     CandidatesByNode,
     CapacityView,
-    Workloads,
     units_of,
 )
 from headgate.domain.scheduling.preemption.disruption_budgets import Budgets, budget_statuses
@@ -73,7 +72,7 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
     """
 
     partition: Partition
-    workloads: Workloads
+    workloads: WorkloadsByKey
     workload: Workload
     node: str
     spec: ClusterQueueSpec

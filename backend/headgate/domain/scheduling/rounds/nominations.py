@@ -24,14 +24,14 @@ from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
 
-Workloads = Mapping[str, Workload]
+WorkloadsByKey = Mapping[str, Workload]
 Evaluate = Callable[[], Evaluation]
 NominationRank = tuple[int, Instant, str]
 """Priority negated, then queue time, then uid: the smaller rank is the stronger."""
 
 
 def without_nominated_capacity(
-    partition: Partition, workloads: Workloads, workload: Workload, evaluate: Evaluate
+    partition: Partition, workloads: WorkloadsByKey, workload: Workload, evaluate: Evaluate
 ) -> Evaluation:
     """The evaluation beside all open rounds, or a better one without those that do not bind."""
     found = evaluate()
@@ -65,7 +65,11 @@ def nomination_rank(config: ObjectSet, workload: Workload, cluster_queue: str) -
 
 
 def _yields_to_higher_priority(
-    partition: Partition, workloads: Workloads, workload: Workload, kept: Round, found: Evaluation
+    partition: Partition,
+    workloads: WorkloadsByKey,
+    workload: Workload,
+    kept: Round,
+    found: Evaluation,
 ) -> bool:
     """Whether a round yields to a workload of a stronger rank without a cycle of preemptions."""
     config = partition.config
@@ -81,7 +85,7 @@ def _yields_to_higher_priority(
     return not partition.eviction_graph.has_path(epoch, kept.preemptor, workload.key)
 
 
-def _yields_to_nominal(workloads: Workloads, kept: Round, found: Evaluation) -> bool:
+def _yields_to_nominal(workloads: WorkloadsByKey, kept: Round, found: Evaluation) -> bool:
     """Whether a round yields to a workload within the nominal quota of another ClusterQueue."""
     return (
         not reclaims_nominal_quota(kept)
@@ -104,7 +108,9 @@ def _is_within_nominal(partition: Partition, found: Evaluation) -> bool:
 
 
 @contextmanager
-def _without(partition: Partition, workloads: Workloads, rounds: list[Round]) -> Iterator[None]:
+def _without(
+    partition: Partition, workloads: WorkloadsByKey, rounds: list[Round]
+) -> Iterator[None]:
     """The projected view without the nominated capacity of some rounds."""
     charges: list[Charge] = []
     for kept in rounds:
