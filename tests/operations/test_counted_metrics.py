@@ -1,21 +1,19 @@
 """What is counted for Prometheus, from the events that a process sees."""
 
+from prometheus_client import generate_latest
+
 from headgate.application.metrics.event_counters import EventCounters
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.recorded_event import EventMetadata
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadPodsReady
-from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.events import WorkloadRequeued
-from prometheus_client import generate_latest
-from tests.builders.workloads import a_submission
-from tests.builders.workloads import an_admission
-from tests.builders.workloads import an_eviction
-
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadFinished,
+    WorkloadPodsReady,
+    WorkloadQuotaReserved,
+    WorkloadRequeued,
+)
+from tests.builders.workloads import a_submission, an_admission, an_eviction
 
 STREAM = "workload/team-a/train"
 DOOR = 'name="main",namespace="team-a"'

@@ -49,7 +49,7 @@ def assignment(case: Case) -> Iterator[str]:
     wanted = case.want["wantAssignment"]
     if case.want["wantRepMode"] == "NoFit" or choice.mode == Mode.NO_FIT:
         return
-    yield from differences("borrowing", wanted.get("borrowing", 0), choice.level)
+    yield from differences("borrowing", wanted.get("borrowing", 0), choice.borrowing_level)
     for pod_set in wanted["podSets"]:
         yield from differences(
             pod_set["name"],

@@ -1,30 +1,23 @@
 """Counters of events since the process began, under Kueue's names, by queue."""
 
 from collections import Counter as Occurrences
-from collections.abc import Iterable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Generic, NamedTuple, TypeVar
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.events import RoundCommitted
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadPodsReady
-from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.state import ConditionType
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import waited_seconds
-from prometheus_client import CollectorRegistry
-from prometheus_client import Counter
-from prometheus_client import Histogram
-from prometheus_client import disable_created_metrics
-from typing import Generic
-from typing import NamedTuple
-from typing import TypeVar
-
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadPodsReady,
+    WorkloadQuotaReserved,
+)
+from headgate.domain.workloads.state import ConditionType, Workload, condition, waited_seconds
 
 # A counter begins with its process: a second series for each, with that time, says nothing new.
 disable_created_metrics()  # type: ignore[no-untyped-call]

@@ -76,6 +76,6 @@ def _entry(partition: Partition, number: int, evaluation: Evaluation) -> CycleEn
         number,
         partition.tree.path[f"clusterqueue/{name}"],
         has_quota_reservation(workload),
-        evaluation.level,
+        evaluation.borrowing_level,
         workload_order(workload, spec),
     )

@@ -1,5 +1,6 @@
 """The state of a workload: its conditions, its phase, and the durations derived from them."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -192,6 +193,9 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     def key(self) -> str:
         """The workload's name in commands, events and messages: `namespace/name`."""
         return f"{self.namespace}/{self.name}"
+
+
+WorkloadsByKey = Mapping[str, Workload]
 
 
 WorkloadState = Absent | Workload

@@ -5,7 +5,7 @@ never exceed their ClusterQueue's nominal quota, so that everything above it can
 `reserveForPendingNonPreemptible` nominal quota is also withheld for pending ones.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -18,9 +18,7 @@ from headgate.domain.scheduling.results import Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
-from headgate.domain.workloads.state import Workload
-
-WorkloadsByKey = Mapping[str, Workload]
+from headgate.domain.workloads.state import Workload, WorkloadsByKey
 
 
 class NonPreemptibleUsage(msgspec.Struct, frozen=True, gc=False):

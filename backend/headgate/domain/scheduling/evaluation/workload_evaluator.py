@@ -57,11 +57,11 @@ class Evaluation(msgspec.Struct, frozen=True, gc=False):
     """How a workload fits now.
 
     FIT: `admission` may be reserved at once. DEFERRED: it fits once the evicting workloads have
-    stopped. PREEMPT: once `victims` have. NO_FIT: `flavor_attempts`, `shortfalls` and `search` say why;
-    `admission_if_empty` is the admission on empty hosts, and `never_fits_in` pairs pod sets with flavors that
-    lack room even on empty hosts. `lost_nomination`: the nominated capacity of its open round
-    is gone. `overridden_rounds` are the open rounds that do not bind the workload and may lose
-    their nominated capacity to it.
+    stopped. PREEMPT: once `victims` have. NO_FIT: `flavor_attempts`, `shortfalls` and `search` say
+    why; `admission_if_empty` is the admission on empty hosts, and `never_fits_in` pairs pod sets
+    with flavors that lack room even on empty hosts. `lost_nomination`: the nominated capacity of
+    its open round is gone. `overridden_rounds` are the open rounds that do not bind the workload
+    and may lose their nominated capacity to it.
     """
 
     workload: Workload

@@ -7,16 +7,14 @@ reserves quota for the new slice first finishes the old one, so that quota is ne
 (queueing.md §3.12).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import HostTable
 from headgate.domain.scheduling.placement.replacement import RunningPods
 from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
 from headgate.domain.workloads.specs import PodSet, replaced_key
-from headgate.domain.workloads.state import Workload
-
-WorkloadsByKey = Mapping[str, Workload]
+from headgate.domain.workloads.state import Workload, WorkloadsByKey
 
 
 def predecessor_slice(workloads: WorkloadsByKey, workload: Workload) -> Workload | None:

@@ -25,7 +25,7 @@ INITIAL_LENGTH = 64
 class AdmittedUnit:
     """An admitted workload's queue, protection and pods, or those of single pods of it.
 
-    With a `eviction_unit` these are pods of the workload that may be evicted singly, under that name.
+    With an `eviction_unit` these are single pods that may be evicted, under that name.
     """
 
     queue: str

@@ -35,9 +35,8 @@ from headgate.domain.scheduling.quota.usage import (
 )
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Workload, WorkloadsByKey
 
-WorkloadsByKey = Mapping[str, Workload]
 CandidatesByNode = Mapping[str, Sequence[Candidate]]
 
 ANY_HOSTS = Admission(cluster_queue="", pod_set_assignments=())

@@ -48,7 +48,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.pods.eviction_units import workload_of
 from headgate.domain.workloads.protection import protection_of
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Workload, WorkloadsByKey
 
 PlanScore: TypeAlias = tuple[int, int, int, int, int, Instant, str]
 

@@ -7,7 +7,7 @@ preemptions (§6.9). A round that loses its placement so is invalidated, and its
 nominated anew.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from msgspec.structs import replace
@@ -22,9 +22,8 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Workload, WorkloadsByKey
 
-WorkloadsByKey = Mapping[str, Workload]
 Evaluate = Callable[[], Evaluation]
 NominationRank = tuple[int, Instant, str]
 """Priority negated, then queue time, then uid: the smaller rank is the stronger."""
@@ -96,7 +95,7 @@ def _yields_to_nominal(workloads: WorkloadsByKey, kept: Round, found: Evaluation
 
 def _is_within_nominal(partition: Partition, found: Evaluation) -> bool:
     """Whether the ClusterQueue borrows nothing with it, now and after its own open rounds."""
-    if found.mode != Mode.FIT or found.level != 0 or found.admission is None:
+    if found.mode != Mode.FIT or found.borrowing_level != 0 or found.admission is None:
         return False
     node = f"clusterqueue/{found.cluster_queue}"
     later = partition.usage[PROJECTED][node]
