@@ -2,31 +2,44 @@
 
 import os
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """Where things are and how processes behave.
+    """Where servers are and how processes behave; a field is the variable `HEADGATE_<NAME>`."""
 
-    Empty `database_url` and `broker_url` mean the embedded servers under `directory`. `url` and
-    `token` are for clients: which Headgate to talk to, and what to show it. A worker touches
-    `heartbeat_file` at every turn.
-    """
-
-    database_url: str = ""
-    broker_url: str = ""
-    directory: Path = Path(".headgate")
-    host: str = "127.0.0.1"
-    port: int = 8080
-    url: str = ""
-    token: str = ""
-    admin_token: str = ""
-    ui_directory: Path = Path("frontend/dist")
-    log_level: str = "info"
-    sweep_seconds: float = 0.5
-    cycle_budget_milliseconds: int = 200
-    heartbeat_file: Path | None = None
+    database_url: Annotated[
+        str, Meta(description="PostgreSQL to use; empty starts one below `directory`.")
+    ] = ""
+    broker_url: Annotated[
+        str, Meta(description="Celery broker to use; empty starts a Redis below `directory`.")
+    ] = ""
+    directory: Annotated[Path, Meta(description="Where embedded servers keep their data.")] = Path(
+        ".headgate"
+    )
+    host: Annotated[str, Meta(description="Address that the API listens on.")] = "127.0.0.1"
+    port: Annotated[int, Meta(description="Port that the API listens on.")] = 8080
+    url: Annotated[str, Meta(description="Address of the API, for clients.")] = ""
+    token: Annotated[str, Meta(description="Token that clients send.")] = ""
+    admin_token: Annotated[
+        str, Meta(description="Token of the first administrator, created at the start.")
+    ] = ""
+    ui_directory: Annotated[Path, Meta(description="Directory of the built page.")] = Path(
+        "frontend/dist"
+    )
+    log_level: Annotated[str, Meta(description="Least severity that processes log.")] = "info"
+    sweep_seconds: Annotated[
+        float, Meta(description="Seconds between two searches of a worker for due partitions.")
+    ] = 0.5
+    cycle_budget_milliseconds: Annotated[
+        int, Meta(description="Longest planning of a worker before it appends, in milliseconds.")
+    ] = 200
+    heartbeat_file: Annotated[
+        Path | None, Meta(description="File that a worker touches at each turn.")
+    ] = None
 
 
 def from_environment(environment: dict[str, str] | None = None) -> Settings:

@@ -1,0 +1,38 @@
+"""The reference pages name every kind, event, setting and message that the code has."""
+
+import sys
+
+import pytest
+
+from headgate.domain.kinds.registry import KINDS
+from headgate.event_log.catalogue import CLASSES_BY_NAME
+from headgate.messages.catalogue import TEXTS
+from headgate.settings import Settings
+from tests.architecture.sources import ROOT
+
+sys.path.insert(0, str(ROOT / "docs"))
+
+from reference_pages import PAGES
+
+SUBJECTS = {
+    "kinds": [f"## {kind.name}\n" for kind in KINDS],
+    "api": ["### POST /v1/namespaces/{namespace}/workloads\n"],
+    "command-line": ["### headgate submit\n", "### headgate log\n", "#### headgate token create\n"],
+    "settings": [f"`HEADGATE_{name.upper()}`" for name in Settings.__struct_fields__],
+    "events": [f"## {name}\n" for name in CLASSES_BY_NAME],
+    "messages": [f"| `{code}` |" for code in TEXTS],
+}
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_a_page_names_all_of_its_subject(name: str) -> None:
+    page = PAGES[name]()
+
+    assert not [subject for subject in SUBJECTS[name] if subject not in page]
+
+
+def test_every_setting_has_a_meaning() -> None:
+    rows = [row for row in PAGES["settings"]().splitlines() if row.startswith("| `")]
+
+    assert rows
+    assert not [row for row in rows if row.rstrip(" |").endswith("`")]
