@@ -33,6 +33,12 @@ def submit(server: Server, name: str, namespace: str = "team-a") -> int:
     return int(answer.headers["x-log-position"])
 
 
+def wait_for(server: Server, position: int) -> None:
+    """Return once the server has folded the log up to a position."""
+    known = f"{server.url}/v1/overview?minPosition={position}"
+    httpx.get(known, headers=server.headers, timeout=SECONDS).raise_for_status()
+
+
 Frame = tuple[int, str, dict[str, Any]]
 
 
@@ -67,8 +73,7 @@ def test_a_watcher_sees_what_happens_from_now_on(server: Server) -> None:
 
 def test_a_stream_says_where_the_log_stands_before_its_first_fact(server: Server) -> None:
     position = submit(server, "before-the-stream")
-    known = f"{server.url}/v1/overview?minPosition={position}"
-    httpx.get(known, headers=server.headers, timeout=SECONDS).raise_for_status()
+    wait_for(server, position)
     url = f"{server.url}/v1/stream"
     with httpx.stream("GET", url, headers=server.headers, timeout=SECONDS) as answer:
         assert int(answer.headers["x-log-position"]) >= position
@@ -96,6 +101,7 @@ def test_a_watcher_comes_back_from_before_the_process_began(
 
 def test_a_watcher_from_the_future_is_told_to_begin_anew(server: Server) -> None:
     last = submit(server, "future")
+    wait_for(server, last)
     with watching(server, "?after=999999") as frames:
         position, kind, data = next(frames)
     assert (position, kind, data) == (last, "reset", {"position": last})

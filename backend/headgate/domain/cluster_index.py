@@ -19,9 +19,10 @@ MAX_PENDING_UPDATES = 1_000
 class ClusterIndex:
     """Everything that follows from the states of a cluster and is not folded itself.
 
-    Updates of workloads are pending until the index is read: most workloads change several times
-    before, and only the last state matters. What fails to be indexed is quarantined with the
-    reason, and the partitions are built without it.
+    Updates of workloads are pending until the index is read (`partitions`): most workloads change
+    several times before, and only the last state matters. Assumed events are indexed at once, as a
+    cycle keeps its partition while it assumes them. What fails to be indexed is quarantined with
+    the reason, and the partitions are built without it.
     """
 
     def __init__(
@@ -48,13 +49,12 @@ class ClusterIndex:
         return self._layout
 
     def partitions(self) -> PartitionIndex:
-        """Return all partitions, up to date."""
+        """Index the pending updates and return all partitions; every reader comes through here."""
         if self._pending:
-            self.flush()
+            self._flush()
         return self._partitions or self._build()
 
-    def flush(self) -> None:
-        """Index the pending updates, for readers that keep a partition."""
+    def _flush(self) -> None:
         pending, self._pending = self._pending, {}
         for key, before in pending.items():
             after = self._workloads.get(key)
@@ -75,15 +75,15 @@ class ClusterIndex:
             self.partitions().requeue_inadmissible()
 
     def replace(self, kind: str, key: str, before: Any, after: Any, *, is_assumed: bool) -> None:  # noqa: ANN401 - the state of any kind
-        """Index a changed object: workloads when the index is read, everything else at once."""
+        """Index a changed object; a workload that the log changed when the index is read."""
         if self._partitions is None or before is after:
             return
         if kind == "workload":
             self._postpone(key, before, after)
-            return
         if kind == "node" or is_assumed:
-            self.flush()
-        self._update(kind, key, before, after)
+            self.partitions()
+        if kind != "workload":
+            self._update(kind, key, before, after)
 
     def _postpone(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """Keep what the workload was when it was indexed last.
@@ -103,7 +103,7 @@ class ClusterIndex:
             self._pending[key] = before
             self._update("workload", key, first, before)
         if len(self._pending) >= MAX_PENDING_UPDATES:
-            self.flush()
+            self.partitions()
 
     def _build(self) -> PartitionIndex:
         self._pending = {}

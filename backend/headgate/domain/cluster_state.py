@@ -130,7 +130,6 @@ class ClusterState:
         """Undo on leaving every event assumed inside, unless the overlay is kept."""
         assert self._overlay is None, "overlays do not nest"
         overlay = Overlay(self)
-        self.flush_index()
         self._overlay = overlay
         self.base_position = self.position
         try:
@@ -165,10 +164,6 @@ class ClusterState:
         """What of the partitions follows from configuration alone; read without building them."""
         return self._index.layout
 
-    def flush_index(self) -> None:
-        """Index pending updates, for callers that keep a partition while they assume events."""
-        self._index.flush()
-
     def partition(self, key: str) -> Partition:
         """Return one partition, up to date."""
         return self._index.partitions().partitions[key]
@@ -198,7 +193,6 @@ class ClusterState:
     def dump(self, *, with_workloads: bool = True) -> bytes:
         """Encode everything folded; the index is built anew from it."""
         assert self._overlay is None, "assumed events are not dumped"
-        self.flush_index()
         snapshot = _Snapshot(
             position=self.position,
             config_position=self.config_position,
@@ -215,7 +209,6 @@ class ClusterState:
     def fork(self) -> "ClusterState":
         """Return a copy that changes independently; cheap, as the states are shared."""
         assert self._overlay is None, "assumed events are not forked"
-        self.flush_index()
         forked = ClusterState(self.config.copied())
         forked.position = forked.base_position = self.position
         forked.config_position = self.config_position

@@ -81,7 +81,6 @@ class CycleContext:
         for stream, event in events:
             wakes.append(wakes_of(self.cluster_state, stream, event))
             self.cluster_state.assume(stream, event, self.at)
-        self.cluster_state.flush_index()
         self.decisions.append(Decision(expected, events, tuple(wakes)))
 
     def record_reason(self, workload: Workload, explanation: Explanation) -> None:
