@@ -16,6 +16,7 @@ import msgspec
 import typer
 from msgspec.inspect import DictType, Metadata, StructType, type_info
 
+from headgate.application.metrics.exposition import described_metrics
 from headgate.cli.main import app
 from headgate.domain.kinds.registry import KINDS
 from headgate.event_log.catalogue import EVENT_CLASSES, name_of, schema_version_of
@@ -236,6 +237,17 @@ def _meaning(annotation: Any) -> str:  # noqa: ANN401 - any annotation
     return str((described or {}).get("description", ""))
 
 
+def metrics_page() -> str:
+    """Every metric that `/metrics` gives, with its type, labels and meaning."""
+    rows = [
+        (f"`{found.name}`", found.type, ", ".join(found.labels), found.meaning)
+        for found in sorted(described_metrics())
+    ]
+    told = "The API serves these at `/metrics`. A counter counts since its process began."
+    table = _table(("metric", "type", "labels", "meaning"), rows)
+    return f"# Metrics\n\n{told}\n\n{table}"
+
+
 def events_page() -> str:
     """Every stored event by name, with its schema version, meaning and fields."""
     parts = ["# Events\n", "Stored names are never reused, and old versions stay readable.\n"]
@@ -307,6 +319,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "api": api_page,
     "command-line": command_line_page,
     "settings": settings_page,
+    "metrics": metrics_page,
     "events": events_page,
     "messages": messages_page,
 }

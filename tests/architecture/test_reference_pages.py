@@ -19,6 +19,7 @@ SUBJECTS = {
     "api": ["### POST /v1/namespaces/{namespace}/workloads\n"],
     "command-line": ["### headgate submit\n", "### headgate log\n", "#### headgate token create\n"],
     "settings": [f"`HEADGATE_{name.upper()}`" for name in Settings.__struct_fields__],
+    "metrics": ["`kueue_pending_workloads` | gauge", "`headgate_log_position` | gauge"],
     "events": [f"## {name}\n" for name in CLASSES_BY_NAME],
     "messages": [f"| `{code}` |" for code in TEXTS],
 }

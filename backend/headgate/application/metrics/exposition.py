@@ -9,9 +9,11 @@ from prometheus_client.core import GaugeMetricFamily
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
+from headgate.application.metrics.cycle_durations import CycleDurations
 from headgate.application.metrics.event_counters import (
     CLUSTER_QUEUE_LABELS,
     LOCAL_QUEUE_LABELS,
+    EventCounters,
     local_queue_labels,
 )
 from headgate.application.queries.overview.attention import find_attention
@@ -77,50 +79,65 @@ async def exposition(services: ApplicationServices) -> bytes:
     )
 
 
+PROCESS_GAUGES: dict[str, tuple[str, Labels]] = {
+    "build_info": ("Version of this process", ("version",)),
+    "log_position": ("Last position of the log", ()),
+    "reader_lag": ("Events this process has not read", ()),
+    "partition_lag": ("Events a partition has not evaluated", ("partition",)),
+    "read_model_lag": ("Events a read model is behind", ("name",)),
+    "stream_watchers": ("Open event streams", ()),
+    "findings": ("Findings of detectors and other alerts, by kind", ("kind",)),
+    "set_aside": ("Quarantined objects", ()),
+}
+"""Text and labels of the gauges `headgate_<name>`: the log and this process."""
+
+
+class MetricDescription(NamedTuple):
+    """A metric as the reference pages of the documentation tell it."""
+
+    name: str
+    type: str
+    labels: Labels
+    meaning: str
+
+
+def described_metrics() -> Iterator[MetricDescription]:
+    """Every metric of the exposition."""
+    process = (gauge(f"headgate_{name}", *told, ()) for name, told in PROCESS_GAUGES.items())
+    for family in (*process, *_queue_gauges(ClusterState())):
+        yield _described(family, family)
+    for registry in (EventCounters().registry, CycleDurations().registry):
+        for collector in registry._collector_to_names:  # noqa: SLF001 - collected, it has no labels
+            yield from (_described(family, collector) for family in collector.collect())
+
+
+def _described(family: Metric, labelled: object) -> MetricDescription:
+    name = f"{family.name}_total" if family.type == "counter" else family.name
+    labels = tuple(getattr(labelled, "_labelnames", ()))
+    return MetricDescription(name, family.type, labels, family.documentation)
+
+
 async def _process_gauges(services: ApplicationServices) -> list[Metric]:
-    """What concerns the log and this process."""
+    """The gauges of the log and of this process."""
     rows = await asyncio.to_thread(services.partitions.rows)
     positions = await asyncio.to_thread(services.followers.positions)
     head = await asyncio.to_thread(services.log.head)
     cluster_state = services.reader.cluster_state
-    findings = await services.reader.while_still(_findings(services, positions))
+    samples: dict[str, Samples] = {
+        "build_info": [((services.version,), 1)],
+        "log_position": [((), head)],
+        "reader_lag": [((), max(0, head - cluster_state.position))],
+        "partition_lag": [
+            ((row.key,), max(0, row.last_position - row.idle_position)) for row in rows
+        ],
+        "read_model_lag": [((name,), max(0, head - at)) for name, at in sorted(positions.items())],
+        "stream_watchers": [((), services.hub.watchers)],
+        "findings": await services.reader.while_still(_findings(services, positions)),
+        "set_aside": [((), len(cluster_state.quarantined))],
+    }
     return [
-        gauge(f"headgate_{name}", text, labels, samples)
-        for name, text, labels, samples in (
-            (
-                "build_info",
-                "Which version this process is",
-                ("version",),
-                [((services.version,), 1)],
-            ),
-            ("log_position", "Last position of the log", (), [((), head)]),
-            (
-                "reader_lag",
-                "Events this process has not seen",
-                (),
-                [((), max(0, head - cluster_state.position))],
-            ),
-            (
-                "partition_lag",
-                "Events a partition has to look at",
-                ("partition",),
-                [((row.key,), max(0, row.last_position - row.idle_position)) for row in rows],
-            ),
-            (
-                "read_model_lag",
-                "Events a read model is behind",
-                ("name",),
-                [((name,), max(0, head - at)) for name, at in sorted(positions.items())],
-            ),
-            ("stream_watchers", "Open streams", (), [((), services.hub.watchers)]),
-            (
-                "findings",
-                "What detectors find amiss, and what else needs attention, by kind",
-                ("kind",),
-                findings,
-            ),
-            ("set_aside", "Objects left out", (), [((), len(cluster_state.quarantined))]),
-        )
+        gauge(f"headgate_{name}", text, labels, samples[name])
+        for name, (text, labels) in PROCESS_GAUGES.items()
     ]
 
 
