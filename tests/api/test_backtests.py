@@ -65,7 +65,7 @@ def test_more_quota_starts_who_waits(admin: Api, stretch: int, work: Callable[[]
         ["StartsOnlyInBacktest"],
     )
     (queue,) = found["result"]["queues"]
-    assert (queue["then"]["stillWaiting"], queue["rehearsed"]["stillWaiting"]) == (1, 0)
+    assert (queue["actual"]["stillWaiting"], queue["backtest"]["stillWaiting"]) == (1, 0)
 
 
 def test_nothing_is_written_to_the_log(

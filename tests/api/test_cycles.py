@@ -54,7 +54,7 @@ def test_every_cycle_runs_again_to_the_same_bytes(admin: Api, cycles: list[dict[
     for cycle in cycles:
         found = admin.get(f"/v1/cycles/{cycle['id']}/replay").json()
         assert found["isSame"], found
-        assert found["digestThen"] == found["digestAgain"]
+        assert found["digestRecorded"] == found["digestReplayed"]
 
 
 def test_facts_of_other_teams_are_left_out(

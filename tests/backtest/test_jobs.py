@@ -94,10 +94,10 @@ def test_more_quota_lets_some_start_earlier_and_wait_less(cluster: Cluster) -> N
     assert found.outcome is not None
     queues = {queue.cluster_queue: queue for queue in found.outcome.queues}
     product = queues["product"]
-    assert found.outcome.totals.earlier + found.outcome.totals.only_rehearsed > 0
-    assert product.rehearsed.mean < product.then.mean
-    assert product.rehearsed.still_waiting <= product.then.still_waiting
-    assert queues["tight"].then == queues["tight"].rehearsed
+    assert found.outcome.totals.earlier + found.outcome.totals.only_backtest > 0
+    assert product.backtest.mean < product.actual.mean
+    assert product.backtest.still_waiting <= product.actual.still_waiting
+    assert queues["tight"].actual == queues["tight"].backtest
 
 
 def test_a_job_that_takes_too_long_ends_and_says_so(cluster: Cluster) -> None:

@@ -71,9 +71,9 @@ def test_an_unchanged_day_starts_the_same_workloads_in_the_same_places(seed: int
     assert found.totals.same == found.totals.workloads > 20
     assert found.totals.starts_compared > 10
     for queue in found.queues:
-        assert queue.then == queue.rehearsed
-        for use in queue.use:
-            assert use.then == use.rehearsed
+        assert queue.actual == queue.backtest
+        for use in queue.usage:
+            assert use.actual == use.backtest
 
 
 def test_the_same_rests_give_the_same_bytes() -> None:

@@ -141,15 +141,15 @@ def test_nothing_is_configured_in_the_past(screen: Screen, client: HeadgateClien
     )
 
 
-def test_a_stretch_is_rehearsed_and_told(screen: Screen, work: int) -> None:
+def test_a_backtest_runs_and_shows_its_result(screen: Screen, work: int) -> None:
     page = screen.page
     screen.open("/backtests", "Backtests")
     page.get_by_label("From (position or time)").fill(str(work))
-    page.get_by_role("button", name="Rehearse it").click()
+    page.get_by_role("button", name="Run backtest").click()
 
     expect(page.get_by_role("heading", level=1, name="Backtest", exact=True)).to_be_visible()
-    expect(page.get_by_text("Fare the same")).to_be_visible()
-    expect(page.get_by_text("Every workload starts in the same second")).to_be_visible()
+    expect(page.get_by_text("Unchanged")).to_be_visible()
+    expect(page.get_by_text("No differences in start time or placement")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -105,7 +105,7 @@ def test_a_trial_is_written_as_rows_and_names(headgate: Invoker) -> None:
 
 def test_a_change_is_tried_out(headgate: Invoker) -> None:
     found = headgate.json("simulate", "--delete", "workload/default/holder")
-    assert found["facts"] > 0
+    assert found["events"] > 0
     headgate("simulate", code=2)
 
 

@@ -15,7 +15,7 @@ def record(number: int, partition: str = "p") -> CycleRecord:
         at=1_000 + number,
         input_position=10 * number,
         outcome="Committed",
-        parking={"gpu": InadmissibleSnapshot(keys=("a/1",), all_but_these=True)},
+        inadmissible={"gpu": InadmissibleSnapshot(keys=("a/1",), all_but_these=True)},
     )
 
 

@@ -77,7 +77,7 @@ def digests_of(log: EventLog, records: Sequence[CycleRecord]) -> dict[str, tuple
         count = record.last_position - record.first_position + 1
         recorded = log.read(record.first_position - 1, limit=count)
         again = rerun_cycle(cells.at(record.input_position).fork(), record, recorded)
-        found[record.id] = (again.digest_then, again.digest_again)
+        found[record.id] = (again.digest_recorded, again.digest_replayed)
     return found
 
 

@@ -29,7 +29,7 @@ def _replay(
     count = record.last_position - record.first_position + 1
     recorded = cluster.log.read(record.first_position - 1, limit=count)
     found = rerun_cycle(cells.at(record.input_position).fork(), record, recorded)
-    return record.id, found.is_same, found.digest_again
+    return record.id, found.is_same, found.digest_replayed
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -52,11 +52,11 @@ def decided_otherwise(cluster: Cluster) -> list[str]:
         known = explained_streams(cluster_state)
         count = record.last_position - record.first_position + 1
         recorded = cluster.log.read(record.first_position - 1, limit=count)
-        forgotten = replace(record, parking={}, decisions=MANY)
+        forgotten = replace(record, inadmissible={}, decisions=MANY)
         rerun = rerun_cycle(cluster_state, forgotten, recorded)
         then, again = (
-            without_reason_changes(rerun.then, known),
-            without_reason_changes(rerun.again, known),
+            without_reason_changes(rerun.recorded, known),
+            without_reason_changes(rerun.replayed, known),
         )
         if digest(then) != digest(again[: len(then)]):
             found.append(record.id)

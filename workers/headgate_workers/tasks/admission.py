@@ -6,7 +6,7 @@ from headgate.bootstrap import ADMISSION_QUEUE
 from headgate_workers import process
 
 
-@shared_task(name="admission.look", ignore_result=True)
-def look(partition: str) -> None:
+@shared_task(name="admission.evaluate", ignore_result=True)
+def evaluate(partition: str) -> None:
     """Wake the admission ticker for this partition; a lost message costs one sweep interval."""
     process.wake(ADMISSION_QUEUE, partition)

@@ -4,7 +4,7 @@ from celery import Celery
 
 ADMISSION_QUEUE = "admission"
 UPKEEP_QUEUE = "upkeep"
-LOOK_TASK = "admission.look"
+EVALUATE_TASK = "admission.evaluate"
 NUDGE_LIFE_SECONDS = 30
 NO_BROKER = "memory://"
 
@@ -19,7 +19,7 @@ def make_celery(broker_url: str) -> Celery:
         task_ignore_result=True,
         task_default_queue=UPKEEP_QUEUE,
         task_default_delivery_mode="transient",
-        task_routes={LOOK_TASK: {"queue": ADMISSION_QUEUE}},
+        task_routes={EVALUATE_TASK: {"queue": ADMISSION_QUEUE}},
         task_publish_retry_policy={"max_retries": 0},
         task_serializer="json",
         accept_content=["json"],

@@ -9,7 +9,7 @@ from contextlib import suppress
 import structlog
 from celery import Celery
 
-from headgate.adapters.celery.application import LOOK_TASK, NUDGE_LIFE_SECONDS
+from headgate.adapters.celery.application import EVALUATE_TASK, NUDGE_LIFE_SECONDS
 
 GAP_SECONDS = 0.01
 SILENCE_SECONDS = 1.0
@@ -63,7 +63,7 @@ class CeleryNudges:
         try:
             for partition in partitions:
                 self._celery.send_task(
-                    LOOK_TASK, args=(partition,), expires=NUDGE_LIFE_SECONDS, ignore_result=True
+                    EVALUATE_TASK, args=(partition,), expires=NUDGE_LIFE_SECONDS, ignore_result=True
                 )
         except self._celery.connection_for_write().recoverable_connection_errors:
             return False

@@ -122,8 +122,8 @@ class DifferingView(Whole, kw_only=True, frozen=True):
     workload: str
     cluster_queue: str
     what: list[DifferenceKind]
-    then: FateView
-    rehearsed: FateView
+    actual: FateView
+    backtest: FateView
     places_differ: int
 
 
@@ -141,19 +141,19 @@ class UseView(Whole, kw_only=True, frozen=True):
     """The average amount of a resource in use in each bucket of time."""
 
     resource: str
-    then: list[int]
-    rehearsed: list[int]
+    actual: list[int]
+    backtest: list[int]
 
 
 class QueueOutcomeView(Whole, kw_only=True, frozen=True):
     """One ClusterQueue as it was and as it would have been."""
 
     cluster_queue: str
-    then: WaitsView
-    rehearsed: WaitsView
-    preempted_then: int
-    preempted_rehearsed: int
-    use: list[UseView]
+    actual: WaitsView
+    backtest: WaitsView
+    preempted_actual: int
+    preempted_backtest: int
+    usage: list[UseView]
 
 
 class TotalsView(Whole, kw_only=True, frozen=True):
@@ -163,17 +163,17 @@ class TotalsView(Whole, kw_only=True, frozen=True):
     same: int
     earlier: int
     later: int
-    only_rehearsed: int
-    only_then: int
-    preemptions_then: int
-    preemptions_rehearsed: int
+    only_backtest: int
+    only_actual: int
+    preemptions_actual: int
+    preemptions_backtest: int
     places_differ: int
     starts_compared: int
     unknown_run_times: int
     events: int
     passed_over: int
-    facts: int
-    looks: int
+    decided_events: int
+    scheduler_runs: int
     cycles: int
 
 
@@ -261,13 +261,13 @@ def _result(job: Backtest) -> BacktestResult | None:
 def _queue(one: QueueOutcome) -> QueueOutcomeView:
     return QueueOutcomeView(
         cluster_queue=one.cluster_queue,
-        then=_waits(one.then),
-        rehearsed=_waits(one.rehearsed),
-        preempted_then=one.preempted_then,
-        preempted_rehearsed=one.preempted_rehearsed,
-        use=[
-            UseView(resource=use.resource, then=list(use.then), rehearsed=list(use.rehearsed))
-            for use in one.use
+        actual=_waits(one.actual),
+        backtest=_waits(one.backtest),
+        preempted_actual=one.preempted_actual,
+        preempted_backtest=one.preempted_backtest,
+        usage=[
+            UseView(resource=use.resource, actual=list(use.actual), backtest=list(use.backtest))
+            for use in one.usage
         ],
     )
 
@@ -287,8 +287,8 @@ def _differing(one: OutcomeDifference) -> DifferingView:
         workload=one.key,
         cluster_queue=one.cluster_queue,
         what=list(one.what),
-        then=_fate(one.then),
-        rehearsed=_fate(one.rehearsed),
+        actual=_fate(one.actual),
+        backtest=_fate(one.backtest),
         places_differ=one.places_differ,
     )
 

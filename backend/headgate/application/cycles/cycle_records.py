@@ -19,9 +19,9 @@ class CycleRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Cycles planned on top of each other and committed together, or refused together.
 
     `id` is the correlation of the events; they lie from `first_position` to `last_position`, both 0
-    after a conflict. Input were the log up to `input_position`, the instant `at` and `parking`.
-    `heads` counts evaluations, `cycles` plans, `reservations` who was given quota, `microseconds`
-    what planning and committing took.
+    after a conflict. Input were the log up to `input_position`, the instant `at` and
+    `inadmissible`. `heads` counts evaluations, `cycles` plans, `reservations` who was given quota,
+    `microseconds` what planning and committing took.
     """
 
     id: str
@@ -40,7 +40,7 @@ class CycleRecord(msgspec.Struct, frozen=True, kw_only=True):
     commit_microseconds: int = 0
     conflicts: int = 0
     conflict: str = ""
-    parking: dict[str, InadmissibleSnapshot] = {}
+    inadmissible: dict[str, InadmissibleSnapshot] = msgspec.field(default={}, name="parking")
 
 
 class CycleTiming(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ def record_of(
     verdict: Verdict,
     *,
     input_position: int,
-    parking: dict[str, InadmissibleSnapshot],
+    inadmissible: dict[str, InadmissibleSnapshot],
 ) -> CycleRecord:
     """What was planned on which input, and what the log said to it."""
     appended = verdict if isinstance(verdict, Appended) else None
@@ -139,7 +139,7 @@ def record_of(
         decisions=planned.decisions,
         reservations=_reservations(planned),
         conflict=verdict.reason if isinstance(verdict, AppendConflict) else "",
-        parking=parking,
+        inadmissible=inadmissible,
     )
 
 

@@ -18,15 +18,15 @@ StreamEvent = tuple[str, DomainEvent]
 class RerunResult:
     """What a cycle decides when it is run again, and what it had decided."""
 
-    again: tuple[StreamEvent, ...]
-    then: tuple[StreamEvent, ...]
-    digest_again: str
-    digest_then: str
+    replayed: tuple[StreamEvent, ...]
+    recorded: tuple[StreamEvent, ...]
+    digest_replayed: str
+    digest_recorded: str
 
     @property
     def is_same(self) -> bool:
         """Whether both are the same to the byte."""
-        return self.digest_again == self.digest_then
+        return self.digest_replayed == self.digest_recorded
 
 
 def rerun_cycle(
@@ -35,12 +35,12 @@ def rerun_cycle(
     """Plan once more on the fold at the record's input position; the cell is as before then."""
     assert cluster_state.position == record.input_position, "a cycle runs again on its own input"
     with cluster_state.overlay():
-        cluster_state.partition(record.partition).restore_inadmissible(record.parking)
+        cluster_state.partition(record.partition).restore_inadmissible(record.inadmissible)
         planned = plan_batch(cluster_state, _planning(record))
         unit = planned.unit
-    again = tuple((new.stream, new.event) for new in unit.events) if unit else ()
-    then = tuple((one.stream, one.event) for one in recorded)
-    return RerunResult(again, then, digest(again), digest(then))
+    replayed = tuple((new.stream, new.event) for new in unit.events) if unit else ()
+    expected = tuple((one.stream, one.event) for one in recorded)
+    return RerunResult(replayed, expected, digest(replayed), digest(expected))
 
 
 def digest(facts: Iterable[StreamEvent]) -> str:

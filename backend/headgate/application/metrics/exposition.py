@@ -163,7 +163,7 @@ def _queue_gauges(cluster_state: ClusterState) -> Iterator[Metric]:
     pending: list[tuple[Labels, float]] = []
     for name, count in counts.items():
         pending.append(((name, "active"), count.pending + count.nominated))
-        pending.append(((name, "inadmissible"), count.parked + count.retrying))
+        pending.append(((name, "inadmissible"), count.inadmissible + count.retrying))
     yield gauge("kueue_pending_workloads", "Workloads that wait", BY_STATUS, pending)
     for figure, text, samples in (
         (

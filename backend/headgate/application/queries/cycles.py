@@ -36,7 +36,7 @@ class CycleView(Whole, kw_only=True, frozen=True):
     heads: int
     decisions: int
     conflicts: int
-    parked: int
+    inadmissible: int
     planning_microseconds: int
     commit_microseconds: int
 
@@ -64,8 +64,8 @@ class CycleRerun(Whole, kw_only=True, frozen=True):
     id: str
     is_same: bool
     events: int
-    digest_then: str
-    digest_again: str
+    digest_recorded: str
+    digest_replayed: str
     first_difference: str
 
 
@@ -133,22 +133,22 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: NamespaceSc
         position=services.reader.position,
         id=cycle_id,
         is_same=found.is_same,
-        events=len(found.then),
-        digest_then=found.digest_then,
-        digest_again=found.digest_again,
+        events=len(found.recorded),
+        digest_recorded=found.digest_recorded,
+        digest_replayed=found.digest_replayed,
         first_difference=services.redaction.redacted(difference, scope),
     )
 
 
 def _difference(found: RerunResult) -> str:
-    pairs = enumerate(zip(found.then, found.again, strict=False))
-    number = next((n for n, (then, again) in pairs if then != again), None)
+    pairs = enumerate(zip(found.recorded, found.replayed, strict=False))
+    number = next((n for n, (old, new) in pairs if old != new), None)
     if number is None:
-        return f"there were {len(found.then)} facts, now there are {len(found.again)}"
-    (stream, then), (other, again) = found.then[number], found.again[number]
+        return f"there were {len(found.recorded)} facts, now there are {len(found.replayed)}"
+    (stream, old), (other, new) = found.recorded[number], found.replayed[number]
     return (
-        f"fact {number + 1} was {type(then).__name__} of {stream}, "
-        f"now it is {type(again).__name__} of {other}"
+        f"fact {number + 1} was {type(old).__name__} of {stream}, "
+        f"now it is {type(new).__name__} of {other}"
     )
 
 
@@ -182,7 +182,7 @@ def _view(services: ApplicationServices, record: CycleRecord, scope: NamespaceSc
         heads=record.heads,
         decisions=record.decisions,
         conflicts=record.conflicts,
-        parked=sum(len(parked.keys) for parked in record.parking.values()),
+        inadmissible=sum(len(each.keys) for each in record.inadmissible.values()),
         planning_microseconds=record.planning_microseconds,
         commit_microseconds=record.commit_microseconds,
     )

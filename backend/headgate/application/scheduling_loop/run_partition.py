@@ -188,7 +188,7 @@ def _decide(
     planning = _planning(scheduler, session)
     stopwatch = Stopwatch(scheduler.elapsed)
     with cluster_state.overlay() as overlay:
-        parking = cluster_state.partition(session.row.key).inadmissible_snapshot()
+        inadmissible = cluster_state.partition(session.row.key).inadmissible_snapshot()
         planned = plan_batch(cluster_state, planning)
         if planned.unit is None:
             session.commit_idle(idle_position=before, next_due=planned.next_due)
@@ -199,7 +199,7 @@ def _decide(
         between = _between(scheduler.live, before, verdict)
         if isinstance(verdict, Appended) and between is not None:
             overlay.keep(verdict.last_position, between)
-    record = record_of(planning, planned, verdict, input_position=before, parking=parking)
+    record = record_of(planning, planned, verdict, input_position=before, inadmissible=inadmissible)
     timed = stopwatch.noted(record, worker=scheduler.owner, conflicts=progress.conflicts)
     scheduler.note(timed)
     if not isinstance(verdict, Appended):

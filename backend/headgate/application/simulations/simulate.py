@@ -88,7 +88,7 @@ class SimulationView(Schema, kw_only=True, frozen=True):
     effects: list[EffectView]
     starts: int
     evictions: int
-    facts: int
+    events: int
     assumptions: list[str]
 
 
@@ -152,12 +152,12 @@ class _View:
                     victims=[self._victim(victim) for victim in one.victims],
                     because=self._hidden(one.cause),
                 )
-                for one in preemption_records(outcome.facts)
+                for one in preemption_records(outcome.events)
             ],
             effects=[self._effect(effect) for effect in effects[:MAX_EFFECTS]],
             starts=sum(effect.what == "Starts" for effect in effects),
             evictions=sum(effect.what.startswith("Evicted") for effect in effects),
-            facts=len(outcome.facts),
+            events=len(outcome.events),
             assumptions=list(ASSUMPTIONS),
         )
 

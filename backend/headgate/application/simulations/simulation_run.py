@@ -67,7 +67,7 @@ class SimulationOutcome:
 
     at_first: dict[str, PredictedState]
     in_the_end: dict[str, PredictedState]
-    facts: tuple[StreamEvent, ...]
+    events: tuple[StreamEvent, ...]
     effects: tuple[Effect, ...] = field(default_factory=tuple)
 
 

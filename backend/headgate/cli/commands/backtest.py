@@ -48,7 +48,7 @@ def backtest(
 ) -> None:
     """Replay what happened through other manifests: `backtest --from TIME -f new.yaml --wait`.
 
-    Without -f it rehearses the rules of today on what happened; nothing is written to the log.
+    Without -f the current scheduler rules are replayed on past events; nothing is applied.
     """
     with client_of(ctx) as client:
         if begin:
@@ -101,10 +101,11 @@ def _tell(found: Object, output: Format) -> None:
 
 def _tell_totals(totals: Object) -> None:
     show(
-        f"\n{totals['same']} of {totals['workloads']} workloads fare the same; "
+        f"\n{totals['same']} of {totals['workloads']} workloads unchanged; "
         f"{totals['earlier']} start earlier, {totals['later']} later, "
-        f"{totals['onlyRehearsed']} only here, {totals['onlyThen']} not here.\n"
-        f"Preemptions: {totals['preemptionsThen']} then, {totals['preemptionsRehearsed']} here. "
+        f"{totals['onlyBacktest']} only in backtest, {totals['onlyActual']} only in actual.\n"
+        f"Preemptions: {totals['preemptionsActual']} actual, "
+        f"{totals['preemptionsBacktest']} in the backtest. "
         f"Of {totals['startsCompared']} starts {totals['placesDiffer']} have another place.\n"
     )
 
@@ -112,23 +113,23 @@ def _tell_totals(totals: Object) -> None:
 def _queues(queues: list[Object]) -> str:
     rows = []
     for queue in queues:
-        then, here = queue["then"], queue["rehearsed"]
+        actual, backtest = queue["actual"], queue["backtest"]
         rows.append(
             [
                 queue["clusterQueue"],
-                f"{then['started']} -> {here['started']}",
-                f"{then['stillWaiting']} -> {here['stillWaiting']}",
-                *(_change(then, here, name) for name in ("mean", "p50", "p95")),
-                f"{queue['preemptedThen']} -> {queue['preemptedRehearsed']}",
+                f"{actual['started']} -> {backtest['started']}",
+                f"{actual['stillWaiting']} -> {backtest['stillWaiting']}",
+                *(_change(actual, backtest, name) for name in ("mean", "p50", "p95")),
+                f"{queue['preemptedActual']} -> {queue['preemptedBacktest']}",
             ]
         )
     names = ["queue", "started", "waiting", "mean wait", "p50", "p95", "preempted"]
     return columns(names, rows)
 
 
-def _change(then: Object, here: Object, name: str) -> str:
+def _change(actual: Object, backtest: Object, name: str) -> str:
     key = f"{name}Milliseconds"
-    return f"{then[key] / 1000:.1f} s -> {here[key] / 1000:.1f} s"
+    return f"{actual[key] / 1000:.1f} s -> {backtest[key] / 1000:.1f} s"
 
 
 def _workloads(workloads: list[Object]) -> str:

@@ -77,4 +77,4 @@ def _tell_replay(found: Object, output: Format) -> None:
         raise CommandFailed(
             f"it comes out otherwise: {found['firstDifference']}", code=ExitCode.FAILURE
         )
-    show(f"The same {found['events']} facts to the byte, SHA-256 {found['digestAgain']}.")
+    show(f"The same {found['events']} facts to the byte, SHA-256 {found['digestReplayed']}.")

@@ -42,8 +42,8 @@ class OutcomeDifference(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     cluster_queue: str
     what: tuple[DifferenceKind, ...]
-    then: WorkloadOutcome
-    rehearsed: WorkloadOutcome
+    actual: WorkloadOutcome = msgspec.field(name="then")
+    backtest: WorkloadOutcome = msgspec.field(name="rehearsed")
     places_differ: int = 0
 
 
@@ -61,19 +61,19 @@ class UsageComparison(msgspec.Struct, frozen=True, kw_only=True):
     """The average amount of one resource in use in each bucket of time."""
 
     resource: str
-    then: tuple[int, ...]
-    rehearsed: tuple[int, ...]
+    actual: tuple[int, ...] = msgspec.field(name="then")
+    backtest: tuple[int, ...] = msgspec.field(name="rehearsed")
 
 
 class QueueOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """One ClusterQueue on both sides."""
 
     cluster_queue: str
-    then: WaitTimes
-    rehearsed: WaitTimes
-    preempted_then: int = 0
-    preempted_rehearsed: int = 0
-    use: tuple[UsageComparison, ...] = ()
+    actual: WaitTimes = msgspec.field(name="then")
+    backtest: WaitTimes = msgspec.field(name="rehearsed")
+    preempted_actual: int = msgspec.field(default=0, name="preempted_then")
+    preempted_backtest: int = msgspec.field(default=0, name="preempted_rehearsed")
+    usage: tuple[UsageComparison, ...] = msgspec.field(default=(), name="use")
 
 
 class BacktestTotals(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,17 +83,17 @@ class BacktestTotals(msgspec.Struct, frozen=True, kw_only=True):
     same: int = 0
     earlier: int = 0
     later: int = 0
-    only_rehearsed: int = 0
-    only_then: int = 0
-    preemptions_then: int = 0
-    preemptions_rehearsed: int = 0
+    only_backtest: int = msgspec.field(default=0, name="only_rehearsed")
+    only_actual: int = msgspec.field(default=0, name="only_then")
+    preemptions_actual: int = msgspec.field(default=0, name="preemptions_then")
+    preemptions_backtest: int = msgspec.field(default=0, name="preemptions_rehearsed")
     places_differ: int = 0
     starts_compared: int = 0
     unknown_run_times: int = 0
     events: int = 0
     passed_over: int = 0
-    facts: int = 0
-    looks: int = 0
+    decided_events: int = msgspec.field(default=0, name="facts")
+    scheduler_runs: int = msgspec.field(default=0, name="looks")
     cycles: int = 0
 
 
@@ -114,16 +114,16 @@ class BacktestOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 def backtest_outcome(window: RecordedWindow, progress: ReplayProgress) -> BacktestOutcome:
     """The two sides beside each other."""
-    then, rehearsed = window.traces, progress.traces
+    actual, backtest = window.traces, progress.traces
     found = [
-        _difference(workload_id, trace, rehearsed.by_id.get(workload_id))
-        for workload_id, trace in sorted(then.by_id.items())
+        _difference(workload_id, trace, backtest.by_id.get(workload_id))
+        for workload_id, trace in sorted(actual.by_id.items())
     ]
     differing = tuple(one for one in found if one.what)
     return BacktestOutcome(
         begin_at=window.begin_at,
         end_at=window.end_at,
-        bucket_microseconds=window.use.bucket_microseconds,
+        bucket_microseconds=window.usage.bucket_microseconds,
         totals=_totals(window, progress, found),
         queues=_queues(window, progress),
         workloads=differing[:MAX_LISTED],
@@ -132,40 +132,40 @@ def backtest_outcome(window: RecordedWindow, progress: ReplayProgress) -> Backte
 
 
 def _difference(
-    workload_id: str, then: WorkloadTrace, found: WorkloadTrace | None
+    workload_id: str, actual: WorkloadTrace, found: WorkloadTrace | None
 ) -> OutcomeDifference:
     # One that could not even be submitted in the rehearsal never starts there.
-    rehearsed = found or WorkloadTrace(
-        waited_from=then.waited_from, cluster_queue=then.cluster_queue
+    backtest = found or WorkloadTrace(
+        waited_from=actual.waited_from, cluster_queue=actual.cluster_queue
     )
-    places = sum(one != other for one, other in zip(then.places, rehearsed.places, strict=False))
+    places = sum(one != other for one, other in zip(actual.places, backtest.places, strict=False))
     what: list[DifferenceKind] = []
-    moved = _start(then, rehearsed)
+    moved = _start(actual, backtest)
     if moved is not None:
         what.append(moved)
-    if then.preempted != rehearsed.preempted:
-        more = rehearsed.preempted > then.preempted
+    if actual.preempted != backtest.preempted:
+        more = backtest.preempted > actual.preempted
         what.append("PreemptedMore" if more else "PreemptedLess")
     if places:
         what.append("PlacedElsewhere")
     return OutcomeDifference(
         key=workload_id.partition(" ")[0],
-        cluster_queue=rehearsed.cluster_queue or then.cluster_queue,
+        cluster_queue=backtest.cluster_queue or actual.cluster_queue,
         what=tuple(what),
-        then=_fate(then),
-        rehearsed=_fate(rehearsed),
+        actual=_fate(actual),
+        backtest=_fate(backtest),
         places_differ=places,
     )
 
 
-def _start(then: WorkloadTrace, rehearsed: WorkloadTrace) -> DifferenceKind | None:
-    if then.started_at is None or rehearsed.started_at is None:
-        if then.started_at == rehearsed.started_at:
+def _start(actual: WorkloadTrace, backtest: WorkloadTrace) -> DifferenceKind | None:
+    if actual.started_at is None or backtest.started_at is None:
+        if actual.started_at == backtest.started_at:
             return None
-        return "DoesNotStart" if rehearsed.started_at is None else "StartsOnlyInBacktest"
-    if abs(rehearsed.started_at - then.started_at) <= SAME_START_TOLERANCE:
+        return "DoesNotStart" if backtest.started_at is None else "StartsOnlyInBacktest"
+    if abs(backtest.started_at - actual.started_at) <= SAME_START_TOLERANCE:
         return None
-    return "StartsEarlier" if rehearsed.started_at < then.started_at else "StartsLater"
+    return "StartsEarlier" if backtest.started_at < actual.started_at else "StartsLater"
 
 
 def _fate(trace: WorkloadTrace) -> WorkloadOutcome:
@@ -195,17 +195,17 @@ def _totals(
         same=sum(not one.what for one in found),
         earlier=count("StartsEarlier"),
         later=count("StartsLater"),
-        only_rehearsed=count("StartsOnlyInBacktest"),
-        only_then=count("DoesNotStart"),
-        preemptions_then=sum(one.then.preempted for one in found),
-        preemptions_rehearsed=sum(one.rehearsed.preempted for one in found),
+        only_backtest=count("StartsOnlyInBacktest"),
+        only_actual=count("DoesNotStart"),
+        preemptions_actual=sum(one.actual.preempted for one in found),
+        preemptions_backtest=sum(one.backtest.preempted for one in found),
         places_differ=sum(one.places_differ for one in found),
-        starts_compared=sum(min(one.then.starts, one.rehearsed.starts) for one in found),
+        starts_compared=sum(min(one.actual.starts, one.backtest.starts) for one in found),
         unknown_run_times=len(unknown),
         events=window.events,
         passed_over=progress.passed_over,
-        facts=progress.facts,
-        looks=progress.looks,
+        decided_events=progress.decided_events,
+        scheduler_runs=progress.scheduler_runs,
         cycles=progress.cycles,
     )
 
@@ -213,15 +213,15 @@ def _totals(
 def _queues(window: RecordedWindow, progress: ReplayProgress) -> tuple[QueueOutcome, ...]:
     sides = (window.traces, progress.traces)
     names = sorted({trace.cluster_queue for side in sides for trace in side.by_id.values()})
-    use = _use(window.use, progress.use)
+    use = _use(window.usage, progress.usage)
     return tuple(
         QueueOutcome(
             cluster_queue=name,
-            then=_waits(window.traces, name),
-            rehearsed=_waits(progress.traces, name),
-            preempted_then=_preempted(window.traces, name),
-            preempted_rehearsed=_preempted(progress.traces, name),
-            use=tuple(one for queue, one in use if queue == name),
+            actual=_waits(window.traces, name),
+            backtest=_waits(progress.traces, name),
+            preempted_actual=_preempted(window.traces, name),
+            preempted_backtest=_preempted(progress.traces, name),
+            usage=tuple(one for queue, one in use if queue == name),
         )
         for name in names
     )
@@ -258,12 +258,12 @@ def _preempted(traces: WorkloadTraces, queue: str) -> int:
     return sum(trace.preempted for trace in traces.by_id.values() if trace.cluster_queue == queue)
 
 
-def _use(then: QueueUsage, rehearsed: QueueUsage) -> list[tuple[str, UsageComparison]]:
-    before, after = then.averages(), rehearsed.averages()
+def _use(actual: QueueUsage, backtest: QueueUsage) -> list[tuple[str, UsageComparison]]:
+    before, after = actual.averages(), backtest.averages()
     found = []
     for name in sorted({*before, *after}):
         queue, _, resource = name.partition("/")
         sides = (tuple(side.get(name, ())) for side in (before, after))
-        shown = UsageComparison(resource=resource, then=next(sides), rehearsed=next(sides))
+        shown = UsageComparison(resource=resource, actual=next(sides), backtest=next(sides))
         found.append((queue, shown))
     return found

@@ -266,7 +266,7 @@ class RecordedWindow(msgspec.Struct, kw_only=True):
     steps: list[RecordedStep]
     observed: ObservedBehavior
     traces: WorkloadTraces
-    use: QueueUsage
+    usage: QueueUsage
     events: int = 0
 
 
@@ -316,7 +316,7 @@ class _WindowReader:
             steps=[],
             observed=ObservedBehavior(),
             traces=WorkloadTraces(),
-            use=QueueUsage(begin_at=begin, end_at=end, now=begin),
+            usage=QueueUsage(begin_at=begin, end_at=end, now=begin),
         )
         self._begin()
 
@@ -328,19 +328,19 @@ class _WindowReader:
         window.traces.observe(one.stream, event, one.at, self._cell.config)
         kind, key = kind_and_key(one.stream)
         after = self._cell.workloads.get(key) if kind == "workload" else None
-        window.use.observe(one.stream, event, one.at, after)
+        window.usage.observe(one.stream, event, one.at, after)
         self._note(one, kind, key)
 
     def finished(self) -> RecordedWindow:
         window = self._window
-        window.use.pass_time(window.end_at)
+        window.usage.pass_time(window.end_at)
         window.observed.end(window.end_at)
         return window
 
     def _begin(self) -> None:
         window, cluster_state = self._window, self._cell
         window.traces.begin(cluster_state.config, cluster_state.workloads)
-        window.use.begin(cluster_state.workloads)
+        window.usage.begin(cluster_state.workloads)
         for key, workload_id in window.traces.ids.items():
             window.observed.begin(workload_id, cluster_state.workloads[key])
 

@@ -54,11 +54,11 @@ class ReplayProgress(msgspec.Struct, kw_only=True):
     dues: dict[str, Instant] = {}
     inadmissible: dict[str, dict[str, InadmissibleSnapshot]] = {}
     traces: WorkloadTraces
-    use: QueueUsage
+    usage: QueueUsage
     passed_over: int = 0
-    looks: int = 0
+    scheduler_runs: int = 0
     cycles: int = 0
-    facts: int = 0
+    decided_events: int = 0
 
 
 def start_replay(
@@ -71,7 +71,9 @@ def start_replay(
     traces, use = WorkloadTraces(), QueueUsage(begin_at=begun, end_at=window.end_at, now=begun)
     traces.begin(cluster_state.config, cluster_state.workloads)
     use.begin(cluster_state.workloads)
-    progress = ReplayProgress(cluster_state=cluster_state.dump(), now=begun, traces=traces, use=use)
+    progress = ReplayProgress(
+        cluster_state=cluster_state.dump(), now=begun, traces=traces, usage=use
+    )
     run = ReplayRun(progress, window)
     with run.cluster_state.overlay() as overlay:
         run.load_in_flight()
@@ -91,7 +93,7 @@ def advance(
         is_over = not all(run.step() for _ in range(steps))
         overlay.keep(run.cluster_state.position)
     if is_over:
-        run.progress.use.pass_time(window.end_at)
+        run.progress.usage.pass_time(window.end_at)
     return run.saved_progress(), is_over
 
 
@@ -210,7 +212,7 @@ class ReplayRun:
     def _look(self) -> None:
         """Plan in every partition that is woken or due until nothing more is decided."""
         progress = self.progress
-        progress.looks += 1
+        progress.scheduler_runs += 1
         while keys := self._to_look_at():
             for key in keys:
                 progress.woken.pop(key, None)
@@ -243,12 +245,12 @@ class ReplayRun:
 
     def _observe(self, stream: str, event: DomainEvent) -> None:
         progress = self.progress
-        progress.facts += 1
+        progress.decided_events += 1
         kind, key = kind_and_key(stream)
         if kind != "workload":
             return
         progress.traces.observe(stream, event, progress.now, self.cluster_state.config)
-        progress.use.observe(stream, event, progress.now, self.cluster_state.workloads.get(key))
+        progress.usage.observe(stream, event, progress.now, self.cluster_state.workloads.get(key))
         phase, workload_id = phase_begun_by(event), progress.traces.ids.get(key)
         if phase is not None and workload_id is not None:
             self._schedule_reports(workload_id, phase, progress.now)

@@ -137,14 +137,14 @@ def _inactive_reason(activity: Activity, circle: tuple[str, ...]) -> str | None:
 
 
 def queue_counts(cluster_state: ClusterState, cluster_queue: str) -> QueueCounts:
-    """How many of its workloads stand where; `parked` are known not to fit for now."""
+    """How many of its workloads stand where; `inadmissible` are known not to fit for now."""
     phases = counts_of(cluster_state, f"clusterqueue/{cluster_queue}")
     key = cluster_state.partition_index.of_cluster_queue.get(cluster_queue)
     waiting = cluster_state.partition(key).pending[cluster_queue] if key else None
-    parked = min(waiting.explained_count() if waiting else 0, phases.get("Pending", 0))
+    inadmissible = min(waiting.explained_count() if waiting else 0, phases.get("Pending", 0))
     return QueueCounts(
-        pending=phases.get("Pending", 0) - parked,
-        parked=parked,
+        pending=phases.get("Pending", 0) - inadmissible,
+        inadmissible=inadmissible,
         retrying=phases.get("Retrying", 0),
         on_hold=phases.get("OnHold", 0),
         nominated=phases.get("Nominated", 0),

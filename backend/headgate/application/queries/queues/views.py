@@ -50,7 +50,7 @@ class QueueCounts(Whole, kw_only=True, frozen=True):
     """How many workloads stand where."""
 
     pending: int = 0
-    parked: int = 0
+    inadmissible: int = 0
     retrying: int = 0
     on_hold: int = 0
     nominated: int = 0

@@ -27,7 +27,7 @@ export function backtestQuery(id: string) {
   });
 }
 
-/** Asks for the stretch from a position or time to another, through these manifests. */
+/** Starts a backtest of a time range with these manifests. */
 export function askForBacktest({ from, to, documents }: { from: string; to: string; documents: string }): Promise<Backtest> {
   const query = { from, to: to || undefined };
   return contentOf(api.POST("/v1/backtests", { params: { query }, headers: YAML, body: documents as never, bodySerializer: (body) => body as never }));

@@ -34,7 +34,7 @@ export function BacktestPage({ id }: { id: string }) {
             <Card title="How far it is" padded>
               <div className={styles.form}>
                 <p role="status">
-                  <StateBadge job={job} /> Asked <Timestamp at={job.createdAt} /> by {job.createdBy.replace(/^user:/, "")}; worked on for{" "}
+                  <StateBadge job={job} /> Started <Timestamp at={job.createdAt} /> by {job.createdBy.replace(/^user:/, "")} · compute time{" "}
                   {(job.workingMilliseconds / 1000).toFixed(1)} s.
                 </p>
                 {isUnfinished(job) && <progress className={styles.progress} aria-label="Progress" max={100} value={job.percent} />}

@@ -34,10 +34,10 @@ export function BacktestsPage() {
     >
       {isForMe ? (
         <div className={styles.stack}>
-          <Card title="Rehearse a stretch" padded>
+          <Card title="New backtest" padded>
             <Form />
           </Card>
-          <Card title="Asked so far">
+          <Card title="Backtests">
             <View query={list} rows={3} empty={({ items }) => (items.length === 0 ? <Nothing /> : undefined)}>
               {({ items }) => <List items={items} />}
             </View>
@@ -56,8 +56,8 @@ export function BacktestsPage() {
 
 function Nothing() {
   return (
-    <Empty title="Nothing has been rehearsed yet">
-      <p>Name where the stretch begins, paste what is to be configured otherwise, and see what differs.</p>
+    <Empty title="No backtests yet">
+      <p>Choose a time range and paste the changed manifests.</p>
     </Empty>
   );
 }
@@ -82,10 +82,10 @@ function Form() {
     <form className={styles.form} onSubmit={submit}>
       <div className={styles.fields}>
         <TextField label="From (position or time)" value={asked.from} required onChange={(event) => setAsked({ ...asked, from: event.target.value })} />
-        <TextField label="To (now, if left empty)" placeholder="2026-09-24T12:00:00Z" value={asked.to} onChange={(event) => setAsked({ ...asked, to: event.target.value })} />
+        <TextField label="To (default: now)" placeholder="2026-09-24T12:00:00Z" value={asked.to} onChange={(event) => setAsked({ ...asked, to: event.target.value })} />
       </div>
       <label>
-        <span className={styles.hint}>Manifests laid over the configuration at the beginning; none rehearses what was</span>
+        <span className={styles.hint}>Configuration overrides (YAML). Leave empty to replay with current scheduler rules.</span>
         <textarea
           className={styles.editor}
           aria-label="Manifests of the other configuration"
@@ -103,7 +103,7 @@ function Form() {
       <div className={styles.actions}>
         <Button type="submit" look="primary" refusal={refusal}>
           <History aria-hidden="true" />
-          Rehearse it
+          Run backtest
         </Button>
       </div>
     </form>
@@ -112,7 +112,7 @@ function Form() {
 
 function List({ items }: { items: Backtest[] }) {
   return (
-    <PlainTable label="Backtests, newest first" heads={["Asked", "State", "Through", "Positions", "By"]}>
+    <PlainTable label="Backtests, newest first" heads={["Created", "State", "Through", "Positions", "By"]}>
       {items.map((job) => (
         <tr key={job.id}>
           <td>

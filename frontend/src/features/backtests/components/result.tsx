@@ -10,24 +10,24 @@ import { type Differing, differenceWords, linePath, type QueueOutcome, shiftWord
 import styles from "./backtests.module.css";
 
 export function Result({ result }: { result: BacktestResult }) {
-  const used = result.queues.flatMap((queue) => queue.use.map((use) => ({ queue: queue.clusterQueue, ...use })));
+  const used = result.queues.flatMap((queue) => queue.usage.map((use) => ({ queue: queue.clusterQueue, ...use })));
   return (
     <>
       <Totals totals={result.totals} />
-      <Card title="By queue" aside="then → in the rehearsal">
+      <Card title="By queue" aside="actual → backtest">
         <Queues queues={result.queues} />
       </Card>
       {used.length > 0 && (
-        <Card title="Use over time" aside={<span className={styles.legend}>dashed: then, solid: in the rehearsal</span>}>
+        <Card title="Usage over time" aside={<span className={styles.legend}>dashed = actual, solid = backtest</span>}>
           <div className={styles.charts}>
             {used.map((use) => (
-              <UseChart key={`${use.queue}/${use.resource}`} name={`${use.queue} ${use.resource}`} then={use.then} here={use.rehearsed} />
+              <UseChart key={`${use.queue}/${use.resource}`} name={`${use.queue} ${use.resource}`} actual={use.actual} backtest={use.backtest} />
             ))}
           </div>
         </Card>
       )}
-      <Card title="Workloads that fare differently" aside={`${result.workloads.length}${result.listsAll ? "" : ", the first of more"}`} padded={result.workloads.length === 0}>
-        {result.workloads.length === 0 ? <p>Every workload starts in the same second and the same place.</p> : <Workloads workloads={result.workloads} />}
+      <Card title="Affected workloads" aside={`${result.workloads.length}${result.listsAll ? "" : ", the first of more"}`} padded={result.workloads.length === 0}>
+        {result.workloads.length === 0 ? <p>No differences in start time or placement.</p> : <Workloads workloads={result.workloads} />}
       </Card>
       <ul className={styles.assumptions}>
         {result.assumptions.map((assumption) => (
@@ -40,16 +40,16 @@ export function Result({ result }: { result: BacktestResult }) {
 
 function Totals({ totals }: { totals: BacktestResult["totals"] }) {
   const figures: [string, string | number][] = [
-    ["Fare the same", `${totals.same} of ${totals.workloads}`],
+    ["Unchanged", `${totals.same} of ${totals.workloads}`],
     ["Start earlier", totals.earlier],
     ["Start later", totals.later],
-    ["Start only here", totals.onlyRehearsed],
-    ["Do not start here", totals.onlyThen],
-    ["Preemptions", `${totals.preemptionsThen} → ${totals.preemptionsRehearsed}`],
-    ["Other places", `${totals.placesDiffer} of ${totals.startsCompared}`],
+    ["Only in backtest", totals.onlyBacktest],
+    ["Only in actual", totals.onlyActual],
+    ["Preemptions", `${totals.preemptionsActual} → ${totals.preemptionsBacktest}`],
+    ["Placed elsewhere", `${totals.placesDiffer} of ${totals.startsCompared}`],
   ];
   return (
-    <Card title="In all" padded>
+    <Card title="Summary" padded>
       <dl className={styles.figures}>
         {figures.map(([words, value]) => (
           <div key={words}>
@@ -58,40 +58,40 @@ function Totals({ totals }: { totals: BacktestResult["totals"] }) {
           </div>
         ))}
       </dl>
-      {totals.passedOver > 0 && <PartialNote>{totals.passedOver} things that happened then were not possible in the rehearsal and were passed over.</PartialNote>}
+      {totals.passedOver > 0 && <PartialNote>{totals.passedOver} past events were not possible in the backtest and were skipped.</PartialNote>}
     </Card>
   );
 }
 
 function Queues({ queues }: { queues: QueueOutcome[] }) {
   return (
-    <PlainTable label="Waiting times by queue" heads={["Queue", "Started", "Still waiting", "Mean wait", "Median wait", "95 of 100 within", "Preempted"]}>
-      {queues.map(({ clusterQueue, then, rehearsed, preemptedThen, preemptedRehearsed }) => (
+    <PlainTable label="Waiting times by queue" heads={["Queue", "Started", "Still waiting", "Mean wait", "Median wait", "p95 wait", "Preempted"]}>
+      {queues.map(({ clusterQueue, actual, backtest, preemptedActual, preemptedBacktest }) => (
         <tr key={clusterQueue}>
           <th scope="row">{clusterQueue || "none"}</th>
-          <Change then={then.started} here={rehearsed.started} />
-          <Change then={then.stillWaiting} here={rehearsed.stillWaiting} />
-          <Change then={waitWords(then.meanMilliseconds)} here={waitWords(rehearsed.meanMilliseconds)} />
-          <Change then={waitWords(then.p50Milliseconds)} here={waitWords(rehearsed.p50Milliseconds)} />
-          <Change then={waitWords(then.p95Milliseconds)} here={waitWords(rehearsed.p95Milliseconds)} />
-          <Change then={preemptedThen} here={preemptedRehearsed} />
+          <Change actual={actual.started} backtest={backtest.started} />
+          <Change actual={actual.stillWaiting} backtest={backtest.stillWaiting} />
+          <Change actual={waitWords(actual.meanMilliseconds)} backtest={waitWords(backtest.meanMilliseconds)} />
+          <Change actual={waitWords(actual.p50Milliseconds)} backtest={waitWords(backtest.p50Milliseconds)} />
+          <Change actual={waitWords(actual.p95Milliseconds)} backtest={waitWords(backtest.p95Milliseconds)} />
+          <Change actual={preemptedActual} backtest={preemptedBacktest} />
         </tr>
       ))}
     </PlainTable>
   );
 }
 
-function Change({ then, here }: { then: string | number; here: string | number }) {
-  return <td className="number">{then === here ? then : `${then} → ${here}`}</td>;
+function Change({ actual, backtest }: { actual: string | number; backtest: string | number }) {
+  return <td className="number">{actual === backtest ? actual : `${actual} → ${backtest}`}</td>;
 }
 
-function UseChart({ name, then, here }: { name: string; then: number[]; here: number[] }) {
-  const peak = Math.max(1, ...then, ...here);
+function UseChart({ name, actual, backtest }: { name: string; actual: number[]; backtest: number[] }) {
+  const peak = Math.max(1, ...actual, ...backtest);
   return (
-    <figure aria-label={`Use of ${name}: at most ${Math.max(0, ...then)} then, ${Math.max(0, ...here)} in the rehearsal`}>
+    <figure aria-label={`Usage of ${name}: at most ${Math.max(0, ...actual)} actual, ${Math.max(0, ...backtest)} in the backtest`}>
       <svg className={styles.plot} viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
-        <path className={styles.then} d={linePath(then, peak)} />
-        <path className={styles.here} d={linePath(here, peak)} />
+        <path className={styles.actual} d={linePath(actual, peak)} />
+        <path className={styles.backtest} d={linePath(backtest, peak)} />
       </svg>
       <figcaption className={styles.caption}>{name}</figcaption>
     </figure>
@@ -100,7 +100,7 @@ function UseChart({ name, then, here }: { name: string; then: number[]; here: nu
 
 function Workloads({ workloads }: { workloads: Differing[] }) {
   return (
-    <PlainTable label="Every workload that fares differently" heads={["Workload", "Queue", "What", "By"]}>
+    <PlainTable label="Affected workloads" heads={["Workload", "Queue", "What", "By"]}>
       {workloads.map((one) => (
         <tr key={one.workload}>
           <td>

@@ -10,8 +10,8 @@ describe("a backtest in words", () => {
 
   it("says in which ways a workload fares differently, and by how much", () => {
     expect(differenceWords({ what: ["StartsEarlier", "PreemptedLess"] })).toBe("starts earlier, is preempted less often");
-    expect(shiftWords({ then: { startedAt: "2026-09-24T12:00:10Z" }, rehearsed: { startedAt: "2026-09-24T12:00:05Z" } })).toBe("5.0 s earlier");
-    expect(shiftWords({ then: {}, rehearsed: { startedAt: "2026-09-24T12:00:05Z" } })).toBe("");
+    expect(shiftWords({ actual: { startedAt: "2026-09-24T12:00:10Z" }, backtest: { startedAt: "2026-09-24T12:00:05Z" } })).toBe("5.0 s earlier");
+    expect(shiftWords({ actual: {}, backtest: { startedAt: "2026-09-24T12:00:05Z" } })).toBe("");
     expect(waitWords(90_000)).toBe("1 m 30 s");
   });
 

@@ -45,9 +45,9 @@ export function waitWords(milliseconds: number): string {
 }
 
 /** How much later a workload starts than it did, in words; empty where one side does not start. */
-export function shiftWords({ then, rehearsed }: Pick<Differing, "then" | "rehearsed">): string {
-  if (!then.startedAt || !rehearsed.startedAt) return "";
-  const shift = Date.parse(rehearsed.startedAt) - Date.parse(then.startedAt);
+export function shiftWords({ actual, backtest }: Pick<Differing, "actual" | "backtest">): string {
+  if (!actual.startedAt || !backtest.startedAt) return "";
+  const shift = Date.parse(backtest.startedAt) - Date.parse(actual.startedAt);
   if (Math.abs(shift) < 1000) return "";
   return `${waitWords(Math.abs(shift))} ${shift < 0 ? "earlier" : "later"}`;
 }

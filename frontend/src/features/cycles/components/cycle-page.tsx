@@ -55,7 +55,7 @@ function Body({ found, id }: { found: CycleDetail; id: string }) {
             </dd>
             <dt>Looked at</dt>
             <dd>
-              {cycle.heads} in {cycle.cycles} {cycle.cycles === 1 ? "round" : "rounds"}; {cycle.parked} {cycle.parked === 1 ? "was" : "were"} known not to fit
+              {cycle.heads} in {cycle.cycles} {cycle.cycles === 1 ? "round" : "rounds"}; {cycle.inadmissible} {cycle.inadmissible === 1 ? "was" : "were"} inadmissible
             </dd>
             <dt>Took</dt>
             <dd>
@@ -113,7 +113,7 @@ function Result({ rerun }: { rerun: CycleRerun }) {
           It comes out otherwise: {rerun.firstDifference}
         </Badge>
       )}
-      <p className={styles.digest}>SHA-256 {rerun.digestAgain}</p>
+      <p className={styles.digest}>SHA-256 {rerun.digestReplayed}</p>
     </div>
   );
 }

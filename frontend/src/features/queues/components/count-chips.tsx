@@ -5,7 +5,7 @@ import type { QueueCounts, QueueNode } from "@/lib/api/types";
 import styles from "./count-chips.module.css";
 
 const CHIPS: { words: string; phase: string; fields: (keyof QueueCounts)[] }[] = [
-  { words: "pending", phase: "Pending,Nominated", fields: ["pending", "parked", "nominated"] },
+  { words: "pending", phase: "Pending,Nominated", fields: ["pending", "inadmissible", "nominated"] },
   { words: "retrying", phase: "Retrying", fields: ["retrying"] },
   { words: "on hold", phase: "OnHold", fields: ["onHold"] },
   { words: "starting", phase: "QuotaReserved,Starting", fields: ["reserving", "starting"] },

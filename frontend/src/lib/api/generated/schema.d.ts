@@ -2747,8 +2747,8 @@ export interface components {
             id: string;
             isSame: boolean;
             events: number;
-            digestThen: string;
-            digestAgain: string;
+            digestRecorded: string;
+            digestReplayed: string;
             firstDifference: string;
         };
         /** CycleView */
@@ -2783,7 +2783,7 @@ export interface components {
             heads: number;
             decisions: number;
             conflicts: number;
-            parked: number;
+            inadmissible: number;
             planningMicroseconds: number;
             commitMicroseconds: number;
         };
@@ -2807,8 +2807,8 @@ export interface components {
             workload: string;
             clusterQueue: string;
             what: ("StartsEarlier" | "StartsLater" | "StartsOnlyInBacktest" | "DoesNotStart" | "PreemptedMore" | "PreemptedLess" | "PlacedElsewhere")[];
-            then: components["schemas"]["FateView"];
-            rehearsed: components["schemas"]["FateView"];
+            actual: components["schemas"]["FateView"];
+            backtest: components["schemas"]["FateView"];
             placesDiffer: number;
         };
         /** DisruptionBudgetList */
@@ -3964,7 +3964,7 @@ export interface components {
             /** @default 0 */
             pending?: number;
             /** @default 0 */
-            parked?: number;
+            inadmissible?: number;
             /** @default 0 */
             retrying?: number;
             /** @default 0 */
@@ -4017,11 +4017,11 @@ export interface components {
         /** QueueOutcomeView */
         QueueOutcomeView: {
             clusterQueue: string;
-            then: components["schemas"]["WaitsView"];
-            rehearsed: components["schemas"]["WaitsView"];
-            preemptedThen: number;
-            preemptedRehearsed: number;
-            use: components["schemas"]["UseView"][];
+            actual: components["schemas"]["WaitsView"];
+            backtest: components["schemas"]["WaitsView"];
+            preemptedActual: number;
+            preemptedBacktest: number;
+            usage: components["schemas"]["UseView"][];
         };
         /** QueuePosition */
         QueuePosition: {
@@ -4343,7 +4343,7 @@ export interface components {
             effects: components["schemas"]["EffectView"][];
             starts: number;
             evictions: number;
-            facts: number;
+            events: number;
             assumptions: string[];
         };
         /** SoftEviction */
@@ -4668,17 +4668,17 @@ export interface components {
             same: number;
             earlier: number;
             later: number;
-            onlyRehearsed: number;
-            onlyThen: number;
-            preemptionsThen: number;
-            preemptionsRehearsed: number;
+            onlyBacktest: number;
+            onlyActual: number;
+            preemptionsActual: number;
+            preemptionsBacktest: number;
             placesDiffer: number;
             startsCompared: number;
             unknownRunTimes: number;
             events: number;
             passedOver: number;
-            facts: number;
-            looks: number;
+            decidedEvents: number;
+            schedulerRuns: number;
             cycles: number;
         };
         /** Transformation */
@@ -4749,8 +4749,8 @@ export interface components {
         /** UseView */
         UseView: {
             resource: string;
-            then: number[];
-            rehearsed: number[];
+            actual: number[];
+            backtest: number[];
         };
         /** Victim */
         Victim: {
