@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 from msgspec import structs
 
@@ -10,7 +9,7 @@ from headgate.application.commands.append_unit import unit_of
 from headgate.application.ports import AppendUnit, Fence
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import EventMetadata
-from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.scheduling.cycle import plan_cycles
 from headgate.domain.scheduling.cycle_context import Decision
 from headgate.domain.values.instants import Instant
 
@@ -52,25 +51,23 @@ def plan_batch(cluster_state: ClusterState, planning: PlanRequest) -> PlannedBat
 
     `cluster_state` must be in a trial; what was decided stays assumed in it.
     """
-    partition = planning.fence.partition
     config_position = cluster_state.config_position
-    decisions: list[Decision] = []
-    heads = 0
-    for cycle in count():
-        plan = plan_cycle(
-            cluster_state,
-            partition,
-            planning.at,
-            f"{planning.run_id}.{cycle}",
-        )
-        decisions.extend(plan.decisions)
-        heads += plan.evaluation_count
-        is_settled = not plan.decisions
-        if is_settled or planning.is_spent(len(decisions)):
-            unit = _unit(cluster_state, decisions, planning, config_position) if decisions else None
-            made = len(decisions)
-            return PlannedBatch(unit, made, plan.next_due, is_settled, cycle + 1, heads)
-    raise AssertionError("counting has no end")
+    planned = plan_cycles(
+        cluster_state,
+        planning.fence.partition,
+        planning.at,
+        planning.run_id,
+        planning.is_spent,
+    )
+    decisions = planned.decisions
+    return PlannedBatch(
+        unit=_unit(cluster_state, decisions, planning, config_position) if decisions else None,
+        decisions=len(decisions),
+        next_due=planned.next_due,
+        is_settled=planned.is_settled,
+        cycles=planned.cycles,
+        heads=planned.evaluation_count,
+    )
 
 
 def _unit(

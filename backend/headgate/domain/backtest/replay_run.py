@@ -5,29 +5,32 @@ wake when it looked then, and at the latest `MAX_EVALUATION_DELAY` after it was 
 """
 
 import heapq
-from collections.abc import Iterable
-
 import msgspec
-
-from headgate.domain.backtest.command_replay import redecide_command, redecide_report
-from headgate.domain.backtest.recorded_window import (
-    ADMITTED,
-    EVICTED,
-    DelayedReport,
-    RecordedStep,
-    RecordedWindow,
-    phase_begun_by,
-)
-from headgate.domain.backtest.workload_traces import QueueUsage, WorkloadTraces
+from collections.abc import Iterable
+from collections.abc import Mapping
+from headgate.domain.backtest.command_replay import redecide_command
+from headgate.domain.backtest.command_replay import redecide_report
+from headgate.domain.backtest.recorded_window import ADMITTED
+from headgate.domain.backtest.recorded_window import DelayedReport
+from headgate.domain.backtest.recorded_window import EVICTED
+from headgate.domain.backtest.recorded_window import RecordedStep
+from headgate.domain.backtest.recorded_window import RecordedWindow
+from headgate.domain.backtest.recorded_window import phase_begun_by
+from headgate.domain.backtest.workload_traces import QueueUsage
+from headgate.domain.backtest.workload_traces import WorkloadTraces
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.scheduling.cycle import plan_cycles
 from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.streams import kind_and_key, workload_stream
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.streams import kind_and_key
+from headgate.domain.streams import workload_stream
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+
 
 MAX_EVALUATION_DELAY = MICROSECONDS_PER_SECOND // 2
 """A woken or due partition is looked at within this time, as by a worker nobody nudges."""
@@ -95,6 +98,39 @@ def advance(
     if is_over:
         run.progress.usage.pass_time(window.end_at)
     return run.saved_progress(), is_over
+
+
+class RecordedCycle(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of cycles of a worker: what it planned at which instant, and when it stopped.
+
+    `inadmissible` is what its partition knew to be inadmissible, by ClusterQueue.
+    """
+
+    partition: str
+    at: Instant
+    run_id: str
+    decisions: int
+    inadmissible: Mapping[str, InadmissibleSnapshot]
+
+
+def replay_cycle(
+    cluster_state: ClusterState, cycle: RecordedCycle
+) -> tuple[tuple[str, DomainEvent], ...]:
+    """The events that a recorded cycle decides again on the state it was planned on.
+
+    A backtest of one cycle: nothing comes from outside, and the plan stops after as many decisions
+    as the recorded one. `cluster_state` is left as it was.
+    """
+    with cluster_state.overlay():
+        cluster_state.partition(cycle.partition).restore_inadmissible(cycle.inadmissible)
+        planned = plan_cycles(
+            cluster_state,
+            cycle.partition,
+            cycle.at,
+            cycle.run_id,
+            lambda made: made >= cycle.decisions,
+        )
+    return tuple(event for decision in planned.decisions for event in decision.events)
 
 
 class ReplayRun:

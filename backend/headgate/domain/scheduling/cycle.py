@@ -14,6 +14,7 @@ Kueue: `scheduler.schedule`.
 """
 
 from collections.abc import Callable
+from itertools import count
 
 import msgspec
 
@@ -47,7 +48,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.state import is_condition_true
 
-__all__ = ["Decision", "Plan", "plan_cycle"]
+__all__ = ["Decision", "Plan", "PlannedCycles", "plan_cycle", "plan_cycles"]
 
 
 class Plan(msgspec.Struct, frozen=True, gc=False):
@@ -83,6 +84,45 @@ def plan_cycle(
         if cycle.has_decided:
             break
     return Plan(tuple(cycle.decisions), next_due(cycle), cycle.evaluation_count)
+
+
+class PlannedCycles(msgspec.Struct, frozen=True, gc=False):
+    """The decisions of several cycles, planned on top of each other at one instant.
+
+    `is_settled` says that the last cycle decided nothing. `evaluation_count` is the number of
+    evaluations in all `cycles`.
+    """
+
+    decisions: tuple[Decision, ...]
+    next_due: Instant | None
+    is_settled: bool
+    cycles: int
+    evaluation_count: int
+
+
+def plan_cycles(
+    cluster_state: ClusterState,
+    partition_key: str,
+    at: Instant,
+    run_id: str,
+    is_spent: Callable[[int], bool],
+) -> PlannedCycles:
+    """Plan cycles until one decides nothing or the budget is spent.
+
+    After each cycle `is_spent` is asked, with the number of decisions so far. What was decided
+    stays assumed in the overlay of `cluster_state`. Worker and backtest plan with this function.
+    """
+    decisions: list[Decision] = []
+    evaluation_count = 0
+    for number in count():
+        plan = plan_cycle(cluster_state, partition_key, at, f"{run_id}.{number}")
+        decisions.extend(plan.decisions)
+        evaluation_count += plan.evaluation_count
+        is_settled = not plan.decisions
+        if is_settled or is_spent(len(decisions)):
+            made = tuple(decisions)
+            return PlannedCycles(made, plan.next_due, is_settled, number + 1, evaluation_count)
+    raise AssertionError("counting has no end")
 
 
 def _process_entries(cycle: CycleContext, evaluations: list[Evaluation]) -> None:
