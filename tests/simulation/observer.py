@@ -1,16 +1,10 @@
 """Follows the log event by event and fails at the first impossible one."""
 
+from headgate.application.verify.history import History
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.streams import kind_and_key
-from headgate.domain.workloads.events import (
-    WorkloadAdmitted,
-    WorkloadEvicted,
-    WorkloadQuotaReserved,
-    WorkloadStopped,
-)
-from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.state import phase_of
 from tests.properties.state_digest import state_digest_text
 from tests.simulation.invariants import Invariants
 
@@ -23,15 +17,19 @@ class Observer:
     def __init__(self, rebuild_every: int = REBUILD_EVERY) -> None:
         self.rebuild_every = rebuild_every
         self.cluster_state = ClusterState()
+        self.audits = History()
         self.promises = Invariants(self.cluster_state)
         self.seen: dict[str, int] = {}
 
     def look_at(self, facts: list[RecordedEvent]) -> None:
-        """The next events of the log, each checked against the state before and after it."""
+        """Check the next events of the log against audits and invariants.
+
+        The audits are those of `headgate verify`, which share nothing with scheduling; the
+        invariants need the state before and after an event.
+        """
         for recorded in facts:
-            kind, key = kind_and_key(recorded.stream)
-            before = self.cluster_state.workloads.get(key) if kind == "workload" else None
-            self._judge_before(recorded, before)
+            self.audits.read(recorded)
+            assert not self.audits.findings.found, self.audits.findings.found
             self.promises.before(recorded)
             self.cluster_state.apply(recorded)
             self.promises.after(recorded)
@@ -42,27 +40,12 @@ class Observer:
         assert not self.cluster_state.quarantined, self.cluster_state.quarantined
 
     def every_pending_workload_is_explained(self, at: int) -> None:
-        """No workload waits without a reason that can be told."""
+        """Judge a state in which nothing is left to decide: reasons told, and nothing left over."""
+        self.audits.conclude(at)
+        assert not self.audits.findings.found, self.audits.findings.found
         for key, workload in sorted(self.cluster_state.workloads.items()):
             if phase_of(workload) in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:
                 assert recorded_reason(self.cluster_state, workload, at) is not None, key
-
-    def _judge_before(self, recorded: RecordedEvent, before: Workload | None) -> None:
-        event = recorded.event
-        if isinstance(event, WorkloadQuotaReserved):
-            assert before is not None
-            assert before.admission is None, f"{before.key} was admitted twice"
-            assert before.hold is None, f"{before.key} was admitted although it is held"
-            assert before.spec.active, f"{before.key} was admitted although it is inactive"
-        if isinstance(event, WorkloadAdmitted):
-            assert before is not None
-            assert before.admission is not None, f"{before.key} was admitted without quota"
-        if isinstance(event, WorkloadEvicted):
-            assert before is not None
-            assert before.eviction is None, f"{before.key} was evicted twice"
-        if isinstance(event, WorkloadStopped):
-            assert before is not None
-            assert before.eviction is not None, f"{before.key} stopped without being evicted"
 
     def _as_if_built_anew(self) -> None:
         assert state_digest_text(ClusterState.load(self.cluster_state.dump())) == state_digest_text(

@@ -5,32 +5,29 @@ wake when it looked then, and at the latest `MAX_EVALUATION_DELAY` after it was 
 """
 
 import heapq
+from collections.abc import Iterable, Mapping
+
 import msgspec
-from collections.abc import Iterable
-from collections.abc import Mapping
-from headgate.domain.backtest.command_replay import redecide_command
-from headgate.domain.backtest.command_replay import redecide_report
-from headgate.domain.backtest.recorded_window import ADMITTED
-from headgate.domain.backtest.recorded_window import DelayedReport
-from headgate.domain.backtest.recorded_window import EVICTED
-from headgate.domain.backtest.recorded_window import RecordedStep
-from headgate.domain.backtest.recorded_window import RecordedWindow
-from headgate.domain.backtest.recorded_window import phase_begun_by
-from headgate.domain.backtest.workload_traces import QueueUsage
-from headgate.domain.backtest.workload_traces import WorkloadTraces
+
+from headgate.domain.backtest.command_replay import redecide_command, redecide_report
+from headgate.domain.backtest.recorded_window import (
+    ADMITTED,
+    EVICTED,
+    DelayedReport,
+    RecordedStep,
+    RecordedWindow,
+    phase_begun_by,
+)
+from headgate.domain.backtest.workload_traces import QueueUsage, WorkloadTraces
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.cycle import plan_cycles
+from headgate.domain.scheduling.cycle import plan_cycle, plan_cycles
 from headgate.domain.scheduling.ordering.pending_queue import InadmissibleSnapshot
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.streams import kind_and_key
-from headgate.domain.streams import workload_stream
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-
+from headgate.domain.streams import kind_and_key, workload_stream
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 MAX_EVALUATION_DELAY = MICROSECONDS_PER_SECOND // 2
 """A woken or due partition is looked at within this time, as by a worker nobody nudges."""
