@@ -3,7 +3,6 @@
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -16,10 +15,10 @@ import pytest
 
 from headgate.adapters.postgres.migrate import migrate
 from headgate.embedded.postgres import EmbeddedPostgres, start_postgres
+from tests.directories import RUN_VARIABLE, databases_root, run_directory
 from tests.hypothesis_profiles import load_profile
 from tests.xdist_scheduling import LongFilesFirst, long_files_first
 
-RUN_VARIABLE = "HEADGATE_TEST_RUN"
 PREFIX = "hg-"
 TEMPLATE = "headgate_template"
 # A test's database need not outlive the machine; everything else is as in production.
@@ -32,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     load_profile()
     if not hasattr(config, "workerinput"):
         _remove_leftovers()
-        directory = Path(tempfile.gettempdir()) / f"{PREFIX}{os.getpid()}"
+        directory = databases_root() / f"{PREFIX}{os.getpid()}"
         directory.mkdir(mode=0o711)
         os.environ[RUN_VARIABLE] = str(directory)
 
@@ -57,7 +56,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongFilesFir
 @pytest.fixture(scope="session")
 def postgres_server() -> EmbeddedPostgres:
     """The server of this run, with a migrated template database in it."""
-    directory = Path(os.environ[RUN_VARIABLE])
+    directory = run_directory()
     with _only_one(directory):
         server = start_postgres(directory / "pg", FOR_TESTS)
         if not (directory / "migrated").exists():
@@ -85,7 +84,7 @@ def fresh_database_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
 def new_database(server: EmbeddedPostgres, template: str = TEMPLATE) -> Iterator[str]:
     """A copy of a template database for the while."""
     name = f"test_{os.getpid()}_{next(_numbers)}"
-    with _only_one(Path(os.environ[RUN_VARIABLE])):
+    with _only_one(run_directory()):
         _create(server, name, template)
     yield server.url_of(name)
     with _administer(server) as connection:
@@ -111,7 +110,7 @@ def _only_one(directory: Path) -> Iterator[None]:
 
 def _remove_leftovers() -> None:
     """Runs that were killed leave their server behind; it names the process that is no more."""
-    for directory in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for directory in databases_root().glob(f"{PREFIX}*"):
         number = directory.name.removeprefix(PREFIX)
         if number.isdigit() and not psutil.pid_exists(int(number)):
             _remove(directory)

@@ -56,6 +56,7 @@ class Server:
             self._wait(process)
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
+            process.wait(SECONDS_TO_STOP)
             raise
         return process
 

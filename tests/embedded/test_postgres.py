@@ -11,7 +11,8 @@ import psycopg
 import pytest
 
 from headgate.embedded.postgres import PostgresFailed, start_postgres
-from tests.conftest import FOR_TESTS, RUN_VARIABLE
+from tests.conftest import FOR_TESTS
+from tests.directories import run_directory
 
 _numbers = count(1)
 
@@ -19,7 +20,7 @@ _numbers = count(1)
 @pytest.fixture
 def directory() -> Iterator[Path]:
     """A directory that the server can use under any user; pytest's own are private."""
-    place = Path(os.environ[RUN_VARIABLE]) / f"own-{os.getpid()}-{next(_numbers)}"
+    place = run_directory() / f"own-{os.getpid()}-{next(_numbers)}"
     place.mkdir(mode=0o711)
     yield place
     if (place / "data" / "postmaster.pid").exists():

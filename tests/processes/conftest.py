@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.contracts.adapters import Adapters, on_postgres
+from tests.directories import run_directory
 from tests.processes.running import Broker, Workers, running_broker
 
 
@@ -20,7 +21,7 @@ def adapters(fresh_database_url: str) -> Iterator[Adapters]:
 @pytest.fixture
 def open_directory() -> Iterator[Path]:
     """A directory the user of Postgres can get to, unlike pytest's own when root runs it."""
-    with TemporaryDirectory(prefix="hgw-") as name:
+    with TemporaryDirectory(prefix="hgw-", dir=run_directory()) as name:
         directory = Path(name)
         directory.chmod(0o755)
         yield directory

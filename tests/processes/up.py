@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import psutil
 
+from tests.directories import run_directory
 from tests.processes.running import wait_until
 
 SECONDS_TO_START = 90.0
@@ -121,7 +122,7 @@ def environment() -> dict[str, str]:
 @contextmanager
 def services() -> Iterator[Up]:
     """A directory for one installation, that Postgres can reach, gone at the end."""
-    directory = Path(tempfile.mkdtemp(prefix="hgu-"))
+    directory = Path(tempfile.mkdtemp(prefix="hgu-", dir=run_directory()))
     directory.chmod(0o755)
     up = Up(directory)
     try:
