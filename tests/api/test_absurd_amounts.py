@@ -41,7 +41,7 @@ def quotas(*resources: str, amount: str) -> list[dict[str, Any]]:
     return [{"coveredResources": list(resources), "flavors": flavors}]
 
 
-def test_what_asks_for_more_than_can_be_counted_waits_and_everyone_else_starts(
+def test_a_request_beyond_countable_amounts_stays_pending_and_others_start(
     admin: Api, schedule: Callable[[], int], platform: Platform
 ) -> None:
     admin.post("/v1/resourceflavors", flavor())

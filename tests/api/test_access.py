@@ -114,7 +114,7 @@ def test_a_submitter_touches_only_its_namespaces(callers: dict[str, Api]) -> Non
     assert {r["problem"]["status"] for r in applied.json()["results"]} == {403}
 
 
-def test_who_one_is_and_what_one_may(callers: dict[str, Api]) -> None:
+def test_the_current_user_and_its_rights_are_shown(callers: dict[str, Api]) -> None:
     submitter = callers["submitter"]
     who = {"name": "submitter", "role": "submitter", "namespaces": ["team-a"]}
     assert submitter.get("/v1/whoami").json() == who

@@ -53,7 +53,9 @@ def test_as_it_was_nothing_differs(admin: Api, stretch: int, work: Callable[[], 
     assert found["result"]["workloads"] == []
 
 
-def test_more_quota_starts_who_waits(admin: Api, stretch: int, work: Callable[[], None]) -> None:
+def test_more_quota_starts_a_pending_workload(
+    admin: Api, stretch: int, work: Callable[[], None]
+) -> None:
     asked = admin.post(f"{BEGIN}{stretch}", cluster_queue("gpu", cpu="6"))
     work()
 

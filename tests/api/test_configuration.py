@@ -47,7 +47,7 @@ def test_kueues_own_file_can_be_applied(admin: Api) -> None:
     assert transformation["outputs"] == {"example.com/units": "500m"}
 
 
-def test_only_an_admin_changes_it_and_everyone_reads_it(callers: dict[str, Api]) -> None:
+def test_only_an_admin_changes_it_and_every_user_reads_it(callers: dict[str, Api]) -> None:
     callers["admin"].send("/v1/apply", KUEUES.encode(), "application/yaml")
     assert callers["viewer"].get(f"{PATH}/default").status_code == 200
     assert callers["submitter"].get(f"{PATH}/default").status_code == 200

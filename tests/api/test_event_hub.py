@@ -69,7 +69,7 @@ def test_a_watcher_hears_a_heartbeat_while_nothing_happens(
     asyncio.run(scenario())
 
 
-def test_a_watcher_whose_token_is_revoked_is_let_go(
+def test_a_stream_ends_when_its_token_is_revoked(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_HEARTBEATS", 0.01)

@@ -24,7 +24,7 @@ def made(callers: dict[str, Api], schedule: Callable[[], int]) -> int:
     return int(first.headers["x-log-position"])
 
 
-def test_changes_are_listed_with_who_and_what(admin: Api, made: int) -> None:
+def test_changes_are_listed_with_actor_and_difference(admin: Api, made: int) -> None:
     assert made
     changed, created = admin.get("/v1/history?stream=clusterqueue/gpu").json()["items"][-2:]
     assert (changed["type"], changed["actor"]) == ("cluster_queue.changed", "user:admin")

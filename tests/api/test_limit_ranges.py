@@ -107,7 +107,7 @@ def test_applying_a_workload_again_changes_nothing_although_its_range_is_another
     admin.put(f"{HERE}/limitranges/sizes", RANGE, If_Match="*")
 
 
-def test_a_range_tells_what_it_was_and_who_changed_it(admin: Api) -> None:
+def test_a_range_has_a_history_with_actors(admin: Api) -> None:
     path = f"{HERE}/limitranges/sizes"
     before = admin.get(path).json()
     wider = {**RANGE, "spec": {"limits": [{"type": "Pod", "max": {"cpu": "64"}}]}}

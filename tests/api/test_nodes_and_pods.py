@@ -78,7 +78,7 @@ def test_each_pod_is_told_its_place_by_rank(
     executor.post(f"{HERE}/ranked/finished", {"uid": uid, "succeeded": True})
 
 
-def test_a_drain_is_foretold_and_then_moves_who_stands_there(
+def test_a_drain_is_previewed_and_then_moves_the_workloads_of_the_node(
     admin: Api,
     callers: dict[str, Api],
     running: Callable[[str, int], dict[str, Any]],

@@ -144,7 +144,7 @@ def test_protection_is_changed_within_its_bounds(
     assert back.json()["status"]["preemptionPriority"] == 0
 
 
-def test_a_closed_gate_keeps_everyone_running_until_it_opens(
+def test_a_closed_preemption_gate_protects_all_workloads_until_it_opens(
     admin: Api, schedule: Callable[[], int], submitted: Callable[..., dict[str, Any]]
 ) -> None:
     submitted("runs", "gated")

@@ -223,7 +223,7 @@ def test_the_type_of_a_problem_leads_to_a_page_that_explains_it(admin: Api) -> N
     assert "<b>" not in unknown.text
 
 
-def test_a_query_parameter_that_nobody_reads_is_refused_with_the_nearest_one(admin: Api) -> None:
+def test_an_unknown_query_parameter_is_refused_with_the_nearest_one(admin: Api) -> None:
     refused = admin.get("/v1/workloads?labelSelectr=app%3Dx")
     assert (refused.status_code, refused.json()["type"]) == (400, "/problems/unknown-parameter")
     (error,) = refused.json()["errors"]

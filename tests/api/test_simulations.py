@@ -67,7 +67,7 @@ def test_dry_run_of_a_submit_says_the_same(admin: Api) -> None:
     assert admin.get(f"{HERE}/asked").status_code == 404
 
 
-def test_more_quota_starts_who_waits(admin: Api) -> None:
+def test_more_quota_starts_a_pending_workload(admin: Api) -> None:
     found = _tried(admin, cluster_queue("gpu", cpu="6", preemption=OWN))
     (effect,) = found["effects"]
     assert effect == {
@@ -153,7 +153,7 @@ def test_an_explanation_keeps_the_reasons_of_before(admin: Api) -> None:
     assert then["position"] in [event["position"] for event in events]
 
 
-def test_a_reason_that_nobody_recorded_holds_since_what_brought_it_about(admin: Api) -> None:
+def test_a_derived_reason_holds_since_the_event_that_caused_it(admin: Api) -> None:
     path = f"{HERE}/held-back"
     admin.post(HERE, workload("held-back"))
     admin.post(f"{path}/hold", {"reason": "for now"})

@@ -62,7 +62,7 @@ def test_an_executor_stops_the_last_pods_and_the_rest_goes_on(
     assert "Goes on with 2 of main" in titles
 
 
-def test_who_is_called_back_and_who_leaves_too_late_are_told_apart(
+def test_a_cancelled_eviction_and_a_forced_one_are_told_apart(
     admin: Api,
     callers: dict[str, Api],
     schedule: Callable[[], int],

@@ -56,7 +56,7 @@ def test_an_action_can_be_tried_without_doing_it(admin: Api) -> None:
     assert admin.get(f"{HERE}/tried").json()["status"]["phase"] == "Inactive"
 
 
-def test_a_preview_says_who_can_take_it_and_who_not_and_changes_nothing(admin: Api) -> None:
+def test_a_preview_lists_eligible_and_ineligible_workloads_and_changes_nothing(admin: Api) -> None:
     deactivate(admin, "seen-1")
     submit(admin, "seen-2")
     asked = {"verb": "activate", "reason": "back", "query": {"name": "seen-"}, "dryRun": "All"}
@@ -165,7 +165,7 @@ def test_a_users_bulk_release_leaves_admins_holds(
     assert refused["items"][0]["reason"] == "It is held by admin:admin: audit"
 
 
-def test_of_very_many_a_preview_says_whom_it_did_not_try_out(
+def test_a_preview_of_many_workloads_says_which_were_not_simulated(
     admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headgate.application.bulk.bulk_actions.MAX_FORECASTS", 1)
@@ -178,7 +178,7 @@ def test_of_very_many_a_preview_says_whom_it_did_not_try_out(
     assert items[2]["next"].startswith("Not tried out")
 
 
-def test_a_batch_about_too_many_is_refused_and_nobody_is_left_out_silently(
+def test_a_batch_beyond_the_limit_is_refused_as_a_whole(
     admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headgate.application.bulk.bulk_actions.MAX_ITEMS", 1)

@@ -82,7 +82,7 @@ def test_the_largest_gang_of_each_level_is_told(admin: Api) -> None:
     assert [(fit["domains"], fit["withRoom"]) for fit in found["fits"]] == [(2, 2), (3, 3)]
 
 
-def test_the_nearest_domains_are_told_with_who_stands_in_the_way(admin: Api) -> None:
+def test_the_nearest_domains_are_listed_with_their_blocking_holders(admin: Api) -> None:
     found = admin.get("/v1/topologies/fits/near-fits?workload=team-a/waits").json()
     first, second = found["near"]
     assert (first["domain"], first["fits"], first["needs"]) == (["r1"], 10, 12)

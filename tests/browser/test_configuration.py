@@ -84,9 +84,7 @@ def test_what_is_hardly_meant_is_said_at_its_line(screen: Screen) -> None:
     expect(screen.page.get_by_text("Hardly meant").first).to_be_visible()
 
 
-def test_what_somebody_else_changed_is_not_overwritten(
-    screen: Screen, client: HeadgateClient
-) -> None:
+def test_a_concurrent_change_is_not_overwritten(screen: Screen, client: HeadgateClient) -> None:
     page = screen.page
     client.apply(b"{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, metadata: {name: both}}")
     screen.open("/configuration?kind=Cohort&name=both", "Configuration")
@@ -104,7 +102,7 @@ def test_what_somebody_else_changed_is_not_overwritten(
     _forgive_checks(screen)
 
 
-def test_changes_are_laid_over_what_somebody_else_changed_elsewhere(
+def test_changes_merge_with_a_concurrent_change_of_other_fields(
     screen: Screen, client: HeadgateClient
 ) -> None:
     page = screen.page
@@ -153,7 +151,7 @@ def test_a_backtest_runs_and_shows_its_result(screen: Screen, work: int) -> None
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_both_pages_are_for_everyone(browser: Browser, headgate: Up, scheme: str) -> None:
+def test_both_pages_are_accessible(browser: Browser, headgate: Up, scheme: str) -> None:
     context = new_context(browser, scheme)
     screen = sign_in(context.new_page(), headgate)
     found = {}

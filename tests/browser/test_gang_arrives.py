@@ -114,7 +114,7 @@ def steps_of(client: HeadgateClient, name: str) -> list[str]:
     return [kind for kind in reversed(types) if kind in told]
 
 
-def test_a_gang_is_made_room_for_by_those_who_save_first(
+def test_victims_of_a_gang_save_a_checkpoint_before_they_stop(
     screen: Screen, client: HeadgateClient
 ) -> None:
     page = screen.page

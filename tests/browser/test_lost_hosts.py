@@ -100,7 +100,7 @@ def timeline(screen: Screen, title: str) -> Locator:
     return lines.filter(has=screen.page.get_by_text(title, exact=True)).first
 
 
-def test_a_gang_whose_host_dies_goes_on_beside_the_others(
+def test_a_gang_that_loses_a_host_is_placed_beside_the_others(
     screen: Screen, client: HeadgateClient, spare: str, gang: Callable[[str], None]
 ) -> None:
     gang("moved-gang")

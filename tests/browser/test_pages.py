@@ -33,7 +33,7 @@ def shown(headgate: Up) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_for_everyone(browser: Browser, headgate: Up, scheme: str) -> None:
+def test_every_page_is_accessible(browser: Browser, headgate: Up, scheme: str) -> None:
     context = new_context(browser, scheme)
     screen = sign_in(context.new_page(), headgate)
     found: dict[str, list[str]] = {}
@@ -45,7 +45,7 @@ def test_every_page_is_for_everyone(browser: Browser, headgate: Up, scheme: str)
     assert screen.complaints == []
 
 
-def test_the_queues_show_who_may_use_what(screen: Screen) -> None:
+def test_the_queues_show_quota_and_usage(screen: Screen) -> None:
     screen.open("/queues", "Queues")
     for name in ("everyone", QUEUE, LENDER):
         expect(screen.page.get_by_role("main").get_by_text(name).first).to_be_visible()

@@ -85,7 +85,7 @@ def test_a_form_writes_the_documents_and_only_what_was_tried_is_applied(screen: 
     expect(page.get_by_text("before the last change")).to_be_visible()
 
 
-def test_who_applies_work_for_a_queue_that_is_not_there_is_warned_beside_it(
+def test_a_workload_for_an_absent_queue_is_applied_with_a_warning(
     screen: Screen,
 ) -> None:
     page = screen.page
@@ -151,7 +151,7 @@ def test_the_history_tells_what_taking_a_change_back_would_do(screen: Screen) ->
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_are_for_everyone(browser: Browser, headgate: Up, scheme: str) -> None:
+def test_the_pages_are_accessible(browser: Browser, headgate: Up, scheme: str) -> None:
     context = new_context(browser, scheme)
     screen = sign_in(context.new_page(), headgate)
     found = {}

@@ -203,7 +203,7 @@ def test_story_3_an_admin_reactivates_fifty_workloads_at_once(
     assert status(client, "fifty-00")["requeuedCount"] == 0
 
 
-def test_a_batch_is_taken_back_from_those_who_have_not_moved_on(
+def test_a_batch_is_undone_for_workloads_without_later_changes(
     screen: Screen, client: HeadgateClient
 ) -> None:
     # A queue that is not there: they wait whatever is done to them.

@@ -67,7 +67,7 @@ def test_the_largest_gang_is_drawn_over_time(screen: Screen) -> None:
     assert "range=60" in screen.page.url
 
 
-def test_a_waiting_workload_shows_where_it_nearly_fits_and_who_is_there(screen: Screen) -> None:
+def test_a_pending_workload_shows_its_nearest_fit_and_the_holders_there(screen: Screen) -> None:
     screen.open("/topology", "Topology")
     near = screen.page.get_by_role("region", name="Where does it nearly fit?")
     near.get_by_label("Waiting workload").select_option(GANG)
@@ -95,7 +95,9 @@ def test_what_is_in_the_way_of_a_workload_leads_to_the_map(
     client.act(f"{path}/cancel", {"reason": "done"})
 
 
-def test_a_drain_tells_beforehand_whom_it_concerns(screen: Screen, client: HeadgateClient) -> None:
+def test_a_drain_preview_lists_the_affected_workloads(
+    screen: Screen, client: HeadgateClient
+) -> None:
     host = _host_of(client.read("/v1/topologies/cluster/map")["domains"], HOLDER)
     screen.open(f"/topology?host={host}", "Topology")
     panel = screen.page.get_by_role("complementary", name=f"Host {host}")
@@ -106,7 +108,7 @@ def test_a_drain_tells_beforehand_whom_it_concerns(screen: Screen, client: Headg
     expect(panel.get_by_text("Ready", exact=True)).to_be_visible()
 
 
-def test_a_host_stays_in_sight_beside_its_panel_which_says_who_closed_it(
+def test_a_host_stays_visible_beside_its_panel_with_the_actor_of_the_cordon(
     screen: Screen, client: HeadgateClient
 ) -> None:
     screen.page.set_viewport_size({"width": 1280, "height": 640})
@@ -128,7 +130,7 @@ def test_a_host_stays_in_sight_beside_its_panel_which_says_who_closed_it(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_near_fits_are_for_everyone_and_for_narrow_screens(
+def test_near_fits_are_accessible_on_narrow_screens(
     browser: Browser, headgate: Up, scheme: str
 ) -> None:
     context = new_context(browser, scheme)

@@ -73,7 +73,7 @@ def test_an_answer_that_is_no_problem_document_is_still_told() -> None:
         found.read("/v1/x")
 
 
-def test_an_apply_whose_objects_are_all_rejected_answers_with_results() -> None:
+def test_an_apply_with_all_objects_rejected_answers_with_results() -> None:
     result = {"kind": "Node", "namespace": "", "name": "n", "outcome": "rejected"}
     answer, _ = in_turn(httpx.Response(422, json={"position": 3, "results": [result]}))
     with client(answer) as found:

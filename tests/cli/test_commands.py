@@ -170,7 +170,7 @@ def test_a_hold_keeps_and_a_release_lets_go(headgate: Invoker) -> None:
     remove(headgate, "kept")
 
 
-def test_draining_a_queue_is_tried_before_and_tells_who_would_have_to_go(headgate: Invoker) -> None:
+def test_a_queue_drain_preview_lists_the_evictions(headgate: Invoker) -> None:
     headgate("submit", "--name", "settled", "--queue", "main", "--cpu", "1", "--wait")
     for queue in ("cq/small", "lq/main"):
         told = headgate("drain", queue, "--dry-run").stdout

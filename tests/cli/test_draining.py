@@ -49,7 +49,7 @@ def _a_node(headgate: Invoker) -> None:
     headgate("node", "uncordon", "old-fan")
 
 
-def test_a_dry_run_shows_who_would_move_and_changes_nothing(headgate: Invoker) -> None:
+def test_a_dry_run_lists_pod_moves_and_changes_nothing(headgate: Invoker) -> None:
     told = headgate("node", "drain", "old-fan", "--dry-run").stdout
 
     assert "node/old-fan would be draining (dry run)" in told
@@ -57,7 +57,7 @@ def test_a_dry_run_shows_who_would_move_and_changes_nothing(headgate: Invoker) -
     assert "draining" not in headgate.json("get", "node", "old-fan")["spec"]
 
 
-def test_describing_a_node_tells_who_is_there_and_where_each_would_go(headgate: Invoker) -> None:
+def test_describing_a_node_lists_its_workloads_and_their_next_placement(headgate: Invoker) -> None:
     headgate("apply", "-f", "-", given=PLACED)
     headgate("submit", "--queue", "placed", "--name", "here", "--cpu", "1", "--wait", *ANYWHERE)
 

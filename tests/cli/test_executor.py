@@ -59,7 +59,7 @@ def test_an_evicted_workload_stops_and_never_finishes() -> None:
     assert [(each.type, each.eviction) for each in reports] == [("stopped", "r1")]
 
 
-def test_who_gives_up_pods_says_so_and_does_its_work_to_the_end() -> None:
+def test_a_shrinking_workload_reports_its_pods_and_finishes() -> None:
     found = begun()
     found.take_due(102, 10)
     found.observe(event(3, "pods_evicted", eviction="r1", pods={"main": 2}), 103)
@@ -68,7 +68,7 @@ def test_who_gives_up_pods_says_so_and_does_its_work_to_the_end() -> None:
     assert told(found.take_due(10_000, 10)) == [("finished", "u1")]
 
 
-def test_pods_whose_time_is_up_stop_without_saving_further() -> None:
+def test_pods_stop_unsaved_at_the_end_of_their_grace_period() -> None:
     found = begun(SAVES)
     found.observe(event(3, "pods_evicted", eviction="r1", soft={"handler": "ckpt"}), 105)
     assert told(found.take_due(110, 10)) == [("podsReady", "u1")]
@@ -105,7 +105,7 @@ def asked_softly() -> SimulatedRuns:
     return found
 
 
-def test_who_is_given_time_says_so_saves_and_only_then_stops() -> None:
+def test_a_soft_eviction_is_acknowledged_and_saved_before_the_stop() -> None:
     found = asked_softly()
     reports = [(at, each.type) for at in range(110, 130) for each in found.take_due(at, 10)]
     assert reports == [
@@ -125,14 +125,14 @@ def test_what_another_handler_saves_is_left_to_it_while_there_is_time() -> None:
     assert told(found.take_due(2_000, 10)) == [("stopped", "u1")]
 
 
-def test_whose_time_is_up_stops_without_saving_further() -> None:
+def test_a_workload_stops_unsaved_at_the_end_of_its_grace_period() -> None:
     found = asked_softly()
     found.take_due(111, 10)
     found.observe(event(4, "eviction_forced", eviction="r1"), 112)
     assert told(found.take_due(200, 10)) == [("stopped", "u1")]
 
 
-def test_who_is_called_back_does_its_work_to_the_end() -> None:
+def test_a_workload_finishes_after_its_eviction_is_cancelled() -> None:
     found = asked_softly()
     found.observe(event(4, "eviction_cancelled", eviction="r1"), 110)
     assert told(found.take_due(201, 10)) == [("podsReady", "u1")]

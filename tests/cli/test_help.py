@@ -15,7 +15,7 @@ def test_every_command_stands_under_exactly_one_heading() -> None:
     assert sorted(told) == sorted(program.list_commands(None))
 
 
-def test_help_tells_whole_sentences_by_what_somebody_wants_to_do() -> None:
+def test_help_groups_commands_by_task() -> None:
     told = Invoker()("--help").stdout
     assert [line for line in told.splitlines()[1:] if line.endswith("...")] == []
     headings = [f"{title}:" for title in SECTIONS]

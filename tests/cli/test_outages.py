@@ -87,7 +87,7 @@ def told(outage_results: OutageResults, *facts: Fact) -> None:
         )
 
 
-def test_everyone_who_lost_a_host_is_counted_by_what_became_of_it() -> None:
+def test_workloads_that_lost_a_host_are_counted_by_outcome() -> None:
     outage_results = OutageResults()
     begun: list[tuple[str, dict[str, object]]] = [
         ("quota_reserved", {"admission": on("a", "b")}),
@@ -121,7 +121,7 @@ def test_everyone_who_lost_a_host_is_counted_by_what_became_of_it() -> None:
     assert outage_results.in_use() == ["a", "b", "c", "d"]
 
 
-def test_who_holds_hosts_and_is_not_admitted_has_no_pods_there() -> None:
+def test_a_reservation_without_admission_has_no_pods_on_its_hosts() -> None:
     outage_results = OutageResults()
     told(
         outage_results,

@@ -51,7 +51,7 @@ def test_a_bulk_action_is_shown_before_it_is_done_and_can_be_taken_back(
     assert "0 of 2 done" in again.stderr
 
 
-def test_taking_back_names_those_who_have_moved_on_and_leaves_them(headgate: Invoker) -> None:
+def test_undo_names_workloads_with_later_changes_and_leaves_them(headgate: Invoker) -> None:
     submit(headgate, "both-1", "both-2")
     done = headgate("bulk", "hold", "--name", "both-", "--reason", "audit", "--yes").output
     batch = done.split("headgate batch ")[1].split()[0]

@@ -113,5 +113,5 @@ def test_a_description_ends_with_the_latest(headgate: Invoker) -> None:
     assert lines[-1].endswith(f"Reason {EXPLANATIONS}.")
 
 
-def test_nothing_is_told_of_who_never_was(headgate: Invoker) -> None:
+def test_an_absent_workload_has_no_timeline(headgate: Invoker) -> None:
     assert "never a workload" in headgate("timeline", "nobody", code=3).stderr

@@ -60,7 +60,7 @@ def test_the_oldest_is_claimed_by_one_alone_until_it_is_saved(adapters: Adapters
     assert (again.job.id, again.job.revision, again.progress) == ("job-1", 1, b"half")
 
 
-def test_who_saves_must_know_the_latest(adapters: Adapters) -> None:
+def test_saving_needs_the_latest_revision(adapters: Adapters) -> None:
     adapters.backtests.add(job(1))
     claimed = adapters.backtests.claim("a", lease_seconds=LEASE)
     cancelled = msgspec.structs.replace(job(1), state="Cancelled", finished_at=4)

@@ -46,7 +46,7 @@ def test_a_partition_that_has_seen_everything_is_not_due(adapters: Adapters) -> 
     assert "p" not in adapters.partitions.due()
 
 
-def test_an_event_makes_due_whom_it_wakes(adapters: Adapters) -> None:
+def test_an_event_makes_due_the_partitions_it_wakes(adapters: Adapters) -> None:
     shape(adapters, "p", "q")
     settle(adapters, "p")
     settle(adapters, "q")
@@ -70,7 +70,7 @@ def test_all_are_due_where_none_is_named_that_is_there(
     assert adapters.partitions.due() == ["installation", "p", "q"]
 
 
-def test_a_refused_unit_wakes_nobody(adapters: Adapters) -> None:
+def test_a_refused_unit_wakes_no_partition(adapters: Adapters) -> None:
     shape(adapters, "p")
     settle(adapters)
 
@@ -328,7 +328,7 @@ def test_what_was_seen_is_never_forgotten(adapters: Adapters) -> None:
     assert row_of(adapters).idle_position == 2
 
 
-def test_what_is_due_beyond_all_time_keeps_nobody_from_committing(adapters: Adapters) -> None:
+def test_a_due_instant_beyond_all_time_does_not_block_commits(adapters: Adapters) -> None:
     shape(adapters, "p")
     settle(adapters, next_due=2**80)
     assert "p" not in adapters.partitions.due()

@@ -68,7 +68,7 @@ def test_such_a_head_is_looked_at_once_and_not_time_after_time() -> None:
         )
 
 
-def test_a_stranger_is_not_told_who_blocks_the_line() -> None:
+def test_a_blocking_head_of_another_namespace_is_redacted() -> None:
     (found,) = attention(strict_line(others=1).cluster_state, 0, frozenset({"another"}))
     assert "big" not in found.title + found.detail + found.link
 

@@ -30,7 +30,7 @@ def test_a_change_that_names_no_queue_leaves_it_as_it_is() -> None:
     assert with_default_queue(SPEC, "team", DEFAULT, SPEC).queue_name == "default"
 
 
-def test_who_has_no_queue_is_told_that_there_was_no_default() -> None:
+def test_a_workload_without_queue_is_told_of_the_missing_default() -> None:
     world = World()
     world.flavor("one")
     world.cluster_queue("q", quotas(one=1))

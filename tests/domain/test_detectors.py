@@ -35,14 +35,14 @@ def _overtaking(younger: int, priority: int = 0) -> World:
     return world
 
 
-def test_who_is_overtaken_again_and_again_starves() -> None:
+def test_a_workload_overtaken_repeatedly_starves() -> None:
     world = _overtaking(6)
     (found,) = detected_problems(world.cluster_state, world.at)
     assert (found.kind, found.about) == ("Starvation", "team/large")
     assert found.evidence == "workload/team/small-5"
 
 
-def test_who_waits_for_the_more_important_or_for_few_does_not_starve() -> None:
+def test_waiting_for_higher_priority_or_few_workloads_is_no_starvation() -> None:
     for world in (_overtaking(6, priority=9), _overtaking(2)):
         assert detected_problems(world.cluster_state, world.at) == []
 
@@ -62,7 +62,7 @@ def _overtaken(needs: int) -> World:
     return world
 
 
-def test_who_asks_for_more_than_there_can_be_never_starts_and_does_not_starve() -> None:
+def test_a_request_beyond_capacity_is_unschedulable_and_does_not_starve() -> None:
     world = _overtaken(5)
     (found,) = detected_problems(world.cluster_state, world.at)
     assert (found.kind, found.about) == ("NeverStarts", "team/large")
@@ -80,7 +80,7 @@ def test_who_asks_for_more_than_there_can_be_never_starts_and_does_not_starve() 
     assert detected_problems(world.cluster_state, world.at) == []
 
 
-def test_who_asks_for_the_same_and_was_not_looked_at_never_starts_either() -> None:
+def test_an_unevaluated_equal_request_is_unschedulable_too() -> None:
     world = _overtaken(5)
     world.submit("twin", "gpu", {"gpu": 5})
     world.settle()
@@ -90,13 +90,13 @@ def test_who_asks_for_the_same_and_was_not_looked_at_never_starts_either() -> No
     ]
 
 
-def test_who_is_held_while_others_start_does_not_starve() -> None:
+def test_a_workload_on_hold_does_not_starve() -> None:
     world = _overtaking(6)
     world.record("workload/team/large", WorkloadHeld(owner="admin", reason="later"))
     assert detected_problems(world.cluster_state, world.at) == []
 
 
-def test_who_may_start_with_fewer_pods_is_judged_by_the_fewest() -> None:
+def test_partial_admission_is_judged_by_the_minimum_count() -> None:
     for least, kinds in ((4, []), (5, ["NeverStarts"])):
         world = World()
         world.flavor("plain")
@@ -133,7 +133,7 @@ def test_a_gang_for_which_no_rack_is_large_enough_even_empty_never_starts() -> N
     )
 
 
-def test_a_gang_whose_rack_is_taken_or_out_may_start_yet() -> None:
+def test_a_gang_with_its_rack_in_use_or_drained_is_not_unschedulable() -> None:
     for world in (_gang(taken=True), _gang(ready=False)):
         assert world.admitted() in (["team/before"], [])
         assert detected_problems(world.cluster_state, world.at) == []
@@ -225,7 +225,7 @@ def test_a_start_is_expected_from_those_before_with_the_proof() -> None:
     assert found.calibration.predictions == 12
 
 
-def test_nobody_can_say_from_too_few_or_for_who_can_never_start() -> None:
+def test_no_estimate_from_few_samples_or_for_unschedulable_work() -> None:
     world = _queue_with_history(3)
     world.submit("huge", "gpu", {"gpu": 9})
     world.settle()
@@ -265,14 +265,14 @@ def _told_of(world: World, key: str) -> str:
     return found.cannot_say
 
 
-def test_nobody_can_say_while_only_a_person_can_mend_the_queue() -> None:
+def test_no_estimate_while_the_queue_needs_an_administrator() -> None:
     world = _queue_with_history(20)
     assert _told_of(world, "team/asked") == ""
     world.change_cluster_queue("gpu", resource_groups=quotas(absent=4))
     assert _told_of(world, "team/asked").endswith("until somebody mends it.")
 
 
-def test_nobody_can_say_behind_a_strict_head_that_may_never_start() -> None:
+def test_no_estimate_behind_a_strict_head_that_may_never_start() -> None:
     world = _queue_with_history(20)
     world.change_cluster_queue("gpu", queueing_strategy="StrictFIFO")
     world.submit("huge", "gpu", {"gpu": 9}, priority=5)

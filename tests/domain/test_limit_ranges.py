@@ -97,7 +97,7 @@ def test_a_runtime_adds_its_overhead_unless_the_pod_states_one() -> None:
     assert requests_of(with_pod_defaults(unknown, NO_BOUNDS, runtimes)) == {"cpu": 1000}
 
 
-def test_whoever_runs_the_pods_is_told_what_was_filled_in() -> None:
+def test_the_executor_is_told_the_defaulted_amounts() -> None:
     asked = asking({"runtimeClassName": "sandboxed"})
     bounds = limit_range_bounds(a_range(USUAL), "team-a")
     (found,) = with_pod_defaults(asked, bounds, a_runtime("sandboxed", cpu=250)).pod_sets
@@ -165,13 +165,13 @@ def test_of_several_ranges_every_bound_holds(items: list[LimitRangeItem], milli:
     assert bool(together) == any(alone)
 
 
-def test_a_range_whose_bounds_cross_is_refused() -> None:
+def test_a_range_with_crossing_bounds_is_refused() -> None:
     crossed = LimitRangeItem(min={"cpu": 2}, max={"cpu": 1})
     (found,) = limit_range_violations(LimitRangeSpec(limits=(crossed,)))
     assert found.pointer == "/spec/limits/0/min/cpu"
 
 
-def test_who_waits_when_the_range_gets_tighter_waits_for_that_reason() -> None:
+def test_a_tightened_range_becomes_the_pending_reason() -> None:
     world = World()
     world.flavor("one")
     world.cluster_queue("q", quotas(one=1))

@@ -74,13 +74,13 @@ def test_borrowing_without_a_limit_is_noted_with_how_much_it_could_be() -> None:
     assert "up to 6 gpu of one" in found.message
 
 
-def test_nobody_is_warned_of_borrowing_what_nobody_lends() -> None:
+def test_no_warning_of_borrowing_where_no_queue_lends() -> None:
     world = a_world()
     world.cluster_queue("a", quotas(one=4), cohort_name="pool")
     assert told(world.cluster_state.config) == []
 
 
-def test_a_flavor_whose_labels_no_node_carries_is_told() -> None:
+def test_a_flavor_with_labels_of_no_node_is_reported() -> None:
     world = World()
     world.flavor("new", node_labels={"pool": "new"})
     world.node("b/r/n", {"pool": "old"})
@@ -127,7 +127,7 @@ def test_promising_more_than_the_nodes_have_is_told_with_both_numbers() -> None:
     assert found.message == "Nominal quotas promise 10 gpu of it; its nodes have 8."
 
 
-def test_queues_that_nobody_can_use_are_told() -> None:
+def test_unusable_queues_are_reported() -> None:
     world = a_world()
     world.cluster_queue("empty", ())
     world.cluster_queue("closed", quotas(one=1), namespace_selector=None)
@@ -183,7 +183,7 @@ def test_a_quota_without_a_limit_may_stand_beside_others() -> None:
     assert cluster_queue_violations(_group((MAX_AMOUNT, None), (5, None))) == ()
 
 
-def test_a_node_counts_for_every_flavor_whose_labels_it_carries() -> None:
+def test_a_node_counts_for_every_flavor_with_matching_labels() -> None:
     world = World()
     world.flavor("any")
     world.flavor("gpu", node_labels={"pool": "gpu"})

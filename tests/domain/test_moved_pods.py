@@ -29,7 +29,7 @@ def story(world: World) -> str:
     return moved_pods([each for each in world.history if each.stream == f"workload/{KEY}"])
 
 
-def test_nothing_is_told_of_who_never_moved(world: World) -> None:
+def test_a_workload_that_never_moved_has_no_move_report(world: World) -> None:
     assert story(world) == ""
 
 

@@ -184,7 +184,7 @@ def test_pods_that_ended_make_room_for_those_in_their_stead() -> None:
     assert found == {"new": "a"}
 
 
-def test_nobody_is_sent_to_a_host_that_failed() -> None:
+def test_no_pod_is_assigned_to_a_failed_host() -> None:
     workload = replace(a_workload(main={"a": 1, "b": 1}), unhealthy_nodes={"a": "NotReady"})
 
     assert places(workload, pod("p0", 0), pod("p1", 1)) == {"p1": "b"}

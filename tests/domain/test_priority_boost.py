@@ -30,7 +30,7 @@ def given(said: str, priority: int = 10, *, is_allowed: bool = True, **more: Any
 
 
 @pytest.mark.parametrize(("said", "priority"), [("100", 110), ("-50", -40), ("", 10), ("+5", 15)])
-def test_one_who_waits_has_its_boost_in_its_priority(said: str, priority: int) -> None:
+def test_a_boost_adds_to_the_priority_of_a_pending_workload(said: str, priority: int) -> None:
     spec = given(said)
     assert (spec.priority, protection_of(spec)) == (priority, priority)
     assert unboosted_priority(spec) == 10
@@ -78,7 +78,7 @@ class Boosts(World):
         self.record(f"workload/{key}", changed)
 
 
-def test_a_boost_brings_one_who_waits_forward() -> None:
+def test_a_boost_moves_a_pending_workload_forward() -> None:
     world = Boosts()
     world.submit("running", "q", priority=9)
     world.settle()
@@ -91,7 +91,7 @@ def test_a_boost_brings_one_who_waits_forward() -> None:
     assert world.admitted() == [second]
 
 
-def test_a_boost_protects_one_who_runs_and_does_not_change_its_priority() -> None:
+def test_a_boost_protects_a_running_workload_and_keeps_its_priority() -> None:
     world = Boosts()
     low = world.submit("low", "q", priority=1)
     world.settle()
@@ -120,7 +120,7 @@ def test_when_it_waits_again_its_boost_counts_in_full() -> None:
     assert world.admitted() == [low]
 
 
-def test_a_boost_downwards_exposes_nobody_who_runs() -> None:
+def test_a_negative_boost_exposes_no_running_workload() -> None:
     world = Boosts()
     low = world.submit("low", "q", priority=5)
     world.settle()

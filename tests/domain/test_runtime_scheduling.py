@@ -124,7 +124,7 @@ def test_pods_stay_where_they_were_sent_whatever_becomes_of_the_class(
     assert submitted.pod_sets[0].scheduling.node_selector == selector == {**own, **then}
 
 
-def test_a_class_whose_selector_is_no_label_is_refused() -> None:
+def test_a_class_with_an_invalid_selector_is_refused() -> None:
     broken = RuntimeScheduling(node_selector={"a b": "c"}, tolerations=(Toleration(value="x"),))
     found = runtime_class_violations(RuntimeClassSpec(scheduling=broken))
     places = [violation.pointer for violation in found]

@@ -88,7 +88,7 @@ def test_without_one_of_its_parts_an_earlier_whole_fold_is_found(cluster: Cluste
     assert found.position == 1
 
 
-def test_a_part_that_someone_let_go_of_is_brought_again(cluster: Cluster) -> None:
+def test_a_released_part_is_loaded_again(cluster: Cluster) -> None:
     cache, cluster_state = ForgetfulCache(), ClusterState()
     keeper = SnapshotStore(cache)
     for recorded in cluster.log.read_all(0, 100):

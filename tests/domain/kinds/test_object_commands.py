@@ -70,7 +70,7 @@ def test_what_does_not_exist_cannot_change_or_go() -> None:
     Scenario(CLUSTER_QUEUE).refuses(RequestDeletion(), NotFound)
 
 
-def test_what_nobody_uses_goes_at_once() -> None:
+def test_an_unreferenced_object_is_deleted_at_once() -> None:
     story = a_queue()
     assert story.when(RequestDeletion()) == (ClusterQueueDeleted(),)
     assert story.state == Absent()
@@ -86,12 +86,12 @@ def test_what_is_in_use_waits_until_nothing_uses_it() -> None:
     assert story.when(FinishDeletion()) == (ClusterQueueDeleted(),)
 
 
-def test_finishing_a_deletion_that_nobody_asked_for_is_no_event() -> None:
+def test_finalizing_without_a_deletion_request_is_no_event() -> None:
     assert a_queue().when(FinishDeletion()) == ()
     assert Scenario(CLUSTER_QUEUE).when(FinishDeletion()) == ()
 
 
-def test_a_cohort_goes_whoever_is_in_it() -> None:
+def test_a_cohort_is_deleted_in_spite_of_members() -> None:
     story = Scenario(COHORT).given(CohortCreated(uid="u", name="all", spec=CohortSpec()))
     assert story.when(RequestDeletion(users=("clusterqueue/gpu",))) == (CohortDeleted(),)
 

@@ -95,7 +95,7 @@ def test_a_flavor_without_its_topology_makes_the_queue_inactive() -> None:
     assert elsewhere[0] == "Ready"
 
 
-def test_whoever_waits_is_told_the_first_fault_alone_and_what_ends_it() -> None:
+def test_a_pending_workload_shows_the_first_inactive_reason_and_its_remedy() -> None:
     queue = a_cluster_queue(admission_checks=(AdmissionCheckRule(name="check1"),))
     config = a_config(cluster_queues=by_name(queue), resource_flavors={})
     found = check_cluster_queue(config, "gpu")

@@ -29,7 +29,7 @@ HOLD = StopQueue(policy="Hold", owner="admin:ann", reason="maintenance")
 
 
 @BOTH
-def test_a_stop_says_who_and_why_and_until_when(
+def test_a_stop_records_actor_reason_and_expiry(
     decider: Decider[Any, Any, Any], queue: Any
 ) -> None:
     story = Scenario(decider).given_state(queue)
@@ -118,7 +118,7 @@ def test_one_manifest_can_change_the_quota_and_stop_the_queue() -> None:
     assert story.state.spec.queueing_strategy == "StrictFIFO"
 
 
-def test_a_queue_that_is_born_stopped_says_who_stopped_it() -> None:
+def test_a_queue_created_stopped_names_the_actor() -> None:
     story = Scenario(CLUSTER_QUEUE)
     spec = a_cluster_queue_spec(stop_policy="Hold")
     story.when(Create(uid="u", name="gpu", spec=spec, by="user:bo"))

@@ -107,7 +107,7 @@ def test_amounts_are_exact_and_never_negative(
 
 
 @given(REQUESTS, TRANSFORMATIONS, st.integers(2, 9))
-def test_no_resource_appears_that_nobody_asks_for_or_puts_out(
+def test_no_resource_appears_without_a_request_or_quota(
     requests: dict[str, int], given_rules: list[Transformation], times: int
 ) -> None:
     outputs = {name for rule in given_rules for name in rule.outputs_milli}

@@ -60,7 +60,7 @@ def test_hosts_are_chosen_once_the_machines_are_there() -> None:
     assert world.placed(key) == {"new": 2}
 
 
-def test_who_grows_keeps_its_hosts_until_the_machines_for_the_rest_are_there() -> None:
+def test_a_growing_workload_keeps_its_hosts_until_the_rest_are_provisioned() -> None:
     world = a_world("b/r/a")
     old = world.submit("old", "q", {"cpu": 1}, count=2, topology=RACK)
     world.settle()

@@ -27,12 +27,12 @@ def standing(*workloads: Workload, **budget: Any) -> BudgetStatus:
     return found
 
 
-def test_everyone_who_runs_is_healthy_and_as_many_may_go_as_may_be_unavailable() -> None:
+def test_running_workloads_are_healthy_and_max_unavailable_may_be_disrupted() -> None:
     found = standing(running("a"), running("b"), running("c"), max_unavailable=2)
     assert (found.expected, found.healthy, found.allowed, found.disrupted) == (3, 3, 2, ())
 
 
-def test_who_leaves_or_waits_to_come_back_uses_the_allowance() -> None:
+def test_evicting_and_requeued_workloads_use_the_allowance() -> None:
     leaving = a_workload("leaving", after=(RESERVED, ADMITTED, an_eviction()))
     gone = a_workload(
         "gone", after=(RESERVED, ADMITTED, an_eviction(), WorkloadStopped(eviction="e-1"))

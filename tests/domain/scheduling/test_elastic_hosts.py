@@ -85,7 +85,7 @@ def test_added_pods_are_placed_beside_those_that_run() -> None:
     assert phase_of(world[old]) == "Succeeded"
 
 
-def test_growth_moves_nobody_where_all_would_lie_better_elsewhere() -> None:
+def test_growth_moves_no_pods_for_a_better_placement() -> None:
     world = a_world({"b/r/a": 2, "b/r/b": 3, "b/r/c": 9})
     old = running(world, pods(2))
     new = grown(world, old, pods(3))
@@ -121,7 +121,7 @@ def test_only_the_domain_of_those_that_run_is_near_to_what_is_added() -> None:
     assert near.blocking_holders == ()
 
 
-def test_who_may_lie_anywhere_is_told_of_all_hosts_together() -> None:
+def test_an_unconstrained_workload_is_told_of_all_hosts_together() -> None:
     world = a_world({"b/r1/a": 2, "b/r2/x": 2})
     other = running(world, pods(1), name="other")
     key = world.submit_pod_sets("w", "q", pods(4))
@@ -159,7 +159,7 @@ def test_a_leader_stays_with_its_workers() -> None:
     assert after["workers"].keys() <= {"a", "b"}
 
 
-def test_nobody_else_is_placed_where_the_pods_that_stay_are() -> None:
+def test_no_other_workload_is_placed_on_the_kept_hosts() -> None:
     world = a_world({"b/r/a": 2, "b/r/b": 2})
     old = running(world, pods(2))
     new = world.submit_pod_sets("b", "q", pods(3), annotations={REPLACES: old})
@@ -178,7 +178,7 @@ def test_pods_on_a_cordoned_host_stay_there_when_others_are_added() -> None:
     assert world.placed(grown(world, old, pods(3))) == {"a": 1, "b": 2}
 
 
-def test_who_lost_a_host_is_placed_afresh_by_the_slice_that_takes_over() -> None:
+def test_a_workload_that_lost_a_host_is_placed_anew_by_its_replacing_slice() -> None:
     world = a_world({"b/r1/a": 2, "b/r1/b": 2, "b/r2/x": 5})
     world.configure(
         topology=replace(world.cluster_state.config.configuration.topology, fail_fast=False)

@@ -72,7 +72,7 @@ def test_example_26_no_report_extends_beyond_the_longest_time() -> None:
     assert streams_with(world.settle(), EvictionForced) == ["workload/team/v"]
 
 
-def test_example_26_who_may_go_on_stalls_until_the_round_expires() -> None:
+def test_example_26_a_victim_without_deadline_stalls_until_the_round_expires() -> None:
     waits = EvictionPolicy(grace_period_seconds=60, on_deadline="Wait")
     world = one_victim(waits)
     world.wait(60)
@@ -87,7 +87,7 @@ def test_example_26_who_may_go_on_stalls_until_the_round_expires() -> None:
     assert world.admitted() == ["team/p"]
 
 
-def test_example_27_a_preemptor_that_goes_calls_back_who_was_not_taken_over() -> None:
+def test_example_27_a_deleted_preemptor_cancels_unacknowledged_evictions() -> None:
     world = one_victim()
     world.record("workload/team/p", WorkloadDeletionRequested())
     made = world.settle()
@@ -97,7 +97,7 @@ def test_example_27_a_preemptor_that_goes_calls_back_who_was_not_taken_over() ->
     assert world["team/v"].eviction is None
 
 
-def test_example_27_who_was_taken_over_leaves_and_its_room_is_free_for_the_next() -> None:
+def test_example_27_an_acknowledged_victim_stops_and_its_capacity_is_released() -> None:
     world = one_victim()
     acknowledge(world, "team/v")
     world.record("workload/team/p", WorkloadDeleted())

@@ -11,7 +11,7 @@ from tests.builders.world import World, quotas
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 
 
-def test_example_19b_who_protects_itself_enough_is_not_preempted() -> None:
+def test_example_19b_a_high_preemption_priority_protects() -> None:
     world = World()
     world.flavor("default")
     world.cluster_queue("q", quotas(default=1), preemption=LOWER)
@@ -40,7 +40,7 @@ def test_example_19c_a_round_stands_though_its_victim_is_protected_afterwards() 
     assert world.admitted() == ["team/b"]
 
 
-def test_example_19e_who_never_preempts_waits_and_can_still_be_evicted() -> None:
+def test_example_19e_a_never_preempting_workload_waits_and_can_be_evicted() -> None:
     world = World()
     world.flavor("default")
     world.cluster_queue("q", quotas(default=1), preemption=LOWER)

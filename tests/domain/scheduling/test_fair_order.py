@@ -39,7 +39,7 @@ def test_the_smaller_share_goes_first_whatever_its_priority() -> None:
     assert fair(entries, {1: (share(30),), 2: (share(10),)}) == [2, 1]
 
 
-def test_who_borrows_nothing_goes_before_the_smaller_share() -> None:
+def test_a_workload_without_borrowing_precedes_a_smaller_share() -> None:
     entries = [entry(1, "a", "root"), entry(2, "b", "root")]
     assert fair(entries, {1: (share(10, borrows=True),), 2: (share(30),)}) == [2, 1]
 
@@ -63,7 +63,7 @@ def test_all_entries_of_one_queue_have_their_turn() -> None:
     assert fair(entries, shares) == [3, 1, 2]
 
 
-def test_who_holds_quota_goes_first_in_both_orders() -> None:
+def test_a_workload_with_quota_is_first_in_both_orders() -> None:
     entries = [entry(1, "a", "root", priority=9), entry(2, "a", "root", holds_quota=True)]
     assert fair(entries, {1: (share(0),), 2: (share(90),)}) == [2, 1]
     assert [one.number for one in classical_iterator(entries)] == [2, 1]
@@ -86,7 +86,7 @@ def two_borrowers() -> World:
     return world
 
 
-def test_room_goes_alternately_to_those_who_have_less() -> None:
+def test_capacity_goes_alternately_to_the_smaller_share() -> None:
     world = two_borrowers()
     for number in range(6):
         world.submit(f"a{number}", "a", {"gpu": 2}, priority=9)
@@ -107,7 +107,7 @@ def test_the_last_room_goes_to_the_heavier_queue(weight_milli: int, last: str) -
     assert sorted(key[5] for key in world.admitted()) == sorted(["a", "a", "b", "b", last])
 
 
-def test_who_loses_its_room_keeps_its_turn_and_says_why() -> None:
+def test_an_entry_that_lost_its_capacity_keeps_its_turn_and_says_why() -> None:
     world = World()
     for name in ("one", "other"):
         world.flavor(name)

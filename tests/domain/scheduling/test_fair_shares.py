@@ -47,7 +47,7 @@ def test_using_ones_own_quota_is_free() -> None:
     assert share_of(lending(), B, {B: 20}) == DominantResourceShare()
 
 
-def test_the_root_borrows_from_nobody() -> None:
+def test_the_root_cannot_borrow() -> None:
     assert share_of(lending(), R, {A: 15, B: 20}).weighted_share == 0
 
 
@@ -120,7 +120,7 @@ def test_the_status_of_a_queue_tells_its_share() -> None:
     weight=st.integers(1, 10_000),
     more=st.integers(1, 25),
 )
-def test_whoever_takes_more_has_no_smaller_share(used: list[int], weight: int, more: int) -> None:
+def test_a_larger_usage_never_has_a_smaller_share(used: list[int], weight: int, more: int) -> None:
     world = lending(weight_milli=weight)
     before, after = (share_of(world, A, {A: used[0] + extra, B: used[1]}) for extra in (0, more))
     assert before.order < after.order

@@ -82,7 +82,7 @@ def test_the_first_flavor_with_victims_is_taken() -> None:
     assert flavor_of(world, key) == "one"
 
 
-def test_who_would_rather_preempt_borrows_when_there_is_nobody_to_preempt() -> None:
+def test_preempt_first_borrows_without_candidates() -> None:
     world = two_flavors(PREEMPT_FIRST, lender=2)
     fill(world, 9, 9)
     key = world.submit("new", "q", {"gpu": 2}, priority=5)
@@ -103,7 +103,7 @@ def test_an_earlier_flavor_that_has_room_again_is_taken_at_once() -> None:
     assert flavor_of(world, key) == "one"
 
 
-def test_a_workload_whose_second_pod_set_never_fits_is_not_tried_again_and_again() -> None:
+def test_a_workload_with_a_never_fitting_pod_set_becomes_inadmissible() -> None:
     """Trap T19: nothing is left to do after one look at every flavor."""
     world = two_flavors(STOP_AT_PREEMPTION)
     key = world.submit("new", "q", {"gpu": 1, "none": 1})
@@ -171,7 +171,7 @@ def test_a_flavor_that_is_only_taken_now_is_told_before_one_that_can_never_be_ha
     assert found.sentence.startswith("Needs 2 gpu of flavor two; ClusterQueue q has 1 free")
 
 
-def test_who_asks_for_a_level_that_is_not_there_is_told_which_are() -> None:
+def test_a_request_for_an_absent_level_is_told_the_levels() -> None:
     world = World()
     world.topology()
     world.flavor("one", topology_name="tree")
@@ -250,7 +250,7 @@ def search_for_victims(world: World, key: str) -> Blocker:
     return told
 
 
-def test_those_who_are_safe_in_any_flavor_are_named() -> None:
+def test_protected_workloads_of_any_flavor_are_named() -> None:
     world = two_flavors(FlavorFungibility())
     fill(world, 9, 8)
     key = world.submit("new", "q", {"gpu": 2}, priority=5)
@@ -262,7 +262,7 @@ def test_those_who_are_safe_in_any_flavor_are_named() -> None:
     }
 
 
-def test_those_who_are_safe_on_hosts_that_only_a_later_look_reached_are_named_too() -> None:
+def test_protected_workloads_on_hosts_of_a_later_flavor_are_named() -> None:
     world = World()
     world.topology()
     for pool in ("old", "new"):
@@ -307,7 +307,7 @@ def test_hosts_that_would_not_do_even_empty_leave_those_of_the_next_flavor_to_be
     assert world.placed("team/gang") == {"h-big": 12}
 
 
-def test_who_waits_for_the_hosts_of_another_flavor_is_not_told_that_it_has_none() -> None:
+def test_a_workload_waiting_for_hosts_of_another_flavor_is_not_told_of_none() -> None:
     found = why(two_pools(99), "team/gang")
     assert found.dominant == "WaitingForHosts"
     reasons = [(b.flavor, b.reason) for b in found.blockers]
@@ -315,6 +315,6 @@ def test_who_waits_for_the_hosts_of_another_flavor_is_not_told_that_it_has_none(
 
 
 @pytest.mark.parametrize("big_quota", [16, 99])
-def test_who_could_start_in_another_flavor_is_not_said_to_never_start(big_quota: int) -> None:
+def test_a_workload_that_fits_another_flavor_is_not_said_to_never_start(big_quota: int) -> None:
     world = two_pools(big_quota)
     assert detected_problems(world.cluster_state, world.at) == []

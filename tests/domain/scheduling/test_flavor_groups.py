@@ -125,7 +125,7 @@ def test_hosts_are_filled_by_what_pods_ask_for_themselves() -> None:
     assert world[second].admission is None
 
 
-def test_who_holds_quota_keeps_its_charge_when_the_rules_change() -> None:
+def test_a_workload_with_quota_keeps_its_charge_when_the_rules_change() -> None:
     world = World()
     world.flavor("one")
     world.configure(resources=TO_CREDITS)
@@ -140,7 +140,7 @@ def test_who_holds_quota_keeps_its_charge_when_the_rules_change() -> None:
     assert given(world, later) == [("main", {"credits": "one"}, {"credits": 5})]
 
 
-def test_a_change_of_the_rules_wakes_who_could_not_start() -> None:
+def test_a_change_of_the_rules_requeues_inadmissible_workloads() -> None:
     world = World()
     world.flavor("one")
     world.cluster_queue("q", quotas("cpu", one=10))

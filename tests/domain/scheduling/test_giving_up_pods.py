@@ -35,7 +35,7 @@ def of_kind(made: list[Fact], kind: type[DomainEvent]) -> list[DomainEvent]:
     return [event for _, event in made if isinstance(event, kind)]
 
 
-def test_until_the_pods_have_stopped_nobody_gets_what_they_hold() -> None:
+def test_quota_of_evicted_pods_is_in_use_until_they_have_stopped() -> None:
     world, semi = example_20()
     p = world.submit("p", "q", {"gpu": 8}, priority=50)
     world.settle()
@@ -87,7 +87,7 @@ def test_pods_that_are_given_up_softly_have_time_that_reports_extend() -> None:
     assert counts(world, low) == {"main": 2}
 
 
-def test_pods_nobody_has_taken_over_stay_when_they_are_not_needed_any_more() -> None:
+def test_an_unacknowledged_pod_eviction_is_cancelled_when_not_needed() -> None:
     world, low, p = soft_pods()
     world.record(f"workload/{p}", WorkloadDeleted())
     assert len(of_kind(world.settle(), EvictionCancelled)) == 1
@@ -109,7 +109,7 @@ def test_pods_that_were_taken_over_run_out_and_their_room_is_free() -> None:
     assert used(world, ACTUAL) == 2
 
 
-def test_who_ends_while_it_gives_up_pods_makes_the_same_room() -> None:
+def test_a_workload_that_finishes_while_shrinking_frees_the_same_capacity() -> None:
     world, low, p = soft_pods()
     world.finish(low)
     made = world.settle()
@@ -117,7 +117,7 @@ def test_who_ends_while_it_gives_up_pods_makes_the_same_room() -> None:
     assert p in world.admitted()
 
 
-def test_who_is_stopped_as_a_whole_meanwhile_has_given_up_its_pods_with_it() -> None:
+def test_a_whole_eviction_includes_an_ongoing_partial_eviction() -> None:
     world, low, p = soft_pods()
     world.change_cluster_queue("q", stop_policy="HoldAndDrain")
     assert evicted(world.settle()) == [low]
@@ -137,7 +137,7 @@ def test_a_report_about_pods_that_are_gone_already_changes_nothing() -> None:
     assert world.tell(low, ReportStopped(uid=world[low].uid)) == ()
 
 
-def test_who_only_holds_a_reservation_gives_its_pods_up_at_once() -> None:
+def test_a_reservation_without_pods_shrinks_at_once() -> None:
     world = World()
     world.flavor("default")
     world.admission_check("check")
@@ -169,7 +169,7 @@ def test_pods_that_have_ended_are_not_taken_once_more() -> None:
     assert used(world, ACTUAL) == 6
 
 
-def test_who_has_lost_pods_starts_with_all_of_them_when_it_comes_back() -> None:
+def test_a_requeued_workload_starts_with_all_its_pods() -> None:
     world, low, p = soft_pods()
     world.give_up_pods(low)
     world.settle()

@@ -89,7 +89,7 @@ def test_the_leader_asks_for_its_own_kind_of_host() -> None:
     assert places(world, key) == {"leader": {"login": 1}, "workers": {"plain": 4}}
 
 
-def test_a_group_whose_leader_has_no_room_waits_and_says_so() -> None:
+def test_a_group_without_capacity_for_its_leader_waits_and_says_so() -> None:
     world = world_of({"b/r/a": 2, "b/r/b": 2})
     sets = a_group({"cpu": 4}, {"cpu": 1}, 2, required="rack")
     key = world.submit_pod_sets("w", "q", *sets)

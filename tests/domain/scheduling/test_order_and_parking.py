@@ -109,7 +109,7 @@ def test_a_cycle_without_news_decides_nothing() -> None:
     assert world.settle() == []
 
 
-def test_who_borrows_less_comes_first() -> None:
+def test_the_lower_borrowing_level_comes_first() -> None:
     world = World()
     world.flavor("default")
     world.cluster_queue("own", quotas(default=2), cohort_name="team")
@@ -174,7 +174,7 @@ def test_one_that_others_make_room_for_is_kept_first_in_its_line() -> None:
     assert pending_order(world.cluster_state, "q").keys == (mid, high)
 
 
-def test_a_strict_line_keeps_nobody_first() -> None:
+def test_no_workload_precedes_a_strict_fifo_head() -> None:
     lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
     world = one_queue(nominal=2, preemption=lower, queueing_strategy="StrictFIFO")
     world.submit("low", "q", {"gpu": 2})

@@ -42,7 +42,7 @@ def test_all_pods_start_where_all_fit() -> None:
     assert given_to(world, key).count == 10
 
 
-def test_nobody_starts_with_less_than_its_minimum() -> None:
+def test_no_workload_starts_below_its_minimum_count() -> None:
     world = queue_of(7)
     key = world.submit("w", "q", {"gpu": 2}, count=(10, 4))
     world.settle()
@@ -141,7 +141,7 @@ def test_the_largest_size_within_the_room_is_found(
     assert found == next((size for size in sizes if sum(size) <= room), None)
 
 
-def test_who_may_not_shrink_is_not_looked_at_again() -> None:
+def test_a_workload_without_minimum_count_is_not_evaluated_again() -> None:
     alike = PodSet(count=5, min_count=5, scheduling=Scheduling(requests={}))
     looked: list[int] = []
     for pod_set in (alike, replace(alike, min_count=None)):

@@ -40,7 +40,7 @@ def test_queues_of_one_cohort_tree_are_scheduled_together() -> None:
     }
 
 
-def test_queues_whose_flavors_share_hosts_are_scheduled_together() -> None:
+def test_queues_with_flavors_that_share_hosts_are_scheduled_together() -> None:
     world = World()
     world.topology()
     world.flavor("gpu", node_labels={"pool": "gpu"}, topology_name="tree")

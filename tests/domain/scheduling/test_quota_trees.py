@@ -43,7 +43,7 @@ def test_the_worked_example_of_available_quota() -> None:
     assert available(tree, usage, A, KEY) == 0
 
 
-def test_nobody_can_use_more_than_its_potential() -> None:
+def test_no_queue_can_use_more_than_its_potential() -> None:
     tree = worked_example().cluster_state.partition("cohort/r").tree
     assert potential_available(tree, A, KEY) == 13
     assert potential_available(tree, B, KEY) == 24
@@ -107,7 +107,7 @@ def test_usage_taken_back_in_any_order_leaves_nothing(
 
 
 @given(drawn=st.lists(QUOTA, min_size=6, max_size=6), steps=STEPS)
-def test_who_takes_only_what_is_available_never_overdraws_the_tree(
+def test_usage_within_available_never_overdraws_the_tree(
     drawn: list[tuple[int, int | None, int | None]], steps: list[tuple[str, int]]
 ) -> None:
     tree = deep_world(drawn).cluster_state.partition("cohort/top").tree

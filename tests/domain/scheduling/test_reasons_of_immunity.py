@@ -70,7 +70,7 @@ def test_immune_work_is_told_that_only_a_higher_nominal_quota_helps_it() -> None
     assert world.admitted() == [large]
 
 
-def test_immune_work_is_told_who_of_its_own_queue_holds_its_nominal_quota() -> None:
+def test_a_non_preemptible_workload_is_told_the_holders_of_its_nominal_quota() -> None:
     world = two_queues()
     world.submit("lender", "b", {"gpu": 1})
     world.submit("np", "a", {"gpu": 3}, preemptibility="NonPreemptible")
@@ -82,7 +82,7 @@ def test_immune_work_is_told_who_of_its_own_queue_holds_its_nominal_quota() -> N
     )
 
 
-def test_who_finds_quota_kept_for_immune_work_is_told_so_and_that_more_borrowing_helps() -> None:
+def test_quota_withheld_for_non_preemptible_work_is_named_with_its_remedy() -> None:
     world = World()
     world.flavor("default")
     keeps = ClusterQueuePreemption(reserve_for_pending_non_preemptible=True)
@@ -103,7 +103,7 @@ def test_who_finds_quota_kept_for_immune_work_is_told_so_and_that_more_borrowing
     assert world.admitted() == [key]
 
 
-def test_who_may_not_preempt_is_told_so_where_others_of_its_queue_might() -> None:
+def test_a_never_preempting_workload_is_told_so_where_others_might_preempt() -> None:
     for policy, reasons in ((LOWER, ["PreemptionNotAllowed"]), (ClusterQueuePreemption(), [])):
         world = World()
         world.flavor("default")

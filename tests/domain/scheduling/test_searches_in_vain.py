@@ -21,14 +21,14 @@ def test_a_circle_in_a_later_flavor_is_the_reason_before_anything_else() -> None
     assert (found.kind, found.reason) == (BLOCKED_BY_CYCLE_GUARD, circle.reason)
 
 
-def test_too_few_in_one_flavor_is_the_reason_before_nobody_in_another() -> None:
+def test_too_few_candidates_in_one_flavor_precede_none_in_another() -> None:
     assert (
         merge_searches([VictimSearch(NO_LOWER_PRIORITY), VictimSearch(TOO_FEW_VICTIMS)]).reason
         == TOO_FEW_VICTIMS
     )
 
 
-def test_everyone_who_is_safe_is_named_once_those_in_a_circle_first() -> None:
+def test_each_protected_workload_is_named_once_those_of_a_cycle_first() -> None:
     first = VictimSearch(NO_LOWER_PRIORITY, 1, (("team/a", HIGHER), ("team/b", HIGHER)))
     other = VictimSearch(TOO_FEW_VICTIMS, 2, (("team/a", HIGHER), ("team/v", ROUND)))
     assert merge_searches([first, other]).refused == (
@@ -38,7 +38,7 @@ def test_everyone_who_is_safe_is_named_once_those_in_a_circle_first() -> None:
     )
 
 
-def test_of_very_many_who_are_safe_the_first_are_named() -> None:
+def test_of_many_protected_workloads_the_first_are_named() -> None:
     many = tuple((f"team/{number:03}", HIGHER) for number in range(50))
     found = merge_searches(
         [VictimSearch(TOO_FEW_VICTIMS, 25, many[:25]), VictimSearch(TOO_FEW_VICTIMS, 25, many[25:])]

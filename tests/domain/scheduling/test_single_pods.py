@@ -46,7 +46,7 @@ def test_example_20_the_last_pods_beyond_the_core_go() -> None:
     assert used(world, ACTUAL) == used(world, PROJECTED) == 24
 
 
-def test_the_one_who_waits_is_told_how_many_pods_of_whom_must_go() -> None:
+def test_a_pending_workload_is_told_the_number_of_pods_of_each_victim() -> None:
     world, _ = example_20()
     p = world.submit("p", "q", {"gpu": 8}, priority=50)
     world.settle()
@@ -79,7 +79,7 @@ def test_of_a_pod_set_disrupted_singly_the_last_pods_go_and_the_first_one_stays(
     assert shrinks(world.settle()) == {low: {"main": 1}}
 
 
-def test_whoever_needs_the_last_pod_too_takes_the_whole_workload() -> None:
+def test_a_preemption_that_needs_the_last_pod_evicts_the_whole_workload() -> None:
     world = a_queue(4)
     low = world.submit_pod_sets("low", "q", single())
     world.settle()

@@ -40,7 +40,7 @@ def test_a_victim_is_told_the_uid_the_rule_and_the_paths_of_both() -> None:
     assert message(world, "Preempted") == text
 
 
-def test_a_victim_that_runs_again_still_says_for_whom_it_went() -> None:
+def test_a_readmitted_victim_still_names_its_preemptor() -> None:
     world = reclaimed()
     told = message(world, "Preempted")
     world.stop("team/v")
@@ -53,7 +53,7 @@ def test_a_victim_that_runs_again_still_says_for_whom_it_went() -> None:
     assert found.about == "team/p", "so that its uid can be kept from others even now"
 
 
-def test_who_may_not_know_the_preemptor_reads_the_same_without_its_uids() -> None:
+def test_a_redacted_preemption_message_has_no_uids() -> None:
     found = PreemptorReference(
         workload="team/p", uid="u", job_uid="j", path="/c/a", victim_path="/c/b"
     )
