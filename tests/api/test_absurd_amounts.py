@@ -1,4 +1,4 @@
-"""Amounts nobody has: one workload that asks for them never keeps others from starting."""
+"""A workload with a request beyond all capacity never keeps other workloads from starting."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who changed the configuration when, what differs, and going back."""
+"""The change history of the configuration: actor, time, difference and rollback."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ HERE = "/v1/namespaces/team-a/workloads"
 
 @pytest.fixture(scope="module")
 def made(callers: dict[str, Api], schedule: Callable[[], int]) -> int:
-    """A queue whose quota was lowered so that a workload waits; where it was made."""
+    """A queue with its quota lowered so that a workload waits; where it was made."""
     admin = callers["admin"]
     admin.post("/v1/resourceflavors", flavor())
     first = admin.post("/v1/clusterqueues", cluster_queue("gpu", cpu="4"))

@@ -26,7 +26,7 @@ QUESTIONS = {
 
 @dataclass(frozen=True)
 class Life:
-    """Where everybody has met everybody, and how that is called."""
+    """An installation in which workloads of every namespace have met, and the names used there."""
 
     position: int
     ids: dict[str, str]
@@ -45,7 +45,7 @@ class Life:
 
 @pytest.fixture(scope="module")
 def life(admin: Api, schedule: Callable[[], int]) -> Life:
-    """team-b preempts its own; team-a waits for those who leave."""
+    """team-b preempts its own; team-a waits for its victims to stop."""
     apply_the_configuration(admin)
     assert admin.post(B, placed(SECRET_NAME, "team-b", 8)).status_code == 201
     schedule()

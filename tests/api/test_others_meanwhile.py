@@ -19,8 +19,9 @@ from tests.api.callers import ADMIN_SECRET, Api, workload
 
 MANY = 1_500
 ANSWERED = 3
-"""So many others are answered in the middle of the work; without slices it is none, or the one
-whose answer was on its way already."""
+"""So many others are answered in the middle of the work; without slices it is none, or the one that
+was being answered already.
+"""
 
 MOMENT_SECONDS = 0.01
 OF_REQUESTS = 10

@@ -1,4 +1,4 @@
-"""The database goes away and comes back; nothing is lost and everyone is told."""
+"""The database goes away and comes back; nothing is lost and every client is told."""
 
 from collections.abc import Iterator
 

@@ -256,4 +256,4 @@ def test_a_command_for_a_name_that_nothing_has_leads_to_the_nearest_one(
     elsewhere = check(admin.post(f"{HERE}/secret/hold{seen}", reason), 404, "not-found")
     assert elsewhere["remedy"].startswith("There is one of that name in namespace team-b. ")
     hidden = check(callers["submitter"].post(f"{HERE}/secret/hold{seen}", reason), 404, "not-found")
-    assert "team-b" not in hidden["remedy"], "who may not see it is not told of it"
+    assert "team-b" not in hidden["remedy"], "a hidden object is not named to this user"

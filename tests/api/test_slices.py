@@ -18,7 +18,7 @@ ALL_TIME = 3_600.0
 
 
 class Others:
-    """Someone else on the event loop, who counts his turns."""
+    """Another task on the event loop that counts its turns."""
 
     def __init__(self) -> None:
         self.turns = 0

@@ -36,7 +36,7 @@ def _explained(number: int) -> WorkloadExplained:
 
 @pytest.fixture(scope="module", autouse=True)
 def submitted(admin: Api) -> int:
-    """A workload of no queue, on which nobody decides; the position it was submitted at."""
+    """The submit position of a workload without queue, for which nothing is decided."""
     theirs = workload(SECRET_NAME, "team-b")
     assert admin.post("/v1/namespaces/team-b/workloads", theirs).status_code == 201
     made = admin.post("/v1/namespaces/team-a/workloads", workload("old"))

@@ -1,4 +1,4 @@
-"""What would fit on the hosts of a topology, and who stands in the way of whom."""
+"""The pods that fit on the hosts of a topology, and the blocking holders of each domain."""
 
 from collections.abc import Callable
 from typing import Any

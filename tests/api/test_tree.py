@@ -1,4 +1,4 @@
-"""The queue tree: who lends to whom."""
+"""The queue tree with lending and borrowing."""
 
 from collections.abc import Callable
 

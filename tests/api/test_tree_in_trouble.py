@@ -1,4 +1,4 @@
-"""The queue tree after quota was taken away from those who use it, and with cohorts in a circle."""
+"""The queue tree with usage above quota, and with a cycle of cohorts."""
 
 from collections.abc import Callable
 from typing import Any

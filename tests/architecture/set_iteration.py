@@ -15,7 +15,7 @@ SET_OPERATORS = (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)
 
 
 def iterations_over_sets(module: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and source of each iteration whose order is that of a set."""
+    """Line and source of each iteration in the order of a set."""
     declared = declared_sets(module)
     harmless = set(harmless_places(module))
     for node in ast.walk(module):
@@ -90,7 +90,7 @@ def is_set_type(annotation: ast.expr) -> bool:
 
 
 def harmless_places(module: ast.Module) -> Iterator[int]:
-    """Identities of the expressions whose order is lost in what surrounds them."""
+    """Identities of the expressions that lose their order in what surrounds them."""
     for node in ast.walk(module):
         match node:
             case ast.Call(func=ast.Name(id=name), args=arguments) if name in ORDERLESS:

@@ -1,4 +1,4 @@
-"""Every code that the program gives has a text, whose arguments it is given; no text is unused."""
+"""Every code of the program has a text and gives its arguments; no text is unused."""
 
 import ast
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from headgate.messages.rendering import required_arguments_of
 from tests.architecture.sources import BACKEND, files_below, shown, tree
 
 CONSTRUCTORS = {"message", "violation", "Message"}
-"""Calls whose first literal argument is a code; keyword arguments are those of its text."""
+"""Calls with a code as their first literal argument; keyword arguments are those of its text."""
 
 
 def calls() -> Iterator[tuple[str, str, frozenset[str], bool]]:

@@ -1,4 +1,4 @@
-"""Backtests as jobs: worked off bit by bit by whoever is there, the same to the byte."""
+"""A backtest job gives identical results in whatever slices and on whatever workers it runs."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -22,7 +22,7 @@ START = 60
 
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
-    """A day in whose log the jobs read."""
+    """A simulated day; the jobs read its log."""
     return day(1)
 
 

@@ -19,7 +19,7 @@ STEPS = 250
 def day(seed: int) -> Cluster:
     """A day on which one of two workers looks as soon as something has happened.
 
-    Each of them remembers for itself who did not fit, which decides nothing.
+    Each of them keeps its own inadmissible workloads, which decide nothing.
     """
     cluster = Cluster(seed)
     install(cluster)

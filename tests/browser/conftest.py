@@ -14,7 +14,7 @@ from tests.browser.screen import MILLISECONDS_TO_APPEAR, Screen
 from tests.processes.up import Up, services
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# A browser that talks to nobody but the page's own server, and that root may run.
+# A browser that reaches no host but the page's own server, and that root may run.
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-background-networking",
@@ -67,7 +67,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def tab(browser: Browser, headgate: Up) -> Iterator[BrowserContext]:
-    """A browser of somebody's own, with nothing in it yet."""
+    """A browser context without stored data."""
     context = new_context(browser)
     yield context
     context.close()

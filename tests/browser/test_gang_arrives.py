@@ -84,7 +84,7 @@ class Machines:
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster(headgate: Up) -> Iterator[None]:
-    """Both victims run and fill the queue; somebody patient waits behind them."""
+    """Both victims run and fill the queue; one patient workload waits behind them."""
     connection = Connection(url=headgate.url, token=token_of(headgate), source="executor")
     softly = {"mode": "Soft", "gracePeriodSeconds": 300, "handler": HANDLER}
     with client_of(headgate) as client:
@@ -140,7 +140,7 @@ def test_victims_of_a_gang_save_a_checkpoint_before_they_stop(
     assert screen.serious_violations() == []
     becomes(client, "gang", "Running")
 
-    # Nobody was stopped before its work was saved, and everybody says why on a page of its own.
+    # No victim stopped before its work was saved, and each shows its preemptor on its page.
     for victim in VICTIMS:
         assert steps_of(client, victim.partition("/")[2]) == [
             "evicted",
@@ -157,7 +157,7 @@ def test_victims_of_a_gang_save_a_checkpoint_before_they_stop(
         expect(page.get_by_text("Preempted to make room for lab/gang").first).to_be_visible()
     assert screen.serious_violations() == []
 
-    # They wait in their old order, before who came after them.
+    # They wait in their old order, before later submissions.
     screen.open("/queues/lab", "lab")
     lines = page.get_by_role("row").filter(has=page.get_by_role("gridcell"))
     expect(lines).to_have_count(3)

@@ -1,4 +1,4 @@
-"""Every page shows what is there, keeps nobody out and complains about nothing."""
+"""Every page shows its data, is accessible and logs no error."""
 
 import pytest
 from playwright.sync_api import Browser, expect

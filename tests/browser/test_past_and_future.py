@@ -1,4 +1,4 @@
-"""Nobody has to ask why: the two stories of time travel and what-if, in a real browser."""
+"""Time travel and what-if simulation in a real browser."""
 
 import re
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ PAGES = {
 
 @pytest.fixture(scope="module", autouse=True)
 def work(headgate: Up) -> Iterator[None]:
-    """Somebody holds three GPUs of a host, so that a gang of four has to wait."""
+    """A workload uses three GPUs of a host, so that a gang of four has to wait."""
     with client_of(headgate) as client:
         client.submit_batch([workload(HOLDER, gpus=3)])
         wait_for(client, f"{NAMESPACE}/{HOLDER}", goal_of("condition=Admitted"), 30)

@@ -62,7 +62,7 @@ def becomes(client: HeadgateClient, name: str, *phases: str) -> None:
 
 
 def report(client: HeadgateClient, name: str, step: str, **body: Any) -> None:
-    """A handler, or whoever runs the pods, says how far the eviction is."""
+    """A handler, or the executor, reports the progress of the eviction."""
     found = client.read(f"{HERE}/{name}")
     eviction = found["status"]["eviction"]["id"]
     told = {"uid": found["metadata"]["uid"], **body}

@@ -76,7 +76,7 @@ def apply(client: HeadgateClient, objects: list[Object]) -> None:
 
 
 def found(client: HeadgateClient, prefix: str, phase: str) -> list[Object]:
-    """The workloads of that phase whose names begin so."""
+    """The workloads of a phase by a prefix of their names."""
     path = f"/v1/namespaces/{NAMESPACE}/workloads"
     items = client.items(path, {"phase": phase, "name": prefix})
     return [item for item in items if item["metadata"]["name"].startswith(prefix)]

@@ -1,4 +1,4 @@
-"""Who may come in, and what they may do there."""
+"""Signing in, and the rights of each role."""
 
 import pytest
 from playwright.sync_api import BrowserContext, expect

@@ -27,7 +27,7 @@ _numbers = count(1)
 
 @dataclass(frozen=True)
 class Explained:
-    """An inactive workload, on which nobody decides, and the position it was submitted at."""
+    """An inactive workload, for which nothing is decided, and the position it was submitted at."""
 
     up: Up
     name: str

@@ -1,4 +1,4 @@
-"""The map of hosts: what would fit, where a workload nearly fits, and who stands in the way."""
+"""The map of hosts: the pods that fit, the nearest fits of a workload, and the blocking holders."""
 
 from collections.abc import Iterator
 from typing import Any

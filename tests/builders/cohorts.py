@@ -88,7 +88,7 @@ class Cohorts(World):
         }
 
     def makes_leave(self, name: str, size: int, priority: int = 0, **spec: Any) -> Victims:
-        """`name@queue` comes; who must leave for it."""
+        """`name@queue` is submitted; the victims of its preemption."""
         self.asks(name, size, priority, **spec)
         self.settle()
         return self.victims_of(name.partition("@")[0])

@@ -46,7 +46,7 @@ def configured(client: HeadgateClient) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def patient(connection: Connection) -> Iterator[None]:
-    """Somebody who stops what must stop, and otherwise lets everything run."""
+    """An executor that stops what must stop, and otherwise lets all pods run."""
     endless = Behaviour(start_delay=0, run_length=10**15, stop_delay=0)
     executor = SimulatedExecutor(connection, SimulatedRuns(lambda *_: endless))
     stopping = threading.Event()

@@ -45,7 +45,7 @@ def test_robots_start_once_the_office_has_answered(client: HeadgateClient) -> No
         checks = [check for each in found for check in each["status"].get("admissionChecks", ())]
         return {check["state"] for check in checks if check["name"] == CHECK}
 
-    wait_until(lambda: "Pending" in states(), "somebody waits for the check", SECONDS)
+    wait_until(lambda: "Pending" in states(), "a workload waits for the check", SECONDS)
     review(client)
     assert "Ready" in states()
 

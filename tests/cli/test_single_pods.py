@@ -1,4 +1,4 @@
-"""Workloads of whom single pods may be preempted, at the command line."""
+"""Workloads with pods that may be preempted singly, at the command line."""
 
 from headgate.cli.commands.submit import Wanted, manifest_of
 

@@ -1,4 +1,4 @@
-"""`topology` against a real server: what is free, what would fit, and who stands in the way."""
+"""`topology` against a real server: free capacity, fitting pods and blocking holders."""
 
 from tests.cli.invoking import Invoker
 

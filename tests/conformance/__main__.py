@@ -35,7 +35,7 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
-    parser.add_argument("--area", help="only files whose name begins so (cache, queue, ...)")
+    parser.add_argument("--area", help="only files with names that begin so (cache, queue, ...)")
     parser.add_argument("--file", action="append", type=Path, help="this file; may be repeated")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.add_argument("--record", action="store_true", help="write down what passes now")

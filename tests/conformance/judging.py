@@ -30,8 +30,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 def judge(case: Case) -> Verdict:
     """Put a case to the engine.
 
-    Skipped are cases of gates that are off by default and whose feature is not there, and cases of
-    parts that are no step of ours (classes B and bonus without a family).
+    Skipped are cases of gates that are off by default with a feature that is not there, and cases
+    of parts that are no step of ours (classes B and bonus without a family).
     """
     family = FAMILIES.get(case.test)
     if family is None:

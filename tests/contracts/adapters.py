@@ -35,7 +35,7 @@ from headgate.application.ports import EventLog, Followers, Partitions, ReadMode
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """Every port filled; `break_session` cuts off whoever works on a partition now."""
+    """Every port filled; `break_session` cuts off the session that works on a partition now."""
 
     log: EventLog
     models: ReadModels
@@ -69,7 +69,7 @@ def in_memory() -> Adapters:
 
 @contextmanager
 def on_postgres(url: str) -> Iterator[Adapters]:
-    """The installation whose database is at `url`."""
+    """The installation with its database at `url`."""
     pool = open_pool(url, most=12)
     try:
         yield Adapters(

@@ -22,7 +22,7 @@ ORIGIN = EventMetadata(actor="user:ada")
 
 
 def event(stream: str = "workload/a/1", note: str = "", **given: object) -> NewEvent:
-    """An event whose contents do not matter."""
+    """An event with contents that do not matter."""
     return NewEvent(stream=stream, event=WorkloadPodsNotReady(message=note), **given)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""What every source of ids promises: nobody else has them, and later ones are greater."""
+"""Every source of ids gives unique ids in ascending order."""
 
 import subprocess
 import sys

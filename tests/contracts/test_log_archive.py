@@ -21,7 +21,7 @@ SMALL = (("event_0", 0, 10), ("event_1", 10, 20), ("event_2", 20, 2_000_000))
 
 @pytest.fixture
 def database_of_small_parts(fresh_database_url: str) -> str:
-    """A log whose first partitions hold ten positions each."""
+    """A log with ten positions in each of its first partitions."""
     with psycopg.connect(fresh_database_url, autocommit=True) as connection:
         connection.execute("DROP TABLE event_0, event_1")
         for name, first, end in SMALL:

@@ -1,4 +1,4 @@
-"""What every store promises of partitions: what is due, who may work, and whose commit counts."""
+"""Every store of partitions keeps what is due, gives one worker the lock, and fences commits."""
 
 import msgspec
 import pytest

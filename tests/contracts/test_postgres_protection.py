@@ -21,7 +21,7 @@ from tests.contracts.building import are_appended, event, unit
 
 PATIENCE_SECONDS = 60
 CHANGES = (
-    "UPDATE {} SET actor = 'nobody'",
+    "UPDATE {} SET actor = 'none'",
     "DELETE FROM {}",
     "TRUNCATE {}",
 )
@@ -72,7 +72,7 @@ def test_an_ordinary_owner_can_do_everything_else(owned_url: str) -> None:
 
 @pytest.fixture
 def owned_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
-    """A database that belongs to someone who is no superuser."""
+    """A database with an owner without superuser rights."""
     with (
         new_database(postgres_server, "template0") as url,
         psycopg.connect(url, autocommit=True) as connection,

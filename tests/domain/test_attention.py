@@ -31,7 +31,7 @@ def test_a_queue_that_admits_nothing_is_told_in_whole_sentences(waiting: int, sa
 
 
 def strict_line(*, others: int) -> World:
-    """A strict queue of four whose first workload asks for five."""
+    """A strict queue of four with a first workload that asks for five."""
     world = World()
     world.flavor("default")
     world.cluster_queue("q", quotas(default=4), queueing_strategy="StrictFIFO")
@@ -43,7 +43,7 @@ def strict_line(*, others: int) -> World:
 
 
 @pytest.mark.parametrize(
-    ("others", "said"), [(0, "Nobody waits behind it."), (2, "2 workloads wait behind it.")]
+    ("others", "said"), [(0, "No workload waits behind it."), (2, "2 workloads wait behind it.")]
 )
 def test_a_strict_line_behind_a_head_that_can_never_start_is_told(others: int, said: str) -> None:
     cluster_state = ClusterState.load(strict_line(others=others).cluster_state.dump())

@@ -1,4 +1,4 @@
-"""What goes wrong without anyone doing wrong is found, and what goes right is left alone."""
+"""Detectors find starvation, blocking heads and unschedulable work, and report nothing else."""
 
 import pytest
 from msgspec.structs import replace
@@ -72,7 +72,7 @@ def test_a_request_beyond_capacity_is_unschedulable_and_does_not_starve() -> Non
     )
     assert found.evidence == "workload/team/large"
     world.change_cluster_queue("gpu", resource_groups=quotas(plain=5))
-    # Nobody has looked at it again, but what was said of it is no longer so.
+    # It was not evaluated again, but its recorded reason no longer holds.
     assert [found.kind for found in detected_problems(world.cluster_state, world.at)] == [
         "Starvation"
     ]
@@ -258,7 +258,7 @@ def test_how_few_have_started_is_told_as_people_say_it(starts: int, words: str) 
 
 
 def _told_of(world: World, key: str) -> str:
-    """Why nobody can say when it starts."""
+    """The reason why it has no estimated start."""
     why = explanation_of(world.cluster_state, world[key], world.at)
     found = expected_start(world.cluster_state, world[key], why, world.at)
     assert found is not None
@@ -269,7 +269,7 @@ def test_no_estimate_while_the_queue_needs_an_administrator() -> None:
     world = _queue_with_history(20)
     assert _told_of(world, "team/asked") == ""
     world.change_cluster_queue("gpu", resource_groups=quotas(absent=4))
-    assert _told_of(world, "team/asked").endswith("until somebody mends it.")
+    assert _told_of(world, "team/asked").endswith("until an administrator fixes it.")
 
 
 def test_no_estimate_behind_a_strict_head_that_may_never_start() -> None:

@@ -1,4 +1,4 @@
-"""Who runs is told where its pods went when hosts failed."""
+"""A running workload reports the hosts that its pods moved to after hosts failed."""
 
 import pytest
 

@@ -61,7 +61,7 @@ def test_a_class_bounds_how_far_a_boost_goes() -> None:
 
 
 class Boosts(World):
-    """One queue of one gpu whose workloads preempt each other by priority."""
+    """One queue of one gpu with preemption by priority."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -122,7 +122,7 @@ def assert_sound(state: WorkloadState) -> None:
         assert state.admission is not None
     if state.cancelling_at is not None or state.terminating_at is not None:
         over = state.finished_at is not None
-        assert over or state.eviction is not None, "whoever is to go is on the way"
+        assert over or state.eviction is not None, "a victim is being evicted"
     if not state.spec.active and state.finished_at is None:
         going = state.eviction is not None or state.admission is None
         assert going, "what is inactive has no place, or is losing it"

@@ -46,7 +46,7 @@ def preemptor_of(world: World, partition: Partition, workload: Workload) -> Pree
 
 
 def demand_of(partition: Partition, workload: Workload, amount: int) -> PlacementDemand:
-    """So much of the one resource, whose flavor has no topology."""
+    """So much of the one resource, in a flavor without topology."""
     given = PodSetFlavors(workload.spec.pod_sets[0], {"gpu": "default"}, {"gpu": amount})
     assignment = FlavorAssignment(Mode.PREEMPT, 0, (given,), ())
     queue = workload.spec.queue_name

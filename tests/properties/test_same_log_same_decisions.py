@@ -1,9 +1,9 @@
-"""The same log gives the same decisions: what a worker lived through does not matter (ADR 0017).
+"""The same log gives the same decisions, whatever a worker has in memory (ADR 0017).
 
-Beside a cell that follows everything, decides on it and remembers who is known not to fit, every
-cycle is planned on a cell that was just folded from the log. Both must decide the same to the byte.
-Left out is only what is told anew to somebody who knew already why he waits: nothing follows from
-it, and who looks more often has more to tell.
+Every cycle is planned on a live cluster state, which keeps its inadmissible workloads, and on one
+that was just folded from the log. Both must decide the same to the byte. Left out are only changes
+of a recorded pending reason: no decision follows from them, and their number depends on how often a
+worker plans.
 """
 
 from contextlib import suppress

@@ -185,7 +185,7 @@ def _fits(cohort: SimulatedCohort, key: str) -> bool:
 
 
 def plan_for(cohort: SimulatedCohort, key: str, rules: SearchRules) -> tuple[Victim, ...]:
-    """Who must leave for one that waits; nobody if it need only wait."""
+    """The victims that a pending workload needs; none if it need only wait."""
     ask = cohort.asks[key]
     if cohort.view.available(ask.node, GPU) >= ask.amounts[GPU]:
         return ()

@@ -19,7 +19,7 @@ POSITIONS = 200
 
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
-    """A morning with crashes, in whose log the tests read."""
+    """A simulated morning with crashes; the tests read its log."""
     return installed_cluster(11, 200, fault_rate=0.05)
 
 

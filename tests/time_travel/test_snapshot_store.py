@@ -37,7 +37,7 @@ class ForgetfulCache(MemoryStateCache):
 
 @pytest.fixture(scope="module")
 def cluster() -> Cluster:
-    """A morning in whose log the tests read."""
+    """A simulated morning; the tests read its log."""
     return installed_cluster(12, 150, fault_rate=0.02)
 
 

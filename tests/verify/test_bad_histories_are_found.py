@@ -74,35 +74,35 @@ BUSY = (
 )
 
 BROKEN: list[tuple[str, list[Fact]]] = [
-    ("facts are about workloads that exist", [admitted(A)]),
+    ("events concern existing workloads", [admitted(A)]),
     ("a name is free before it is used again", [submitted(A, 1), submitted(A, 1)]),
     ("nothing happens after the end", [*RUNNING, finished(A), admitted(A)]),
     ("quota is reserved once", [*RUNNING, reserved(A, 1_000)]),
     ("a workload is admitted once", [*RUNNING, admitted(A)]),
-    ("only who holds quota is admitted", [submitted(A, 1), admitted(A)]),
-    ("nobody is admitted while being evicted",
+    ("only workloads with quota are admitted", [submitted(A, 1), admitted(A)]),
+    ("no evicting workload is admitted",
      [submitted(A, 1), reserved(A, 1), evicted(A), admitted(A)]),
-    ("only who holds quota is evicted", [submitted(A, 1), evicted(A)]),
+    ("only workloads with quota are evicted", [submitted(A, 1), evicted(A)]),
     ("a workload is evicted once at a time", [*RUNNING, evicted(A), evicted(A, "r2")]),
     ("quota is released once", [*RUNNING, evicted(A), stopped(A), stopped(A)]),
     ("what stops was evicted", [*RUNNING, evicted(A), stopped(A, "r2")]),
     ("only reservations are dropped", [*RUNNING, (A, w.ReservationDropped(reason="x"))]),
     ("only what ran succeeds or fails", [submitted(A, 1), finished(A)]),
-    ("nobody is deleted with quota", [*RUNNING, (A, w.WorkloadDeleted())]),
-    ("only the waiting are told why they wait", [*RUNNING, explained(A)]),
+    ("no workload is deleted with quota", [*RUNNING, (A, w.WorkloadDeleted())]),
+    ("only pending workloads have reasons recorded", [*RUNNING, explained(A)]),
     ("only admitted pods are ready or not", [submitted(A, 1), (A, w.WorkloadPodsReady())]),
-    ("only who holds no quota is requeued",
+    ("only workloads without quota are requeued",
      [*RUNNING, (A, w.WorkloadRequeued(reason="Requested"))]),
-    ("the held get no quota", [submitted(A, 1), HOLD, reserved(A, 1)]),
-    ("the inactive get no quota",
+    ("no quota is reserved on hold", [submitted(A, 1), HOLD, reserved(A, 1)]),
+    ("no quota is reserved while inactive",
      [submitted(A, 1), (A, w.WorkloadDeactivated(cause="Requested")), reserved(A, 1)]),
-    ("nobody gets quota in backoff",
+    ("no quota is reserved in backoff",
      [*RUNNING,
       (A, w.WorkloadEvicted(eviction="e", reason="PodsReadyTimeout", message="", count=1,
                             requeue_at=1_900_000_000_000_000)),
       stopped(A, "e"), reserved(A, 1_000)]),
     ("a stopped queue admits nothing", [submitted(A, 1), STOP, reserved(A, 1)]),
-    ("a stopped queue lets nothing through", [submitted(A, 1), STOPPED_DOOR, reserved(A, 1)]),
+    ("a stopped queue admits no workload", [submitted(A, 1), STOPPED_DOOR, reserved(A, 1)]),
     ("a LocalQueue leads to one ClusterQueue", [submitted(A, 1), reserved(A, 1, "two")]),
     ("workloads come through a LocalQueue", [submitted(A, 1, "none"), reserved(A, 1)]),
     ("quota comes from a ClusterQueue that exists", [submitted(A, 1), reserved(A, 1, "none")]),
@@ -112,15 +112,15 @@ BROKEN: list[tuple[str, list[Fact]]] = [
     ("pods go to hosts that take pods", [submitted(A, 1), reserved(A, 1, host="gone")]),
     ("pods go to hosts that take pods",
      [submitted(A, 1), ("node/h1", t.NodeCordoned()), reserved(A, 1)]),
-    ("everyone who waits is told why", [submitted(A, 1)]),
-    ("who preempts waits", [*RUNNING, committed("team/a", "team/a")]),
+    ("every pending workload has a reason", [submitted(A, 1)]),
+    ("every preemptor is pending", [*RUNNING, committed("team/a", "team/a")]),
     ("victims hold quota", [submitted(A, 1), submitted(B, 1), committed("team/b", "team/a")]),
-    ("a released victim has let go",
+    ("a released victim has no quota",
      [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), evicted(A),
       ("round/r1", r.VictimReleased(workload="team/a", by="Eviction"))]),
-    ("a round is satisfied when all have gone",
+    ("a round is satisfied once all victims are released",
      [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), ("round/r1", r.RoundSatisfied())]),
-    ("a completed round has made a place",
+    ("a satisfied round has nominated capacity",
      [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), evicted(A), stopped(A),
       ("round/r1", r.VictimReleased(workload="team/a", by="Eviction")),
       ("round/r1", r.RoundCompleted(waited_seconds=1))]),
@@ -142,28 +142,28 @@ def test_a_broken_rule_is_found(rule: str, facts: list[Fact]) -> None:
 def test_a_queue_may_borrow_what_its_cohort_lends_and_no_more() -> None:
     fits = [submitted(A, 5_000), reserved(A, 5_000), admitted(A)]
     too_much = [submitted(A, 5_001), reserved(A, 5_001), admitted(A)]
-    assert "nobody gets more than is available" not in rules_broken(fits)
-    assert "nobody gets more than is available" in rules_broken(too_much)
+    assert "no workload gets more than is available" not in rules_broken(fits)
+    assert "no workload gets more than is available" in rules_broken(too_much)
 
 
 def test_a_borrowing_limit_binds() -> None:
     limited = queue("one", 4_000, borrowing=500)
     change = q.ClusterQueueChanged(spec=limited[1].spec)
     facts = [("clusterqueue/one", change), submitted(A, 4_501), reserved(A, 4_501)]
-    assert "nobody gets more than is available" in rules_broken(facts)
+    assert "no workload gets more than is available" in rules_broken(facts)
 
 
 def test_a_quota_cut_takes_nothing_away_but_admits_nothing_more() -> None:
     cut = ("clusterqueue/one", q.ClusterQueueChanged(spec=queue("one", 0, borrowing=0)[1].spec))
     assert rules_broken([*RUNNING, cut]) == set()
     more = [submitted(B, 1), reserved(B, 1)]
-    assert "nobody gets more than is available" in rules_broken([*RUNNING, cut, *more])
+    assert "no workload gets more than is available" in rules_broken([*RUNNING, cut, *more])
 
 
 def test_what_two_queues_share_is_counted_together() -> None:
     first = [submitted(A, 4_000, "two"), reserved(A, 4_000, "two"), admitted(A)]
     second = [submitted(B, 4_001), reserved(B, 4_001)]
-    assert "nobody gets more than is available" in rules_broken([*first, *second])
+    assert "no workload gets more than is available" in rules_broken([*first, *second])
 
 
 def test_a_node_that_shrinks_under_its_pods_is_nobodys_fault() -> None:
@@ -181,7 +181,7 @@ def test_a_held_or_stopped_wait_needs_no_explanation() -> None:
 
 
 def test_the_explanation_of_an_equal_serves_but_not_of_one_that_only_looks_alike() -> None:
-    rule = "everyone who waits is told why"
+    rule = "every pending workload has a reason"
     told = [submitted(A, 9_000), explained(A)]
     assert rule not in rules_broken([*told, submitted(B, 9_000)])
     assert rule in rules_broken([*told, submitted(B, 9_001)])

@@ -62,7 +62,7 @@ def test_pods_moved_to_a_host_that_is_gone_are_found() -> None:
 
 
 def test_a_move_without_quota_is_found() -> None:
-    assert "only who holds quota is placed" in rules_broken([submitted(A, 1_000), moved(A)])
+    assert "only workloads with quota are placed" in rules_broken([submitted(A, 1_000), moved(A)])
 
 
 def test_a_move_into_another_queue_is_found() -> None:
@@ -72,4 +72,4 @@ def test_a_move_into_another_queue_is_found() -> None:
 def test_a_move_during_an_eviction_is_found() -> None:
     broken = rules_broken([*RUNNING, evicted(A), moved(A), stopped(A)])
 
-    assert "nobody is placed while being evicted" in broken
+    assert "no evicting workload is placed" in broken

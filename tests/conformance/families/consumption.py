@@ -73,7 +73,7 @@ def used_for_ages(
 
 
 def first_by_usage(case: Case) -> Iterator[str]:
-    """Who is first in line when LocalQueues have used unequally."""
+    """The first workload of a ClusterQueue after unequal usage by its LocalQueues."""
     installed = Installed()
     if case.given("afsConfig"):
         share_by_usage(installed, case.inputs["afsConfig"])
@@ -94,8 +94,8 @@ def first_by_usage(case: Case) -> Iterator[str]:
 def consumed_until_now(case: Case) -> Iterator[str]:
     """What a LocalQueue has consumed, by what it had consumed before and what runs ever since.
 
-    What had been consumed is brought about: those who run did so for ages, beside one that ended
-    when Kueue last looked. Where nothing had been counted, counting begins now.
+    The consumed usage is brought about by workloads that have run for ages, beside one that ended
+    when Kueue last sampled. Where nothing had been counted, counting begins now.
     """
     installed = Installed()
     before = _consumed_before(case)

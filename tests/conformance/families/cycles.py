@@ -24,13 +24,13 @@ from tests.conformance.installed import CREATED, NAMESPACE, Installed, key_of
 from tests.conformance.statuses import admission_of
 
 WAITS_FOR_HOSTS = "TASFailedNodeReplacementFailFast=false"
-"""Whoever finds no other host waits for one."""
+"""A workload without a replacement host waits for one."""
 
 ENTRIES = "entries"
 """The ClusterQueue of entries that name none."""
 
 TELL_WHY = ("Evicted", "Preempted")
-"""The conditions that say for whom a victim makes room."""
+"""The conditions that name the preemptor of a victim."""
 
 FIXTURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Topology", ("topologies",)),
@@ -43,7 +43,7 @@ FIXTURES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def cycle(case: Case) -> Iterator[str]:
-    """Who is admitted where, who is preempted and why, and who goes on waiting."""
+    """The admissions, the preemptions with their reasons, and the workloads left pending."""
     installed = fixtures(case)
     before = _holders(installed.cluster_state)
     with one_cycle(installed) as cluster_state:
@@ -238,7 +238,7 @@ def _told(value: dict[str, Any], cluster_state: ClusterState) -> Iterator[str]:
 
 
 def preempted_in(cluster_state: ClusterState) -> dict[str, str]:
-    """Who was preempted by the cycle, and why."""
+    """The workloads that the cycle preempted, with the reasons."""
     return {key: reason for key, w in cluster_state.workloads.items() if (reason := _preempted(w))}
 
 

@@ -1,4 +1,4 @@
-"""Which hosts a workload cannot count on (`pkg/controller/tas`, and who looks a second time)."""
+"""Failed hosts of a workload and its second pass (`pkg/controller/tas`)."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Whom a workload makes leave, and why (`pkg/scheduler/preemption`)."""
+"""The preemption targets of a workload and their reasons (`pkg/scheduler/preemption`)."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -36,7 +36,7 @@ ONE_POD_SET = [{"flavors": {"cpu": {"name": "default", "mode": "Preempt"}}}]
 
 
 def victims(case: Case) -> Iterator[str]:
-    """Whom the incoming workload makes leave in the flavors that the case has chosen."""
+    """The preemption targets of the incoming workload in the flavors that the case has chosen."""
     return _victims(case, SearchRules())
 
 
@@ -109,7 +109,7 @@ def policy_is_met(case: Case) -> Iterator[str]:
 
 
 def order_of_candidates(case: Case) -> Iterator[str]:
-    """Who is asked to leave first."""
+    """The order of the preemption candidates."""
     installed = Installed()
     installed.add("Workload", *(found["obj"] for found in case.inputs["candidates"]))
     candidates = [_candidate(workload) for workload in installed.cluster_state.workloads.values()]

@@ -36,7 +36,7 @@ def counts_boosts(case: Case, gate: str) -> bool:
 
 
 def of_class(kind: str, field: str) -> Family:
-    """The class and number of a workload whose pods, or that itself, may name a class."""
+    """The priority class and value of a workload; it or its pods may name a class."""
 
     def drive(case: Case) -> Iterator[str]:
         name = case.given(f"{field}Name") or ""

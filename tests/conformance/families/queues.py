@@ -1,4 +1,4 @@
-"""Who is in line and who comes first (`pkg/cache/queue`)."""
+"""The pending workloads of a ClusterQueue and their order (`pkg/cache/queue`)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -123,7 +123,7 @@ def heads(case: Case) -> Iterator[str]:
 
 
 def back_in_line(case: Case) -> Iterator[str]:
-    """Who competes again after room was made for some ClusterQueues."""
+    """The workloads requeued after capacity of some ClusterQueues was freed."""
     installed = Installed()
     installed.add("Cohort", *(case.given("cohorts") or ()))
     installed.add("ClusterQueue", *case.inputs["clusterQueues"])
@@ -190,7 +190,7 @@ def _alone(
     doors: Iterable[dict[str, Any]] = (),
     namespaces: Mapping[str, str] | None = None,
 ) -> Installed:
-    """One ClusterQueue open to everyone, with a LocalQueue for every name that is used."""
+    """One ClusterQueue open to all namespaces, with a LocalQueue for every name that is used."""
     installed = Installed()
     for namespace, department in (namespaces or {}).items():
         metadata = {"name": namespace, "labels": {"dep": department}}

@@ -220,7 +220,7 @@ def _installed(case: Case) -> Installed:
 
 
 def _beyond_its_own(installed: Installed, cluster_queue: str) -> FlavorUsage:
-    """What Kueue calls borrowed: all beyond its own quota, also where nobody lends it any more."""
+    """What Kueue calls borrowed: all beyond its own quota, even where no queue lends now."""
     lines = lines_of(installed.cluster_state, f"clusterqueue/{cluster_queue}")
     return {(line.flavor, line.resource): line.borrowed + line.overcommitted for line in lines}
 

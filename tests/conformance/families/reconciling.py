@@ -224,7 +224,7 @@ def _waits(case: Case) -> Given:
 
 
 def _is_let_go(value: Given) -> bool:
-    """Whether somebody deleted it and nobody but Kueue wants it to stay."""
+    """Whether it is being deleted and only Kueue's finalizer keeps it."""
     metadata = value.get("metadata") or {}
     others = set(metadata.get("finalizers") or ()) - {IN_USE}
     return bool(metadata.get("deletionTimestamp")) and not (

@@ -17,7 +17,7 @@ _RESERVED = {"type": "QuotaReserved", "status": "True"}
 
 
 def with_reservation(value: Given) -> Given:
-    """The workload with quota, where checks say something: before that nobody asks them."""
+    """The workload with quota, where checks say something: before that they are not asked."""
     status = value.get("status") or {}
     checks = named_checks(status)
     if not checks or status.get("admission"):

@@ -59,7 +59,7 @@ def entry_of_a_cycle(case: Case) -> Iterator[str]:
 
 
 def second_passes(case: Case) -> Iterator[str]:
-    """Who holds quota and still wants hosts, after one of them was updated."""
+    """The workloads with quota that still need hosts, after one of them was updated."""
     installed = Installed()
     installed.add("AdmissionCheck", {"metadata": {"name": "prov-check"}})
     installed.add("Topology", {"metadata": {"name": "hosts"}, "spec": {"levels": HOST_LEVELS}})
@@ -76,7 +76,7 @@ def second_passes(case: Case) -> Iterator[str]:
 
 
 def making_room(installed: Installed, value: Manifest, spec: Manifest) -> str:
-    """It fits once someone has left whom its cycle asks to leave."""
+    """It fits once the victims of its cycle have stopped."""
     preempting = {"preemption": {"withinClusterQueue": "LowerPriority"}, **spec}
     _add_queue(installed, QUEUE, [("only", "2")], preempting)
     _add_workload(installed, QUEUE, {"metadata": {"name": "low"}}, priority=-1)
@@ -127,7 +127,7 @@ def outrun(installed: Installed, value: Manifest, spec: Manifest) -> str:
 
 
 def gate_closed(installed: Installed, value: Manifest, spec: Manifest) -> str:
-    """It would make someone leave, and its preemption gate is closed."""
+    """It would preempt, and its preemption gate is closed."""
     gates = {"preemptionGates": [{"name": "example.com/gate"}]}
     return making_room(installed, {**value, "spec": {**value["spec"], **gates}}, spec)
 
@@ -162,7 +162,7 @@ def _add_workload(installed: Installed, queue: str, value: Manifest, priority: i
 
 
 def _cycle(installed: Installed, partition: str = f"clusterqueue/{QUEUE}") -> None:
-    """One cycle whose decisions stay."""
+    """One cycle; its decisions stay."""
     cluster_state = installed.cluster_state
     with cluster_state.overlay() as overlay:
         plan_cycle(cluster_state, partition, installed.at, f"at-{cluster_state.position}")

@@ -1,4 +1,4 @@
-"""Who waits in which place (`pkg/visibility/storage`)."""
+"""The queue positions of pending workloads (`pkg/visibility/storage`)."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Since when queues can admit or cannot, whoever brought it about."""
+"""The times at which queues become active or inactive, whatever event causes it."""
 
 from collections.abc import Callable
 

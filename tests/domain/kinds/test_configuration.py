@@ -1,4 +1,4 @@
-"""The one Configuration: its life, its rules, and whom a change of it wakes."""
+"""The Configuration singleton: its lifecycle, its rules, and the partitions a change wakes."""
 
 from typing import Any
 

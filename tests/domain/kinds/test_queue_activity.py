@@ -1,4 +1,4 @@
-"""Why a queue cannot admit, in Kueue's order and words, and who uses what."""
+"""The inactive reasons of queues in Kueue's order and words, and the referrers of objects."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 
 
 def reason_of(**fields: Any) -> tuple[str, str]:
-    """What the condition says; whoever waits is kept out for the same reason, or for none."""
+    """What the condition says; a pending workload is kept out for the same reason, or for none."""
     config = a_config(**fields)
     found = cluster_queue_activity(config, "gpu")
     assert found.active == (found.reason == "Ready")

@@ -1,4 +1,4 @@
-"""Workloads on hosts that grow by slices and shrink in place: who stays does not move."""
+"""Workloads on hosts that grow by slices and shrink in place: kept pods do not move."""
 
 import pytest
 from hypothesis import given, settings

@@ -81,7 +81,7 @@ def test_example_26_a_victim_without_deadline_stalls_until_the_round_expires() -
     world.settle()
     assert [found.stage for found in world.cluster_state.rounds.values()] == ["Expired"]
     assert world["team/v"].eviction is not None, "it is leaving, and is credited"
-    assert len(world.cluster_state.rounds) == 1, "nobody else is made to go meanwhile"
+    assert len(world.cluster_state.rounds) == 1, "no further workload is preempted meanwhile"
     world.stop("team/v")
     world.settle()
     assert world.admitted() == ["team/p"]

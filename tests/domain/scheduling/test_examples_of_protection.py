@@ -1,4 +1,4 @@
-"""The worked examples of who is protected from whom (reference preemption.md §7)."""
+"""The worked examples of protection from preemption (reference preemption.md §7)."""
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.commands import ChangeProtection

@@ -1,4 +1,4 @@
-"""Under fair sharing those go first who borrow nothing, then those of the smallest share."""
+"""Under fair sharing workloads that borrow nothing go first, then those of the smallest share."""
 
 from fractions import Fraction
 

@@ -141,7 +141,7 @@ def test_the_mildest_reason_within_a_group_and_the_worst_of_all_groups_is_told()
 
 
 def test_what_can_never_be_had_is_told_before_what_is_only_taken_now() -> None:
-    """All resources of a flavor are needed: more slots do not help who asks for too many gpus."""
+    """All resources of a flavor are needed: more slots do not help a request for too many gpus."""
     world = World()
     world.flavor("one")
     world.cluster_queue("q", (*quotas("slots", one=4), *quotas("gpu", one=4)))

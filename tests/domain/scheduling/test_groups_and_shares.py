@@ -15,7 +15,7 @@ HOST = "kubernetes.io/hostname"
 def a_group(
     leader: dict[str, int], workers: dict[str, int], count: int, **asked: Any
 ) -> tuple[PodSet, PodSet]:
-    """A leader and its workers, whose pods take so much."""
+    """A leader and its workers with the requests of each pod."""
     request = TopologyRequest(pod_set_group_name="ring", **asked)
     return (
         PodSet(

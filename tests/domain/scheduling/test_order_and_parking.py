@@ -1,4 +1,4 @@
-"""Who is looked at first, who blocks whom, and when those who did not fit are looked at again."""
+"""The order of pending workloads, blocking heads, and requeueing of inadmissible workloads."""
 
 from headgate.application.queries.queues.pending_order import pending_order
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption

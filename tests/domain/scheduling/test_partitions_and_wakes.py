@@ -1,4 +1,4 @@
-"""What is scheduled together, and whom a fact wakes."""
+"""The partitions that are scheduled together, and the partitions that an event wakes."""
 
 import subprocess
 import sys

@@ -37,7 +37,7 @@ def test_example_24_what_one_victim_frees_is_kept_until_the_other_has_gone() -> 
     assert "team/a" not in world.admitted(), "it would take what is kept for p, and borrow"
     small = world.submit("small", "q2", {"gpu": 3}, priority=20)
     world.settle()
-    assert small in world.admitted(), "it fits beside everyone in the end"
+    assert small in world.admitted(), "it fits beside all others in the end"
     world.wait(55)
     world.stop("team/b")
     world.settle()

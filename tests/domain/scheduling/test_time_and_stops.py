@@ -116,7 +116,7 @@ def test_a_backoff_lasts_although_its_local_queue_was_stopped_and_resumed() -> N
     world.wait(100)
     world.settle()
     world.stop(key)
-    given = Stop(owner="someone", reason="", stopped_at=world.at)
+    given = Stop(owner="test-admin", reason="", stopped_at=world.at)
     world.record("localqueue/team/q", LocalQueueStopped(policy="Hold", stop=given))
     world.settle()
     world.record("localqueue/team/q", LocalQueueResumed())
@@ -181,12 +181,12 @@ def test_a_hold_with_an_end_ends_by_itself() -> None:
     world, _ = timed_queue()
     key = world.submit("held", "q")
     until = world.at + 30 * SECONDS
-    held = WorkloadHeld(owner="someone", reason="maintenance", expires_at=until)
+    held = WorkloadHeld(owner="test-admin", reason="maintenance", expires_at=until)
     world.record(f"workload/{key}", held)
     world.settle()
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
-    assert found.sentence == "someone holds it for 30 s more: maintenance"
+    assert found.sentence == "test-admin holds it for 30 s more: maintenance"
     world.wait(30)
     world.settle()
     assert key in world.admitted()
@@ -194,7 +194,7 @@ def test_a_hold_with_an_end_ends_by_itself() -> None:
 
 def stop(world: World, policy: StopPolicy, seconds: int | None = None) -> None:
     until = world.at + seconds * SECONDS if seconds else None
-    given = Stop(owner="someone", reason="upgrade", stopped_at=world.at, expires_at=until)
+    given = Stop(owner="test-admin", reason="upgrade", stopped_at=world.at, expires_at=until)
     world.record("clusterqueue/q", ClusterQueueStopped(policy=policy, stop=given))
 
 
@@ -206,7 +206,7 @@ def test_a_stopped_queue_admits_nothing_and_names_the_user_that_stopped_it() -> 
     assert world.admitted() == [running]
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
-    assert found.sentence == "ClusterQueue q is stopped by someone: upgrade"
+    assert found.sentence == "ClusterQueue q is stopped by test-admin: upgrade"
 
 
 def test_draining_evicts_what_runs_and_resuming_brings_it_back() -> None:
@@ -251,7 +251,7 @@ def test_a_stop_with_an_end_ends_by_itself() -> None:
 def test_a_stopped_local_queue_keeps_only_its_own_out() -> None:
     world, _ = timed_queue()
     world.local_queue("other", "q")
-    given = Stop(owner="someone", reason="", stopped_at=world.at)
+    given = Stop(owner="test-admin", reason="", stopped_at=world.at)
     world.record("localqueue/team/q", LocalQueueStopped(policy="Hold", stop=given))
     world.submit("mine", "q")
     other = world.submit("theirs", "other")

@@ -68,7 +68,7 @@ class History:
         self.findings.at(self.sequence.position, "")
         self.rounds.check_end(now, GRACE)
         for key in unexplained(self.lives.lives, self.settings, now, GRACE):
-            self.findings.add("everyone who waits is told why", key, stream=f"workload/{key}")
+            self.findings.add("every pending workload has a reason", key, stream=f"workload/{key}")
 
     def _read_workload(self, key: str, event: WorkloadEvent, at: Instant) -> None:
         before = self.lives.lives.get(key)
@@ -118,7 +118,7 @@ class History:
             self.findings.add("workloads come through a LocalQueue", f"{namespace}/{name}")
             return
         if door.stop_policy != "None":
-            self.findings.add("a stopped queue lets nothing through", f"{namespace}/{name}")
+            self.findings.add("a stopped queue admits no workload", f"{namespace}/{name}")
         if door.cluster_queue != event.admission.cluster_queue:
             self.findings.add(
                 "a LocalQueue leads to one ClusterQueue",

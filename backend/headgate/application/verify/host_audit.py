@@ -66,7 +66,7 @@ class HostAudit:
         here = Counter(_rooms(spec, after))
         for name, place in here - there:
             where = "/".join(place[1])
-            self._findings.add("who needs fewer pods gets no other places", f"{name}: {where}")
+            self._findings.add("reclaimed pods change no placement", f"{name}: {where}")
         self.give_back(spec, _only(before, there - here))
 
     def cut(self, spec: WorkloadSpec, before: Admission, after: Admission) -> None:
@@ -123,7 +123,7 @@ class HostAudit:
         for host in hosts:
             for taint in host.taints:
                 if taint.effect != "PreferNoSchedule" and not _tolerated(taint, tolerations):
-                    self._findings.add("taints keep away who does not tolerate them", where)
+                    self._findings.add("every taint of a host is tolerated", where)
 
     def _hosts(self, assigned: PodSetAssignment, place: DomainPath) -> Iterator[NodeSpec]:
         """The nodes of the place that belong to the assigned flavors."""

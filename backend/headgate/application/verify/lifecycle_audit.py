@@ -56,7 +56,7 @@ class LifecycleAudit:
             self._submitted(key, life, event, at)
             return None
         if life is None:
-            self._wrong("facts are about workloads that exist", type(event).__name__)
+            self._wrong("events concern existing workloads", type(event).__name__)
             return None
         if life.is_finished and not isinstance(event, AFTER_THE_END):
             self._wrong("nothing happens after the end", type(event).__name__)
@@ -102,18 +102,21 @@ class LifecycleAudit:
         match event:
             case e.WorkloadHostsFailed() | e.WorkloadHostsRecovered():
                 if life.quota is None:
-                    self._wrong("hosts fail for who has a place", type(event).__name__)
+                    self._wrong("hosts fail for placed workloads", type(event).__name__)
             case e.WorkloadPlaced():
                 self._placed(life, event)
             case e.WorkloadScaledDown():
                 if life.quota is None or life.eviction:
-                    self._wrong("who runs on is scaled down", life.eviction or "it holds no quota")
+                    self._wrong(
+                        "only running workloads are scaled down",
+                        life.eviction or "it holds no quota",
+                    )
             case e.WorkloadPodsReady() | e.WorkloadPodsNotReady():
                 if not life.is_admitted:
                     self._wrong("only admitted pods are ready or not", type(event).__name__)
             case e.WorkloadCheckReported() | e.WorkloadChecksRequired():
                 if life.quota is None:
-                    self._wrong("checks are about who holds quota", type(event).__name__)
+                    self._wrong("checks concern workloads with quota", type(event).__name__)
             case EvictionCancelled():
                 self._called_back(life, event)
             case WorkloadPodsEvicted():
@@ -122,15 +125,15 @@ class LifecycleAudit:
                 self._shrunk(life, event)
             case e.EvictionAcknowledged() | e.EvictionProgressed():
                 if not is_leaving_for(life, event.eviction):
-                    self._wrong("handlers work on evictions that are on", event.eviction)
+                    self._wrong("handlers report on ongoing evictions", event.eviction)
             case e.WorkloadExplained():
                 life.is_explained = True
                 if life.quota is not None:
-                    self._wrong("only the waiting are told why they wait", "it holds quota")
+                    self._wrong("only pending workloads have reasons recorded", "it holds quota")
             case e.WorkloadRequeued():
                 life.backs_off_until = None
                 if life.quota is not None:
-                    self._wrong("only who holds no quota is requeued", event.reason)
+                    self._wrong("only workloads without quota are requeued", event.reason)
             case e.WorkloadSpecChanged():
                 life.spec, life.is_explained = event.spec, False
                 life.is_active = event.spec.active
@@ -151,43 +154,43 @@ class LifecycleAudit:
         if life.quota is not None:
             self._wrong("quota is reserved once", f"it holds quota in {life.quota.cluster_queue}")
         if not life.is_active:
-            self._wrong("the inactive get no quota", "it is inactive")
+            self._wrong("no quota is reserved while inactive", "it is inactive")
         if life.is_held:
-            self._wrong("the held get no quota", "it is held")
+            self._wrong("no quota is reserved on hold", "it is held")
         if life.is_leaving:
-            self._wrong("the leaving get no quota", "it is to be cancelled or deleted")
+            self._wrong("no quota is reserved while evicting", "it is to be cancelled or deleted")
         if life.backs_off_until is not None and life.backs_off_until > at:
-            self._wrong("nobody gets quota in backoff", f"until {life.backs_off_until}")
+            self._wrong("no quota is reserved in backoff", f"until {life.backs_off_until}")
         life.quota, life.is_admitted, life.eviction = event.admission, False, ""
         life.backs_off_until, life.is_explained = None, False
 
     def _admitted(self, life: AuditedWorkload) -> None:
         if life.quota is None:
-            self._wrong("only who holds quota is admitted", "it holds none")
+            self._wrong("only workloads with quota are admitted", "it holds none")
         if life.is_admitted:
             self._wrong("a workload is admitted once", "it is admitted")
         if life.eviction:
-            self._wrong("nobody is admitted while being evicted", life.eviction)
+            self._wrong("no evicting workload is admitted", life.eviction)
         life.is_admitted = True
 
     def _placed(self, life: AuditedWorkload, event: e.WorkloadPlaced) -> None:
         if life.quota is None:
-            self._wrong("only who holds quota is placed", "it holds none")
+            self._wrong("only workloads with quota are placed", "it holds none")
         elif event.admission.cluster_queue != life.quota.cluster_queue:
             self._wrong("a second pass keeps the quota", event.admission.cluster_queue)
         if life.eviction:
-            self._wrong("nobody is placed while being evicted", life.eviction)
+            self._wrong("no evicting workload is placed", life.eviction)
 
     def _evicted(self, life: AuditedWorkload, event: e.WorkloadEvicted) -> None:
         if life.quota is None:
-            self._wrong("only who holds quota is evicted", event.reason)
+            self._wrong("only workloads with quota are evicted", event.reason)
         if life.eviction:
             self._wrong("a workload is evicted once at a time", life.eviction)
         life.eviction, life.backs_off_until = event.eviction, event.requeue_at
 
     def _pods_evicted(self, life: AuditedWorkload, event: WorkloadPodsEvicted) -> None:
         if life.quota is None:
-            self._wrong("only who holds quota gives up pods", event.eviction)
+            self._wrong("only workloads with quota evict pods", event.eviction)
         if life.eviction:
             self._wrong("a workload is evicted once at a time", event.eviction)
         for asked in life.pod_eviction.values():
@@ -197,17 +200,17 @@ class LifecycleAudit:
         sets = {pod_set.name: pod_set for pod_set in life.spec.pod_sets}
         for name, count in event.counts.items():
             if count < (sets[name].min_count or 1):
-                self._wrong("who goes on keeps its core", f"{count} of {name}")
+                self._wrong("a shrunk workload keeps its guaranteed count", f"{count} of {name}")
         life.pod_eviction[event.eviction] = event
 
     def _shrunk(self, life: AuditedWorkload, event: WorkloadShrunk) -> None:
         asked = life.pod_eviction.pop(event.eviction, None)
         if asked is None or asked.pods != event.pods:
-            self._wrong("only pods that were to go are gone", event.eviction)
+            self._wrong("only pods of an eviction are stopped", event.eviction)
 
     def _called_back(self, life: AuditedWorkload, event: EvictionCancelled) -> None:
         if not is_leaving_for(life, event.eviction):
-            self._wrong("only an eviction that is on is called back", event.eviction)
+            self._wrong("only an ongoing eviction is cancelled", event.eviction)
         if life.eviction == event.eviction:
             life.eviction = ""
         else:
@@ -235,7 +238,7 @@ class LifecycleAudit:
 
     def _deleted(self, key: str, life: AuditedWorkload) -> None:
         if life.quota is not None:
-            self._wrong("nobody is deleted with quota", life.quota.cluster_queue)
+            self._wrong("no workload is deleted with quota", life.quota.cluster_queue)
             self._let_go(life)
         del self.lives[key]
 

@@ -73,12 +73,14 @@ class QuotaAudit:
             return
         node = ("queue", queue)
         if key not in self._quotas.get(node, {}):
-            self._findings.add("a queue gives what it has quota for", f"{queue} {'/'.join(key)}")
+            self._findings.add(
+                "a queue admits only resources it has quota for", f"{queue} {'/'.join(key)}"
+            )
             return
         available = self._available(node, key)
         if amount > available:
             self._findings.add(
-                "nobody gets more than is available",
+                "no workload gets more than is available",
                 f"{queue} {'/'.join(key)}: {amount} asked, {available} available",
             )
 

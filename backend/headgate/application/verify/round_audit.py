@@ -67,7 +67,7 @@ class RoundAudit:
             settled = all(now - at > grace for at in changed)
             if not course.is_satisfied and not waits_for and settled:
                 self._findings.add(
-                    "an open round waits for a victim", "all victims are gone", stream=stream
+                    "an open round waits for a victim", "all victims are released", stream=stream
                 )
             preemptor = self._lives.get(course.preemptor)
             if (preemptor is None or preemptor.is_finished) and settled:
@@ -78,14 +78,14 @@ class RoundAudit:
             self._findings.add("a round is committed once", event.round_id)
         victims = frozenset(victim.workload for victim in event.victims)
         if event.preemptor in victims:
-            self._findings.add("nobody preempts itself", event.preemptor)
+            self._findings.add("no workload preempts itself", event.preemptor)
         for key in sorted(victims):
             life = self._lives.get(key)
             if life is None or life.quota is None:
                 self._findings.add("victims hold quota", key)
         preemptor = self._lives.get(event.preemptor)
         if preemptor is None or preemptor.quota is not None:
-            self._findings.add("who preempts waits", event.preemptor)
+            self._findings.add("every preemptor is pending", event.preemptor)
         self.courses[stream] = AuditedRound(
             id=event.round_id,
             preemptor=event.preemptor,
@@ -101,21 +101,23 @@ class RoundAudit:
         if key in course.released:
             self._findings.add("a victim is released once", key)
         if self._still(key, course):
-            self._findings.add("a released victim has let go", key)
+            self._findings.add("a released victim has no quota", key)
         course.released.add(key)
 
     def _all_released(self, course: AuditedRound) -> None:
         missing = sorted(course.victims - course.released)
         if missing:
-            self._findings.add("a round is satisfied when all have gone", ", ".join(missing))
+            self._findings.add(
+                "a round is satisfied once all victims are released", ", ".join(missing)
+            )
 
     def _completed(self, course: AuditedRound) -> None:
         """Victims may be leaving still, where others made room before (preemption.md §6.10)."""
         if course.lost_its_place:
-            self._findings.add("a lost place is not the one got in the end", course.preemptor)
+            self._findings.add("a lost nomination is not the final placement", course.preemptor)
         preemptor = self._lives.get(course.preemptor)
         if preemptor is None or preemptor.quota is None:
-            self._findings.add("a completed round has made a place", course.preemptor)
+            self._findings.add("a satisfied round has nominated capacity", course.preemptor)
 
     def _still(self, key: str, course: AuditedRound) -> bool:
         """Whether the victim still holds what this round takes from it."""
