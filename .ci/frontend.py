@@ -58,7 +58,7 @@ def build() -> None:
 
 def describe_api() -> None:
     """Write the API's description, from which the page's client is generated."""
-    command = [sys.executable, "-m", "headgate.api.openapi"]
+    command = [sys.executable, "-m", "headgate.api"]
     described = subprocess.run(command, check=True, capture_output=True).stdout
     (FRONTEND / "openapi.json").write_bytes(described)
 

@@ -29,7 +29,7 @@ def event(stream: str = "workload/a/1", note: str = "", **given: object) -> NewE
 def unit(*events: NewEvent, expected: dict[str, int] | None = None, **given: object) -> AppendUnit:
     """A unit of these events on streams that were never used, unless `expected` says more."""
     unused = {new.stream: 0 for new in events}
-    values = {"at": AT, "origin": ORIGIN, **given}
+    values = {"at": AT, "metadata": ORIGIN, **given}
     return AppendUnit(expected={**unused, **(expected or {})}, events=events, **values)  # type: ignore[arg-type]
 
 

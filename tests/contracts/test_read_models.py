@@ -3,10 +3,12 @@
 import pytest
 
 from headgate.application.ports import Loaded, Row, WorkloadQuery
+from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.rounds.state import Round
+from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.state import Hold, Workload
 from tests.contracts.adapters import Adapters
@@ -49,7 +51,9 @@ def a_round(round_id: str, preemptor: str, *victims: str, at: int) -> Round:
 
 
 def names(adapters: Adapters, **query: object) -> list[str]:
-    found = adapters.models.workloads(WorkloadQuery(**query))  # type: ignore[arg-type]
+    paging = {key: query.pop(key) for key in ("after", "limit") if key in query}
+    where = WorkloadFilter(**query)  # type: ignore[arg-type]
+    found = adapters.models.workloads(WorkloadQuery(where=where, **paging))  # type: ignore[arg-type]
     return [loaded.state.name for loaded in found]
 
 
@@ -117,6 +121,11 @@ def test_workloads_come_newest_first_page_by_page(adapters: Adapters) -> None:
     assert names(adapters, after=(CREATED, "a/w0")) == []
 
 
+def labelled(key: str, operator: Operator, *values: str) -> LabelSelector:
+    requirement = Requirement(key=key, operator=operator, values=values)
+    return LabelSelector(match_expressions=(requirement,))
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -127,8 +136,13 @@ def test_workloads_come_newest_first_page_by_page(adapters: Adapters) -> None:
         ({"local_queue": "door"}, ["run-b", "plain", "held"]),
         ({"name_contains": "e"}, ["other", "held"]),
         ({"name_contains": "%"}, []),
-        ({"labels": {"team": "x"}}, ["plain", "held"]),
-        ({"labels": {"team": "x", "tier": "1"}}, ["held"]),
+        ({"selector": LabelSelector(match_labels={"team": "x"})}, ["plain", "held"]),
+        ({"selector": LabelSelector(match_labels={"team": "x", "tier": "1"})}, ["held"]),
+        ({"selector": labelled("team", "In", "x")}, ["plain", "held"]),
+        ({"selector": labelled("tier", "In", "1", "2")}, ["held"]),
+        ({"selector": labelled("tier", "NotIn", "1")}, ["other", "plain", "run-b"]),
+        ({"selector": labelled("tier", "Exists")}, ["held"]),
+        ({"selector": labelled("team", "DoesNotExist")}, ["other", "run-b"]),
         ({"cluster_queue": "gpu"}, ["run-b", "plain", "held"]),
         ({"cluster_queue": "batch"}, []),
         ({"cluster_queue": "gpu", "namespaces": ("a",)}, ["plain", "held"]),

@@ -1,10 +1,9 @@
 """The OpenAPI document: what Litestar derives, with problems, security and common headers.
 
-`python -m headgate.api.openapi > frontend/openapi.json` writes it down.
+`python -m headgate.api > frontend/openapi.json` writes it down.
 """
 
 import json
-import sys
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -161,14 +160,3 @@ def _problem(status: int) -> dict[str, Any]:
 def rendered_document(app: Litestar) -> bytes:
     """The document as it is served."""
     return json.dumps(document(app), indent=1).encode()
-
-
-def main() -> None:
-    """Write the document to standard output."""
-    from headgate.api.app import routes_only  # noqa: PLC0415 - the application imports this module
-
-    sys.stdout.write(json.dumps(document(routes_only()), indent=2) + "\n")
-
-
-if __name__ == "__main__":
-    main()

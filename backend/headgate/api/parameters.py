@@ -140,17 +140,6 @@ def label_selector(text: str | None) -> LabelSelector | None:
     return LabelSelector(match_expressions=tuple(requirements))
 
 
-def equalities(selector: LabelSelector | None) -> dict[str, str]:
-    """The part of a selector that compares for equality, which the database can search by."""
-    if selector is None:
-        return {}
-    return {
-        requirement.key: requirement.values[0]
-        for requirement in selector.match_expressions
-        if requirement.operator == "In" and len(requirement.values) == 1
-    }
-
-
 def _requirement(part: str, text: str) -> Requirement:
     if found := _EQUALS.fullmatch(part):
         key, sign, value = found.groups()

@@ -41,6 +41,7 @@ from headgate.application.queries.workloads.stuck_workloads import (
     stuck_workload_with_forecast,
     stuck_workloads,
 )
+from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.rejection import InvalidObject, Violation
 from headgate.domain.workloads.state import Phase
 
@@ -128,12 +129,14 @@ class StuckWorkloadsPage(Controller):
     ) -> Answer:
         """Who has been so the longest comes first."""
         query = BulkSelection(
-            namespace=namespace,
-            phases=named_phases(phases),  # type: ignore[arg-type]
-            cluster_queue=cluster_queue,
-            name=contains,
+            where=WorkloadFilter(
+                namespaces=(namespace,) if namespace else None,
+                phases=named_phases(phases),
+                cluster_queue=cluster_queue,
+                name_contains=contains,
+                selector=label_selector(selector),
+            ),
             causes=listed(causes),
-            selector=label_selector(selector),
             since=instant_or_none(since.replace(" ", "+") if since else None, "/since"),
         )
         services = services_of(request)
@@ -250,12 +253,14 @@ def _bulk(data: BulkAction) -> BulkRequest:
 
 def _query(data: BulkQuery) -> BulkSelection:
     return BulkSelection(
-        namespace=data.namespace,
-        phases=tuple(data.phases),
-        queue_name=data.queue_name,
-        cluster_queue=data.cluster_queue,
-        name=data.name,
+        where=WorkloadFilter(
+            namespaces=(data.namespace,) if data.namespace else None,
+            phases=tuple(data.phases),
+            local_queue=data.queue_name,
+            cluster_queue=data.cluster_queue,
+            name_contains=data.name,
+            selector=label_selector(data.label_selector),
+        ),
         causes=tuple(data.causes),
-        selector=label_selector(data.label_selector),
         since=instant_or_none(data.since, "/query/since"),
     )

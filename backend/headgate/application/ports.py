@@ -11,6 +11,7 @@ import msgspec
 
 from headgate.application.projections.preemption_ledger import Ledger, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
+from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
 
@@ -229,17 +230,12 @@ class ReadModels(Protocol):
 
 
 class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A filter on workloads; empty fields do not filter.
+    """One page of the workloads that match a filter.
 
     `after` is (created_at, key) of the last row of the page before.
     """
 
-    namespaces: tuple[str, ...] | None = None
-    phases: tuple[str, ...] = ()
-    local_queue: str = ""
-    cluster_queue: str = ""
-    name_contains: str = ""
-    labels: dict[str, str] = {}
+    where: WorkloadFilter = WorkloadFilter()
     after: tuple[Instant, str] | None = None
     limit: int = 100
 

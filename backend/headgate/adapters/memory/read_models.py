@@ -38,9 +38,9 @@ class MemoryReadModels:
     def workloads(self, query: WorkloadQuery) -> list[Loaded]:
         """Workloads that match, newest submission first, keyset paged."""
         with self._database.lock:
-            doors = self._doors_to(query.cluster_queue)
+            queues = self._cluster_queues()
             rows = self._database.rows["workload"].values()
-            found = [row for row in rows if _matches(query, row, doors)]
+            found = [row for row in rows if _matches(query, row, queues)]
         found.sort(key=lambda row: (row["created_at"], row["stream"]), reverse=True)
         return _loaded(found[: query.limit])
 
@@ -83,32 +83,21 @@ class MemoryReadModels:
             state=Absent() if row is None else row["state"],
         )
 
-    def _doors_to(self, cluster_queue: str) -> set[tuple[str, str]]:
+    def _cluster_queues(self) -> dict[tuple[str, str], str]:
+        """The ClusterQueue of each LocalQueue."""
         return {
-            (row["namespace"], row["name"])
+            (row["namespace"], row["name"]): row["cluster_queue"]
             for row in self._database.rows["object"].values()
-            if row["kind"] == "localqueue" and row["cluster_queue"] == cluster_queue
+            if row["kind"] == "localqueue"
         }
 
 
-def _matches(query: WorkloadQuery, row: Columns, doors: set[tuple[str, str]]) -> bool:
+def _matches(query: WorkloadQuery, row: Columns, queues: dict[tuple[str, str], str]) -> bool:
     after = None if query.after is None else (query.after[0], workload_stream(query.after[1]))
-    return (
-        (query.namespaces is None or row["namespace"] in query.namespaces)
-        and (not query.phases or row["phase"] in query.phases)
-        and (not query.local_queue or row["local_queue"] == query.local_queue)
-        and (not query.cluster_queue or _belongs(query.cluster_queue, row, doors))
-        and query.name_contains in row["name"]
-        and query.labels.items() <= row["labels"].items()
-        and (after is None or (row["created_at"], row["stream"]) < after)
+    queue = row["cluster_queue"] or queues.get((row["namespace"], row["local_queue"]), "")
+    return query.where.matches(row["state"], queue) and (
+        after is None or (row["created_at"], row["stream"]) < after
     )
-
-
-def _belongs(cluster_queue: str, row: Columns, doors: set[tuple[str, str]]) -> bool:
-    """A workload without a place belongs to the queue its door leads to."""
-    if row["cluster_queue"]:
-        return bool(row["cluster_queue"] == cluster_queue)
-    return (row["namespace"], row["local_queue"]) in doors
 
 
 def _touches(row: Columns, own: str, of_victim: str, wanted: str) -> bool:

@@ -13,6 +13,7 @@ from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.rounds.state import Round
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.state import Workload
 
 Decoder: TypeAlias = msgspec.json.Decoder[Any]
@@ -144,20 +145,42 @@ class PostgresReadModels:
 
 
 def _matching(query: WorkloadQuery) -> _Where:
-    where = _Where()
-    if query.namespaces is not None:
-        where.add("namespace = ANY(%s)", list(query.namespaces))
-    if query.phases:
-        where.add("phase = ANY(%s)", list(query.phases))
-    if query.local_queue:
-        where.add("local_queue = %s", query.local_queue)
-    if query.cluster_queue:
-        where.add(_IN_CLUSTER_QUEUE, query.cluster_queue, query.cluster_queue)
-    if query.name_contains:
-        where.add("position(%s IN name) > 0", query.name_contains)
-    if query.labels:
-        where.add("labels @> %s::jsonb", json.dumps(query.labels))
+    """`WorkloadFilter.matches` in SQL, and the place of the page."""
+    where, wanted = _Where(), query.where
+    if wanted.namespaces is not None:
+        where.add("namespace = ANY(%s)", list(wanted.namespaces))
+    if wanted.phases:
+        where.add("phase = ANY(%s)", list(wanted.phases))
+    if wanted.local_queue:
+        where.add("local_queue = %s", wanted.local_queue)
+    if wanted.cluster_queue:
+        where.add(_IN_CLUSTER_QUEUE, wanted.cluster_queue, wanted.cluster_queue)
+    if wanted.name_contains:
+        where.add("position(%s IN name) > 0", wanted.name_contains)
+    if wanted.selector is not None:
+        _add_labels(where, wanted.selector)
     if query.after is not None:
         created_at, key = query.after
         where.add("(created_at, stream) < (%s, %s)", created_at, workload_stream(key))
     return where
+
+
+def _add_labels(where: _Where, selector: LabelSelector) -> None:
+    """`matches_selector` in SQL; NotIn and DoesNotExist accept a missing key."""
+    if selector.match_labels:
+        where.add("labels @> %s::jsonb", json.dumps(selector.match_labels))
+    for requirement in selector.match_expressions:
+        key, values = requirement.key, list(requirement.values)
+        match requirement.operator:
+            case "In" if len(values) == 1:
+                where.add("labels @> %s::jsonb", json.dumps({key: values[0]}))
+            case "In":
+                where.add("labels ->> %s = ANY(%s)", key, values)
+            case "NotIn":
+                where.add("coalesce(labels ->> %s <> ALL(%s), true)", key, values)
+            case "Exists":
+                where.add("jsonb_exists(labels, %s)", key)
+            case "DoesNotExist":
+                where.add("NOT jsonb_exists(labels, %s)", key)
+            case "Gt" | "Lt":
+                raise AssertionError("label selectors compare no numbers")

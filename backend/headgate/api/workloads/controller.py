@@ -20,7 +20,7 @@ from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_body
 from headgate.api.simulations import simulate_submit
 from headgate.api.workloads.changes import Target, delete_workload, replace, submit, submit_batch
 from headgate.api.workloads.queries import (
-    WorkloadFilter,
+    ListParameters,
     explanation,
     list_workloads,
     read,
@@ -95,7 +95,7 @@ class AllWorkloads(Controller):
         contains: Contains = None,
     ) -> Answer:
         """Filters are combined; labels may be compared for equality and more."""
-        wanted = WorkloadFilter(phases, queue_name, cluster_queue, contains, selector)
+        wanted = ListParameters(phases, queue_name, cluster_queue, contains, selector)
         return await list_workloads(request, wanted, limit=limit, after=after)
 
     @post(
@@ -137,7 +137,7 @@ class Workloads(Controller):
         contains: Contains = None,
     ) -> Answer:
         """Filters are combined; labels may be compared for equality and more."""
-        wanted = WorkloadFilter(phases, queue_name, cluster_queue, contains, selector)
+        wanted = ListParameters(phases, queue_name, cluster_queue, contains, selector)
         return await list_workloads(request, wanted, limit=limit, after=after)
 
     @post(

@@ -1,36 +1,30 @@
 """Reads workloads: one, pages of a list, the explanation and the timeline of one."""
 
 import asyncio
-from collections.abc import Callable
-from typing import TypeAlias
 
 import msgspec
 
 from headgate.api.answers import Answer, answer, answer_view, not_modified
 from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.manifests import manifest_of
-from headgate.api.pages import after_token, collect_page, continue_token
-from headgate.api.parameters import equalities, label_selector, listed
+from headgate.api.pages import after_token, continue_token
+from headgate.api.parameters import label_selector, listed
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.schemas import ProblemError
 from headgate.api.workloads.schemas import PHASES
-from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded, WorkloadQuery
 from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.application.queries.workloads import timelines
 from headgate.application.queries.workloads.explanations import explanation_view
 from headgate.application.queries.workloads.timelines import Detail
+from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.streams import workload_stream
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 
-WorkloadKey: TypeAlias = tuple[int, str] | None
-"""When a workload was submitted, and its key."""
 
-
-class WorkloadFilter(msgspec.Struct, frozen=True):
+class ListParameters(msgspec.Struct, frozen=True):
     """Filters of a list, as they were written."""
 
     phases: str | None = None
@@ -78,33 +72,30 @@ async def timeline(
 
 
 async def list_workloads(
-    request: Caller, wanted: WorkloadFilter, *, limit: int, after: str | None
+    request: Caller, wanted: ListParameters, *, limit: int, after: str | None
 ) -> Answer:
     """A page of workloads, newest first."""
     services = services_of(request)
     namespaces = _namespaces(request)
-    selector = label_selector(wanted.selector)
-    query = WorkloadQuery(
+    where = WorkloadFilter(
         namespaces=namespaces,
         phases=named_phases(wanted.phases),
         local_queue=wanted.queue_name or "",
         cluster_queue=wanted.cluster_queue or "",
         name_contains=wanted.contains or "",
-        labels=equalities(selector),
+        selector=label_selector(wanted.selector),
     )
     question = repr((namespaces, msgspec.structs.astuple(wanted)))
     start = after_token(after, question, tuple[int, str])
     position = services.reader.position
-    found, more = await collect_page(
-        _rows(services, query),
-        lambda row: selector is None or matches_selector(row.state.labels, selector),
-        _key_of,
-        start,
-        limit,
-    )
+    query = WorkloadQuery(where=where, after=start, limit=limit + 1)
+    rows = await asyncio.to_thread(services.models.workloads, query)
+    found = rows[:limit]
     metadata = {"resourceVersion": str(position)}
-    if more:
-        metadata["continue"] = continue_token(_key_of(found[-1]), question)
+    if len(rows) > limit:
+        metadata["continue"] = continue_token(
+            (found[-1].state.created_at, found[-1].state.key), question
+        )
     scope = request.user.namespaces
     items = [manifest_of(services, "Workload", one.state, one.position, scope) for one in found]
     body = {
@@ -138,20 +129,6 @@ def named_phases(text: str | None) -> tuple[str, ...]:
         )
         raise ApiFailure(INVALID_REQUEST, "There is no such phase.", errors=(error,))
     return phases
-
-
-def _rows(
-    services: ApplicationServices, query: WorkloadQuery
-) -> Callable[[WorkloadKey, int], list[Loaded]]:
-    def read(after: WorkloadKey, limit: int) -> list[Loaded]:
-        asked = msgspec.structs.replace(query, after=after, limit=limit)
-        return services.models.workloads(asked)
-
-    return read
-
-
-def _key_of(row: Loaded) -> WorkloadKey:
-    return row.state.created_at, row.state.key
 
 
 async def loaded_workload(request: Caller, name: str) -> Loaded:

@@ -22,19 +22,17 @@ from headgate.application.commands.requests import (
 from headgate.application.commands.workload_commands import WorkloadAction, WorkloadVerb, command_of
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.views import Position, Schema, Timestamp, Whole
+from headgate.application.workload_filter import WorkloadFilter, listed_cluster_queue
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
-from headgate.domain.scheduling.node_constraints import matches_selector
-from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.views.forecasts import forecast
 from headgate.domain.views.stuck_workloads import stuck_workload
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.state import Phase, Workload, phase_of
+from headgate.domain.workloads.state import Workload, phase_of
 
 
 class BulkSelection(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,13 +41,8 @@ class BulkSelection(msgspec.Struct, frozen=True, kw_only=True):
     `causes` are those of the clinic; `since` asks for who has been in that state from then on.
     """
 
-    namespace: str = ""
-    phases: tuple[Phase, ...] = ()
-    queue_name: str = ""
-    cluster_queue: str = ""
-    name: str = ""
+    where: WorkloadFilter = WorkloadFilter()
     causes: tuple[str, ...] = ()
-    selector: LabelSelector | None = None
     since: Instant | None = None
 
 
@@ -69,15 +62,8 @@ def selected(
 def _matches(
     cluster_state: ClusterState, query: BulkSelection, workload: Workload, at: Instant
 ) -> bool:
-    return (
-        query.namespace in {"", workload.namespace}
-        and query.queue_name in {"", workload.spec.queue_name}
-        and query.name in workload.name
-        and (not query.phases or phase_of(workload) in query.phases)
-        and query.cluster_queue in {"", cluster_queue_of(cluster_state.config, workload)}
-        and (query.selector is None or matches_selector(workload.labels, query.selector))
-        and _has_case(cluster_state, query, workload, at)
-    )
+    queue = listed_cluster_queue(cluster_state.config, workload)
+    return query.where.matches(workload, queue) and _has_case(cluster_state, query, workload, at)
 
 
 def _has_case(

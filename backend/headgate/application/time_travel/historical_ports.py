@@ -22,15 +22,15 @@ from headgate.application.ports import (
 )
 from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
+from headgate.application.workload_filter import listed_cluster_queue
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.evolve import evolve as evolve_round
 from headgate.domain.rounds.state import RoundState
-from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import kind_and_key, stream_of, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.workloads.state import Workload, phase_of
+from headgate.domain.workloads.state import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,8 @@ class HistoricalReadModels:
         found = (
             w
             for w in self.cluster_state.workloads.values()
-            if _matches(self.cluster_state, query, w)
+            if query.where.matches(w, listed_cluster_queue(self.cluster_state.config, w))
+            and (query.after is None or _age(w) < query.after)
         )
         newest = nlargest(query.limit, found, key=_age)
         return self._loaded([(workload_stream(w.key), w) for w in newest])
@@ -222,25 +223,6 @@ class HistoricalReadModels:
 
 def _age(workload: Workload) -> tuple[Instant, str]:
     return workload.created_at, workload.key
-
-
-def _matches(cluster_state: ClusterState, query: WorkloadQuery, workload: Workload) -> bool:
-    return (
-        (query.namespaces is None or workload.namespace in query.namespaces)
-        and (not query.local_queue or workload.spec.queue_name == query.local_queue)
-        and query.name_contains in workload.name
-        and query.labels.items() <= workload.labels.items()
-        and (not query.phases or phase_of(workload) in query.phases)
-        and (not query.cluster_queue or _belongs(cluster_state, query.cluster_queue, workload))
-        and (query.after is None or _age(workload) < query.after)
-    )
-
-
-def _belongs(cluster_state: ClusterState, cluster_queue: str, workload: Workload) -> bool:
-    """A workload without a place belongs to the queue its door leads to."""
-    given = workload.admission or workload.nomination
-    found = given.cluster_queue if given else cluster_queue_of(cluster_state.config, workload)
-    return found == cluster_queue
 
 
 @dataclass(frozen=True, slots=True)

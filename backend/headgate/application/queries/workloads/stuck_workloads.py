@@ -90,8 +90,10 @@ def stuck_workloads(
 ) -> Cooperative[StuckWorkloads]:
     """Those that match, who have been so the longest first."""
     cluster_state, at = services.reader.cluster_state, services.clock.now()
-    phases = query.phases or STUCK_PHASES
-    wanted = msgspec.structs.replace(query, phases=phases)
+    where = query.where
+    if not where.phases:
+        where = msgspec.structs.replace(where, phases=STUCK_PHASES)
+    wanted = msgspec.structs.replace(query, where=where)
     found = yield from selected(cluster_state, wanted, scope, at)
     looked_at = yield from each(stuck_workload(cluster_state, workload, at) for workload in found)
     cases = [case for case in looked_at if case is not None]
