@@ -1,0 +1,129 @@
+"""A database of an earlier commit is migrated, verified, rebuilt and answers as it did then."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from litestar.testing import TestClient
+from psycopg import sql
+
+from headgate.adapters.postgres.migrate import migrate
+from headgate.api.app import app_over
+from headgate.api.services import application_services
+from headgate.application.verify.findings import Finding
+from headgate.application.verify.verify import Verifier
+from headgate.bootstrap import Platform, open_platform
+from headgate.embedded.postgres import EmbeddedPostgres
+from headgate.settings import Settings
+from tests.api.callers import ADMIN_SECRET, Api
+from tests.conftest import new_database
+from tests.event_log.stored_logs import SCHEMA_REVISION, StoredLog, stored_logs
+
+
+@dataclass(frozen=True)
+class Upgraded:
+    """One log of the earlier commit, in a database that the present code migrated."""
+
+    log: StoredLog
+    platform: Platform
+    api: Api
+
+
+@pytest.fixture(scope="module", params=sorted(stored_logs()))
+def upgraded(
+    request: pytest.FixtureRequest, postgres_server: EmbeddedPostgres, tmp_path_factory: Any
+) -> Iterator[Upgraded]:
+    log = stored_logs()[request.param]
+    with new_database(postgres_server, "template0") as url:
+        migrate(url, SCHEMA_REVISION)
+        _copy(url, log)
+        migrate(url)
+        settings = Settings(
+            database_url=url,
+            broker_url="memory://",
+            admin_token=ADMIN_SECRET,
+            ui_directory=Path(tmp_path_factory.mktemp("ui")),
+        )
+        platform = open_platform(settings)
+        with TestClient(app_over(application_services(platform))) as client:
+            yield Upgraded(log, platform, Api(client, ADMIN_SECRET))
+        platform.close()
+
+
+def _copy(url: str, log: StoredLog) -> None:
+    with psycopg.connect(url) as connection:
+        for name, rows in log.tables.items():
+            table = sql.Identifier(name)
+            if name in {"log_head", "partition", "follower"}:
+                connection.execute(sql.SQL("DELETE FROM {}").format(table))
+            with connection.cursor().copy(sql.SQL("COPY {} FROM STDIN").format(table)) as copy:
+                copy.write(rows)
+
+
+def test_its_read_models_show_what_its_streams_fold_to(upgraded: Upgraded) -> None:
+    """Inline and followed rows of that commit equal those that the present code folds."""
+    platform = upgraded.platform
+    verifier = Verifier(platform.event_log, platform.read_models, platform.followers)
+
+    verification = verifier.verify(lambda *_: None)
+
+    assert verification.position == upgraded.log.head
+    assert [each for each in verification.findings if not _breaks_off(each)] == []
+
+
+def test_its_followed_read_models_are_rebuilt_equal(upgraded: Upgraded) -> None:
+    followers = upgraded.platform.followers
+    for name in followers.names():
+        assert followers.differences(name) == (upgraded.log.head, 0)
+        followers.rebuild(name)
+        assert followers.differences(name) == (upgraded.log.head, 0)
+
+
+def test_its_workloads_are_answered_at_every_position(upgraded: Upgraded) -> None:
+    for at, expected in upgraded.log.answers["workloads"].items():
+        items = _read(upgraded, "/v1/workloads?limit=500", at)["items"]
+        found = {
+            _key(each): [each["status"]["phase"], each["metadata"]["resourceVersion"]]
+            for each in items
+        }
+        assert found == expected, at
+
+
+def test_its_cluster_queues_are_answered_at_every_position(upgraded: Upgraded) -> None:
+    counts = ("pendingWorkloads", "reservingWorkloads", "admittedWorkloads", "flavorsReservation")
+    for at, expected in upgraded.log.answers["clusterQueues"].items():
+        items = _read(upgraded, "/v1/clusterqueues", at)["items"]
+        found = {
+            each["metadata"]["name"]: [each["status"].get(field, []) for field in counts]
+            for each in items
+        }
+        assert found == expected, at
+
+
+def test_its_timelines_are_answered(upgraded: Upgraded) -> None:
+    for key, expected in upgraded.log.answers.get("timelines", {}).items():
+        namespace, _, name = key.partition("/")
+        path = f"/v1/namespaces/{namespace}/workloads/{name}/timeline?limit=200"
+        entries = upgraded.api.get(path).json()["entries"]
+        assert [[each["position"], each["type"]] for each in entries] == expected, key
+        assert all(each["title"] for each in entries), key
+
+
+def _breaks_off(finding: Finding) -> bool:
+    """Whether it says only that the log ends before the scheduler has seen a workload."""
+    return finding.stream == f"workload/{finding.detail}"
+
+
+def _read(upgraded: Upgraded, path: str, at: str) -> Any:
+    joint = "&" if "?" in path else "?"
+    asked = path if at == "now" else f"{path}{joint}at={at}"
+    answered = upgraded.api.get(asked)
+    assert answered.status_code == 200, answered.text
+    return answered.json()
+
+
+def _key(manifest: Any) -> str:
+    return f"{manifest['metadata']['namespace']}/{manifest['metadata']['name']}"
