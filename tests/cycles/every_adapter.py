@@ -12,8 +12,8 @@ from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleStore
-from headgate.application.cycles.rerun import rerun_cycle
 from headgate.application.ports import EventLog
+from headgate.application.queries.cycles import rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.recorded_event import RecordedEvent
 from tests.contracts.adapters import on_postgres

@@ -9,7 +9,7 @@ import pytest
 
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.cycles.cycle_records import CycleRecord
-from headgate.application.cycles.rerun import rerun_cycle
+from headgate.application.queries.cycles import rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.application.queries.workloads.moved_pods import moved_pods
+from headgate.application.queries.workloads.explanations import moved_pods
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.world import World, quotas

@@ -14,10 +14,9 @@ import psutil
 import pytest
 
 from headgate.embedded.children import Child, Program, end_all
-from headgate.embedded.log_tail import LogTail
 from headgate.embedded.ports import PortTaken, choose_port
 from headgate.embedded.run_directory import RunDirectory
-from headgate.embedded.supervisor import StartFailed, Stopping, Supervisor
+from headgate.embedded.supervisor import LogTail, StartFailed, Stopping, Supervisor
 from tests.processes.running import wait_until
 
 STUBBORN = """

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from msgspec.structs import replace
 
-from headgate.application.cycles.rerun import digest
+from headgate.application.queries.cycles import digest
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configuration import AdmissionFairSharing, FairSharing
 from headgate.domain.kinds.configured_object import ObjectEvent

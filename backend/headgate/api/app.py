@@ -3,35 +3,34 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from itertools import pairwise
 from typing import Any
 
-from litestar import Litestar, Request, Router
+from litestar import Litestar, Request, Response, Router
 from litestar.datastructures import State
 
 from headgate.api import openapi
 from headgate.api.admission_checks import CheckReports
 from headgate.api.apply import Apply
 from headgate.api.backtests import Backtests
-from headgate.api.callers import authenticated
+from headgate.api.callers import authenticated, services_of
 from headgate.api.cycles import Cycles
 from headgate.api.events import Events, EventStream
 from headgate.api.executors.controller import Executors
 from headgate.api.headers import add_headers
 from headgate.api.history import History
-from headgate.api.nearest_names import no_such_object
 from headgate.api.nodes import NodeActions
 from headgate.api.objects.controller import controllers as object_controllers
-from headgate.api.overview import LintPage, OverviewPage
 from headgate.api.parameters import reject_unknown_parameters
 from headgate.api.positions import check_media_type, reach_position, read_at
 from headgate.api.preemptions import Preemptions
-from headgate.api.problems import exception_handlers
+from headgate.api.problems import NOT_FOUND, answer_failure, exception_handlers
 from headgate.api.queues import Queues
 from headgate.api.queues import actions as queue_actions
 from headgate.api.services import application_services
 from headgate.api.simulations import Simulations
 from headgate.api.stuck_workloads import StuckWorkloadsPage
-from headgate.api.system import System, is_alive, is_ready, metrics
+from headgate.api.system import LintPage, OverviewPage, System, is_alive, is_ready, metrics
 from headgate.api.tokens import Access, Tokens
 from headgate.api.topologies import TopologyMaps
 from headgate.api.web_pages import (
@@ -49,8 +48,12 @@ from headgate.api.workloads.controller import AllWorkloads, Workloads
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_state import LiveReader
+from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.bootstrap import open_platform
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.registry import KINDS
 from headgate.domain.rejection import NotFound
+from headgate.domain.streams import stream_of
 from headgate.settings import from_environment
 
 MAX_BODY_BYTES = 10_000_000
@@ -177,3 +180,34 @@ def _lifespan(services: ApplicationServices, close: Callable[[], None]) -> Lifes
             close()
 
     return lifespan
+
+
+STREAM_KINDS = {
+    "workloads": ("workload", True),
+    **{kind.path: (kind.stream_kind, kind.is_namespaced) for kind in KINDS},
+}
+"""Kinds as paths name them: their name in streams, and whether they live in a namespace."""
+
+
+def no_such_object(request: Request[Any, Any, Any], failure: Exception) -> Response[Any]:
+    """The problem, with the nearest name that the caller may see in its remedy."""
+    assert isinstance(failure, NotFound), "it is registered for nothing else"
+    stream = _stream_in(request)
+    cluster_state = services_of(request).reader.cluster_state
+    hint = did_you_mean(cluster_state, stream, request.user.namespaces) if stream else ""
+    if hint:
+        failure = NotFound(failure.detail, remedy=f"{hint} {failure.remedy or NOT_FOUND.remedy}")
+    return answer_failure(request, failure)
+
+
+def _stream_in(request: Request[Any, Any, Any]) -> str:
+    """The object that an address is about; empty where it names none, or one that exists."""
+    name, namespace = (str(request.path_params.get(part, "")) for part in ("name", "namespace"))
+    steps = pairwise(request.url.path.split("/"))
+    found = [STREAM_KINDS[kind] for kind, step in steps if step == name and kind in STREAM_KINDS]
+    if not found:
+        return ""
+    kind, is_namespaced = found[-1]
+    stream = stream_of(kind, name, namespace if is_namespaced else "")
+    state = services_of(request).reader.cluster_state.state_of(stream)
+    return stream if isinstance(state, Absent) else ""

@@ -1,4 +1,4 @@
-"""`/v1/system`, read model rebuilds, `/metrics`, `/healthz` and `/readyz`."""
+"""`/v1/system`, overview, lint, read model rebuilds, `/metrics`, `/healthz` and `/readyz`."""
 
 import asyncio
 from typing import Annotated
@@ -15,6 +15,9 @@ from headgate.api.positions import PRESENT_ONLY, read_at
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.schemas import Whole
 from headgate.application.metrics.exposition import exposition
+from headgate.application.queries.overview.config_warnings import AdvicePage, advice
+from headgate.application.queries.overview.overview import overview
+from headgate.application.queries.overview.views import Overview
 from headgate.application.queries.system import SystemView, system
 
 
@@ -128,3 +131,37 @@ async def is_ready(request: Request[None, None, State]) -> Response[Health]:
 def _not_ready(detail: str, position: int) -> Response[Health]:
     body = Health(status="unavailable", detail=detail, position=position)
     return Response(body, status_code=503, headers={"Retry-After": "2"})
+
+
+class OverviewPage(Controller):
+    """What needs attention."""
+
+    path = "/overview"
+    tags = ["Overview"]
+
+    @get(
+        operation_id="readOverview",
+        summary="Counts, what needs attention, and what happened last",
+        responses=response(Overview),
+    )
+    async def read(self, request: Caller) -> Answer:
+        """Of everything one may see."""
+        return answer_view(await overview(services_of(request), request.user.namespaces))
+
+
+class LintPage(Controller):
+    """What is odd about the configuration."""
+
+    path = "/lint"
+    tags = ["Overview"]
+
+    @get(
+        operation_id="lint",
+        summary="What is allowed in the configuration and most likely not meant",
+        responses=response(AdvicePage),
+    )
+    async def read(self, request: Caller) -> Answer:
+        """With the numbers, and what may have been meant; warnings first."""
+        return answer_view(
+            advice(services_of(request).reader.cluster_state, request.user.namespaces)
+        )

@@ -7,10 +7,8 @@ from headgate.application.verify.findings import Findings
 from headgate.application.verify.host_audit import HostAudit, moved
 from headgate.application.verify.lifecycle_audit import LifecycleAudit
 from headgate.application.verify.pending_audit import unexplained
-from headgate.application.verify.quota_audit import QuotaAudit
+from headgate.application.verify.quota_audit import QuotaAudit, SizeAudit
 from headgate.application.verify.round_audit import RoundAudit
-from headgate.application.verify.sequence_audit import SequenceAudit
-from headgate.application.verify.size_audit import SizeAudit
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -26,6 +24,35 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.pods.eviction_units import without_pods
 from headgate.domain.workloads.preemption_events import WorkloadShrunk, WorkloadStopping
 from headgate.domain.workloads.specs import WorkloadSpec
+
+
+class SequenceAudit:
+    """Remembers the last position and the last version of every stream.
+
+    A log that `starts_at` a later position may go on in the middle of a stream.
+    """
+
+    def __init__(self, findings: Findings, starts_at: int = 1) -> None:
+        self._findings = findings
+        self._is_whole = starts_at == 1
+        self.position = starts_at - 1
+        self.versions: dict[str, int] = {}
+
+    def read(self, recorded: RecordedEvent) -> None:
+        """Compare the event's numbers with those that must come next."""
+        if recorded.position != self.position + 1:
+            self._findings.add(
+                "positions are gapless", f"{self.position} is followed by {recorded.position}"
+            )
+        unseen = 0 if self._is_whole else recorded.version - 1
+        version = self.versions.get(recorded.stream, unseen)
+        if recorded.version != version + 1:
+            self._findings.add(
+                "stream versions are gapless", f"{version} is followed by {recorded.version}"
+            )
+        self.position = recorded.position
+        self.versions[recorded.stream] = recorded.version
+
 
 GRACE = 10 * MICROSECONDS_PER_SECOND
 """What has changed within this time of the end may still be waiting for the scheduler."""

@@ -6,9 +6,8 @@ from typing import Protocol
 
 from headgate.application.ports import EventLog, GapInLog, ReadModels
 from headgate.application.verify.findings import Findings, Verification
-from headgate.application.verify.history import History
+from headgate.application.verify.history import History, SequenceAudit
 from headgate.application.verify.read_model_audit import States, compare
-from headgate.application.verify.sequence_audit import SequenceAudit
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 

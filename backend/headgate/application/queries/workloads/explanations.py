@@ -16,7 +16,6 @@ from headgate.application.queries.queues.pending_order import (
 )
 from headgate.application.queries.views import Free, Position, Schema, Timestamp, timestamp
 from headgate.application.queries.workloads.expected_start import ExpectedStart, expected_start
-from headgate.application.queries.workloads.moved_pods import moved_pods
 from headgate.application.queries.workloads.reason_since import evaluation_count, reason_since
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
@@ -24,7 +23,16 @@ from headgate.domain.scheduling.pending_reasons import current_reason, recorded_
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.events import WorkloadEvicted, WorkloadExplained
+from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadEvicted,
+    WorkloadExplained,
+    WorkloadHostsFailed,
+    WorkloadPlaced,
+    WorkloadQuotaReserved,
+    WorkloadScaledDown,
+)
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
@@ -311,3 +319,41 @@ def position_of(
         cohort=together.index(workload.key) + 1,
         of=len(line.keys),
     )
+
+
+MAX_LISTED_HOSTS = 3
+
+
+def moved_pods(past: Sequence[RecordedEvent]) -> str:
+    """Which hosts failed last since it was admitted and which took their pods; else empty."""
+    told = ""
+    stands_on: tuple[str, ...] = ()
+    reasons: dict[str, str] = {}
+    for recorded in past:
+        match recorded.event:
+            case WorkloadAdmitted():
+                told = ""
+            case WorkloadQuotaReserved(admission=admission):
+                told, stands_on = "", hosts_of(admission)
+            case WorkloadHostsFailed(hosts=hosts):
+                reasons = hosts
+            case WorkloadPlaced(admission=admission, replaced=replaced):
+                before, stands_on = stands_on, hosts_of(admission)
+                if replaced:
+                    lost = [f"{host} ({reasons.get(host, 'lost')})" for host in replaced]
+                    new = [host for host in stands_on if host not in before]
+                    told = _sentence(lost, new or list(stands_on))
+            case WorkloadScaledDown(admission=admission):
+                stands_on = hosts_of(admission)
+            case _:
+                pass
+    return told
+
+
+def _sentence(lost: list[str], new: list[str]) -> str:
+    return f"Its pods on {_listed(lost)} were moved to {_listed(new)}."
+
+
+def _listed(hosts: list[str]) -> str:
+    more = len(hosts) - MAX_LISTED_HOSTS
+    return ", ".join(hosts[:MAX_LISTED_HOSTS]) + (f" and {more} more" if more > 0 else "")
