@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-LARGEST_BYTES = 1_048_576
+MAX_BYTES = 1_048_576
 
 
 def main(names: list[str]) -> int:
@@ -22,7 +22,7 @@ def complaints_about(path: Path) -> list[str]:
     """What is wrong with one file and what to do about it."""
     content = path.read_bytes()
     found = []
-    if len(content) > LARGEST_BYTES:
+    if len(content) > MAX_BYTES:
         found.append(f"{path}: over 1 MiB; keep large files out of the repository")
     if path.suffix not in {".md", ".svg"}:
         found += [

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-LONGEST = 160
+MAX_LENGTH = 160
 
 
 def differences(place: str, wanted: Any, got: Any) -> Iterator[str]:
@@ -20,4 +20,4 @@ def differences(place: str, wanted: Any, got: Any) -> Iterator[str]:
 
 def _short(value: Any) -> str:
     text = json.dumps(value, default=str, ensure_ascii=False)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}…"

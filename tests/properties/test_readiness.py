@@ -43,7 +43,7 @@ from tests.hypothesis_profiles import examples
 
 SECONDS = 1_000_000
 JITTER_DIVISOR = 10_000
-TIMEOUT, RECOVERY, LONGEST = 60, 30, 500
+TIMEOUT, RECOVERY, MAX_SECONDS = 60, 30, 500
 PICK = st.integers(0, 99)
 
 
@@ -143,7 +143,7 @@ class Readiness(RuleBasedStateMachine):
             self.world.stop(leaving[pick % len(leaving)])
             self.settle()
 
-    @rule(seconds=st.integers(1, LONGEST), stops_first=st.booleans())
+    @rule(seconds=st.integers(1, MAX_SECONDS), stops_first=st.booleans())
     def wait(self, seconds: int, stops_first: bool) -> None:
         if stops_first:
             for key, found in list(self._workloads()):
@@ -159,7 +159,7 @@ class Readiness(RuleBasedStateMachine):
             self.wait(TIMEOUT, stops_first=False)
             self.wait(self.drawn.base * 8 + 1, stops_first=True)
 
-    @rule(seconds=st.integers(100, LONGEST))
+    @rule(seconds=st.integers(100, MAX_SECONDS))
     def run_on(self, seconds: int) -> None:
         """All pods become ready and stay so."""
         for key, found in self._workloads():

@@ -1,1 +1,1 @@
-"""What fills the ports: Postgres, memory, the broker, the system."""
+"""Adapters fill the ports: Postgres, memory, the broker, the system."""

@@ -1,1 +1,1 @@
-"""HTTP: parse, call a use case, answer."""
+"""The HTTP API: handlers parse a request, call a use case and render the answer."""

@@ -1,1 +1,1 @@
-"""Use cases and the ports they need: load, decide, append, and nothing clever."""
+"""Use cases and the ports they need: load, decide, append."""

@@ -34,7 +34,7 @@ async def run_yielding(steps: Cooperative[Result]) -> Result:
     """The result; after every slice of the work others have their turn.
 
     What the work looks at may have moved by its next step: bind what is decided so to what it was
-    decided on, or hold it still (`WarmReader.while_still`).
+    decided on, or hold it still (`LiveReader.while_still`).
     """
     now = asyncio.get_running_loop().time
     ends = now() + SLICE_SECONDS

@@ -1,1 +1,1 @@
-"""The command line: kubectl's habits, Headgate's answers."""
+"""The command line, with the habits of kubectl."""

@@ -1,1 +1,1 @@
-"""The rules: state, command and time in, events out; nothing here touches the world."""
+"""The pure rules: state, command and time in, events out; no I/O."""

@@ -1,1 +1,1 @@
-"""How facts are written down and read back: names, schema versions, codec, upcasters."""
+"""The stored form of events: names, schema versions, codec, upcasters."""

@@ -4,7 +4,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, contentOf } from "@/lib/api/request";
 import type { Cycle, Revision } from "@/lib/api/types";
 
-const MOST_MARKS = 200;
+const MAX_MARKS = 200;
 const NOW = "now";
 
 export interface Mark {
@@ -19,7 +19,7 @@ export function marksQuery() {
   return queryOptions({
     queryKey: ["cycles", "marks"],
     queryFn: async ({ signal }) => {
-      const query = { at: NOW, limit: MOST_MARKS };
+      const query = { at: NOW, limit: MAX_MARKS };
       const [cycles, revisions] = await Promise.all([
         contentOf(api.GET("/v1/cycles", { params: { query }, signal })),
         contentOf(api.GET("/v1/history", { params: { query }, signal })),

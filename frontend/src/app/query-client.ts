@@ -4,7 +4,7 @@ import { QueryClient } from "@tanstack/react-query";
 import { problemOf } from "@/lib/api/problem";
 
 const MINUTE = 60_000;
-const MOST_RETRIES = 2;
+const MAX_RETRIES = 2;
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -14,7 +14,7 @@ export const queryClient = new QueryClient({
       refetchOnWindowFocus: false,
       refetchOnReconnect: false,
       networkMode: "always",
-      retry: (failures, error) => failures < MOST_RETRIES && isPassing(problemOf(error).status),
+      retry: (failures, error) => failures < MAX_RETRIES && isPassing(problemOf(error).status),
     },
   },
 });

@@ -3,7 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";
 
-const MOST = 8;
+const MAX_RESULTS = 8;
 
 export interface SearchResults {
   workloads: string[];
@@ -16,7 +16,7 @@ export function searchQuery(text: string) {
     queryKey: ["objects", "found", text],
     queryFn: async ({ signal }): Promise<SearchResults> => {
       const [workloads, queues] = await Promise.all([
-        contentOf(api.GET("/v1/workloads", { params: { query: { name: text.split("/").at(-1) || undefined, limit: MOST } }, signal })),
+        contentOf(api.GET("/v1/workloads", { params: { query: { name: text.split("/").at(-1) || undefined, limit: MAX_RESULTS } }, signal })),
         contentOf(api.GET("/v1/clusterqueues", { signal })),
       ]);
       return {

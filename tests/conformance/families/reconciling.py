@@ -29,7 +29,7 @@ Given = dict[str, Any]
 IN_USE = "kueue.x-k8s.io/resource-in-use"
 """The finalizer by which Kueue keeps a deleted workload until it has let go of it."""
 
-MOST_STEPS = 10
+MAX_STEPS = 10
 JUDGED = ("Misconfigured", "Suspended", "Deactivated")
 """Reasons that follow without a look of the scheduler."""
 
@@ -250,7 +250,7 @@ def _let_happen(installed: Installed) -> list[WorkloadEvicted]:
     """
     found: list[WorkloadEvicted] = []
     cluster_state = installed.cluster_state
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         workload = _workload(installed)
         if workload is None:
             break

@@ -1,1 +1,1 @@
-"""Nudges through Celery: "look at this partition", no facts."""
+"""Nudges through Celery: each names a partition to evaluate and carries no facts."""

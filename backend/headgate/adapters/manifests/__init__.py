@@ -1,1 +1,1 @@
-"""Kueue's manifests: from YAML or JSON to what is wanted, and from states back to manifests."""
+"""Codecs of Kueue's manifests: from YAML or JSON to commands, and from states back to manifests."""

@@ -1,1 +1,1 @@
-"""The same ports as adapters.postgres, in dicts: for tests and simulation."""
+"""The ports of adapters.postgres in dicts, for tests and simulation."""

@@ -1,1 +1,1 @@
-"""Clocks, ids and chance: everything that is not the same twice."""
+"""Clocks, ids and randomness: everything nondeterministic."""

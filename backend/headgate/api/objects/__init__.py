@@ -1,1 +1,1 @@
-"""Everything an admin configures: thirteen kinds of objects with the same five verbs."""
+"""Configured objects: one resource for each kind, all with the same verbs."""

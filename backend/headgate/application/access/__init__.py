@@ -1,1 +1,1 @@
-"""Who asks, what they may do, and what they may see."""
+"""Users, tokens, rights, and redaction of what a user may not see."""

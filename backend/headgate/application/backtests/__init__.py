@@ -1,1 +1,1 @@
-"""Backtests: a stretch of the log once more through another configuration, bit by bit."""
+"""Backtest jobs: a time range of the log replayed under another configuration, in slices."""

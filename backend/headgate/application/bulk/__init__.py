@@ -1,1 +1,1 @@
-"""The same action on many workloads: chosen by query, frozen, previewed, done, undone."""
+"""Bulk actions on workloads: selected by query, frozen, previewed, executed, undone."""

@@ -1,1 +1,1 @@
-"""Every change somebody asks for: read, decided on loaded objects, appended as one unit."""
+"""Commands: loaded, decided, and appended as one unit."""

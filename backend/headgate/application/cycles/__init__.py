@@ -1,1 +1,1 @@
-"""What workers did in each turn, and doing it again from the log."""
+"""Records of scheduling cycles, and their rerun from the log."""

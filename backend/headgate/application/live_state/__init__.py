@@ -1,1 +1,1 @@
-"""The fold of the log that a process keeps warm, and how it is kept between processes."""
+"""The cluster state that a process keeps in memory, and its snapshots between processes."""

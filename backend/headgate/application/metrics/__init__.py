@@ -1,1 +1,1 @@
-"""Figures for Prometheus."""
+"""Metrics for Prometheus."""

@@ -1,4 +1,4 @@
-"""Read models that follow the log: pure folds from facts to changes of rows."""
+"""Projections: read models that follow the log as pure folds from events to rows."""
 
 from headgate.application.projections.preemption_ledger import PreemptionLedger
 from headgate.application.projections.projection import Projection

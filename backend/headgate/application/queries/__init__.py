@@ -1,1 +1,1 @@
-"""What people and programs ask about: answers computed from the warm state and the read models."""
+"""Queries: answers computed from the live state and the read models."""

@@ -1,1 +1,1 @@
-"""What a worker does: partition after partition, plan after plan."""
+"""The loop of a scheduler worker: partition after partition, plan after plan."""

@@ -1,1 +1,1 @@
-"""What-if: changes tried out on a fork of the state; nothing is written."""
+"""What-if simulations: changes tried out on a fork of the state; nothing is written."""

@@ -1,1 +1,1 @@
-"""The installation as it was: every read answered from a fold of the log up to a position."""
+"""Reads of the past: the services of a position, from a fold of the log up to it."""

@@ -1,1 +1,1 @@
-"""Proof by recount: the whole log read by simple books that share nothing with scheduling."""
+"""Verification of the whole log by independent accounting that shares no code with scheduling."""

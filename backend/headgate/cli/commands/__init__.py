@@ -1,1 +1,1 @@
-"""One file for each family of commands; each asks the API and shows the answer."""
+"""One module for each family of commands; each calls the API and shows the answer."""

@@ -1,1 +1,1 @@
-"""A simulated executor: it starts, runs and stops nothing, and reports as if it did."""
+"""A simulated executor: it reports starts, runs and stops of pods without running any."""

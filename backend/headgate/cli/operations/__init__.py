@@ -1,1 +1,1 @@
-"""Commands that run and look after an installation: `up`, `migrate`, `doctor`."""
+"""Commands that run and maintain an installation: `up`, `migrate`, `doctor`."""

@@ -1,1 +1,1 @@
-"""How answers look on a terminal, in a pipe and in a file."""
+"""Output formats for a terminal, a pipe and a file."""

@@ -1,1 +1,1 @@
-"""A stretch of the log once more, under another configuration or the rules of today."""
+"""Replay of a time range of the log under another configuration or the current rules."""

@@ -1,1 +1,1 @@
-"""What is allowed in a configuration and most likely not meant, told with the numbers."""
+"""Lint: likely mistakes in allowed configurations, reported with their numbers."""

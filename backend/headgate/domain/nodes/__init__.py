@@ -1,1 +1,1 @@
-"""Nodes: hosts that pods run on, what they report, their leases, cordons and drains."""
+"""Nodes: hosts that pods run on, with their reports, leases, cordons and drains."""

@@ -1,1 +1,1 @@
-"""One admission cycle as one pure function, and the families of rules it brings together."""
+"""One admission cycle as one pure function, and the families of rules it combines."""

@@ -1,1 +1,1 @@
-"""Small immutable values that every aggregate shares: instants, quantities, selectors, taints."""
+"""Small immutable values that all aggregates share: instants, quantities, selectors, taints."""

@@ -1,1 +1,1 @@
-"""What people are shown of the cell, worked out when they ask; nothing here changes anything."""
+"""Read-only views of the cluster state for people, computed on request."""

@@ -1,1 +1,1 @@
-"""What would be decided next if nobody outside did anything: real cycles on assumed facts."""
+"""What-if: the decisions that would follow from assumed events, by real cycles on an overlay."""

@@ -1,4 +1,4 @@
-"""Steps that bring the stored shape of an old event to the next schema version, one file a name.
+"""Steps that bring the stored shape of an old event to the next schema version, by event name.
 
 A step takes the fields of one version as a dictionary and gives those of the next. It is total and
 never changes once events of the newer version exist.

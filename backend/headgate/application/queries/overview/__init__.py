@@ -1,1 +1,1 @@
-"""What somebody should look at first."""
+"""Alerts and warnings that need the attention of an administrator."""

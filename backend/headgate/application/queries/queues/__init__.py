@@ -1,1 +1,1 @@
-"""What is asked about queues: their tree, their lines, and what they use."""
+"""Queries on queues: their tree, their pending workloads, and their usage."""

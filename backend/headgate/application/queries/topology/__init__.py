@@ -1,1 +1,1 @@
-"""What is asked about topologies: what is where, what would fit, what a drain would do."""
+"""Queries on topologies: hosts, fitting pods, and the effect of a drain."""

@@ -1,1 +1,1 @@
-"""What is asked about workloads: why they wait, what happened to them, who needs help."""
+"""Queries on workloads: pending reasons, timelines, and stuck workloads."""

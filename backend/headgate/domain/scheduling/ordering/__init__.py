@@ -1,1 +1,1 @@
-"""Which workload comes first."""
+"""The scheduling order of pending workloads, within a ClusterQueue and within a cycle."""

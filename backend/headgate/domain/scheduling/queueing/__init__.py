@@ -1,1 +1,1 @@
-"""Who may compete for quota and in which line, and what LocalQueues have used of late."""
+"""The pending workloads that may compete in a ClusterQueue, and the recent usage of LocalQueues."""

@@ -1,1 +1,1 @@
-"""From a command or report to the events that follow for a workload, or to a rejection."""
+"""From a command or report on a workload to its events, or to a rejection."""

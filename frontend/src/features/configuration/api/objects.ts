@@ -24,7 +24,7 @@ export const KINDS = {
 } as const;
 export type Kind = keyof typeof KINDS;
 
-const MOST = 1000;
+const MAX_ITEMS = 1000;
 const asText = { headers: { "Content-Type": "application/yaml" }, bodySerializer: (body: unknown) => body as string };
 
 /** The objects of one kind, by name. */
@@ -34,7 +34,7 @@ export function objectsQuery(kind: Kind) {
     queryFn: async ({ signal }): Promise<Manifest[]> => {
       // All lists have the same shape; only what is in the specs differs.
       const address = KINDS[kind] as (typeof KINDS)["ClusterQueue"];
-      const found = await contentOf(api.GET(address, { params: { query: { limit: MOST } }, signal }));
+      const found = await contentOf(api.GET(address, { params: { query: { limit: MAX_ITEMS } }, signal }));
       return (found.items as unknown as Manifest[]).map((item) => ({ ...item, kind }));
     },
   });

@@ -18,8 +18,8 @@ import styles from "./configuration.module.css";
 import { Issues } from "./issues";
 
 const PAUSE = 400;
-const LEAST_ROWS = 12;
-const MOST_ROWS = 24;
+const MIN_ROWS = 12;
+const MAX_ROWS = 24;
 
 interface Draft {
   text: string;
@@ -53,7 +53,7 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
             aria-invalid={isBroken || undefined}
             spellCheck={false}
             readOnly={refusal !== undefined}
-            rows={Math.min(MOST_ROWS, Math.max(LEAST_ROWS, text.split("\n").length))}
+            rows={Math.min(MAX_ROWS, Math.max(MIN_ROWS, text.split("\n").length))}
             placeholder="One or many YAML documents, with --- between them"
             value={text}
             onChange={(event) => setDraft({ text: event.target.value, over: draft?.over ?? begin })}

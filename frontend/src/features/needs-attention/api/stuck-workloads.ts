@@ -6,16 +6,16 @@ import type { Batch, BulkResult, StuckWorkload } from "@/lib/api/types";
 
 import { type BulkActionVerb, type StuckFilters, sinceAt } from "../model/stuck-workloads";
 
-const MOST = 1000;
+const MAX_ITEMS = 1000;
 
-/** Everyone who may need help, who has been so the longest first. */
+/** Stuck workloads that match the filters, longest stuck first. */
 export function stuckWorkloadsQuery({ cause, namespace, clusterQueue, name, since }: StuckFilters) {
   const query = {
     cause: cause || undefined,
     namespace: namespace || undefined,
     clusterQueue: clusterQueue || undefined,
     name: name || undefined,
-    limit: MOST,
+    limit: MAX_ITEMS,
   };
   return queryOptions({
     queryKey: ["workloads", "stuck", query, since],

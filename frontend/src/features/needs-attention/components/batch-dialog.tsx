@@ -57,7 +57,7 @@ function Asking({ action, cases, onClose, onDone }: AskingProps) {
   const [reason, setReason] = useState("");
   const [expiry, setExpiry] = useState("0");
   const [running, setRunning] = useState(false);
-  // The set is frozen when the dialog opens: who changes later is left alone.
+  // The set is frozen when the dialog opens: workloads that change later are left alone.
   const shown = useQuery({
     queryKey: ["preview", action, cases.map((found) => found.workload)],
     queryFn: () => preview({ verb: action, reason: "", cases }),

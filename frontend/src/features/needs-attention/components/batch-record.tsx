@@ -1,4 +1,4 @@
-// A batch that was carried out, at an address of its own: who did it and why, how each stands now, and taking it back.
+// The record of a bulk action at an address of its own: actor, reason, present phase of each workload, undo.
 import { useQuery } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 

@@ -15,7 +15,7 @@ describe("cases", () => {
     expect(limitWords({ field: "maxBackOffRetryTimeout", most: 7200, used: 0, decided: false })).toBe("tries for 2 h at most");
   });
 
-  it("heads a preview with who is eligible, by how many", () => {
+  it("heads a preview with the number of eligible workloads", () => {
     const result = { batch: "", verb: "activate", position: 1200, eligible: 2, ineligible: 1, items: [] };
     expect(previewWords(result)).toBe("2 of 3 will be changed, as they stood at position 1,200");
   });
@@ -41,7 +41,7 @@ describe("a batch that was carried out", () => {
     expect(standingWords({ ...batch, items: [item("team-a/x", true)] })).toBe("All of it can still be taken back");
   });
 
-  it("names those who were left alone beside those it was taken back from", () => {
+  it("names the workloads left alone beside those it was undone for", () => {
     const done = { workload: "team-a/x", uid: "1", phase: "Inactive", outcome: "done" as const, reason: "", next: "" };
     const undone = { batch: "b2", verb: "deactivate", position: 9, eligible: 1, ineligible: 0, items: [done] };
     expect(takenBack(undone, batch).map(({ workload, outcome, reason }) => [workload, outcome, reason])).toEqual([

@@ -12,7 +12,7 @@ export const ACTION_WORDS: Record<BulkActionVerb, { verb: string; words: string;
   requeue: { verb: "Try now", words: "Each stops backing off and competes at once; its count of requeues stays.", danger: false, expires: false },
   release: { verb: "Release", words: "The hold on each ends, and it may be admitted again.", danger: false, expires: false },
   hold: { verb: "Hold", words: "Each is kept from admission until released.", danger: false, expires: true },
-  deactivate: { verb: "Deactivate", words: "Each leaves the queues until somebody activates it.", danger: true, expires: false },
+  deactivate: { verb: "Deactivate", words: "Removes each from the queue until activated. Running pods are stopped.", danger: true, expires: false },
 };
 
 const CAUSES: Record<string, string> = {
@@ -73,7 +73,7 @@ export function keyOf(found: StuckWorkload): string {
   return found.workload;
 }
 
-/** Who is eligible, by how many of all: the heading of a preview. */
+/** The heading of a preview: eligible workloads of all. */
 export function previewWords(result: BulkResult): string {
   const all = result.eligible + result.ineligible;
   return `${result.eligible} of ${all} will be changed, as they stood at position ${result.position.toLocaleString("en")}`;
@@ -93,7 +93,7 @@ export function standingWords(batch: Batch): string {
   return stands === batch.items.length ? "All of it can still be taken back" : `${stands} of ${batch.items.length} can still be taken back; the others stay as they are`;
 }
 
-/** What came of taking a batch back: first those who were left alone because they had moved on. */
+/** The results of an undo: first the workloads left alone because of later changes. */
 export function takenBack(undone: BulkResult, before: Batch): BulkResult["items"] {
   const asked = new Set(undone.items.map((item) => item.workload));
   const left = before.items.filter((item) => !asked.has(item.workload));

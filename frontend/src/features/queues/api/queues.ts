@@ -9,7 +9,7 @@ const LOCAL = "/v1/namespaces/{namespace}/localqueues/{name}";
 const WITH_QUOTA = "QuotaReserved,Starting,Running,Evicting";
 const STILL_THERE = "QuotaReserved,Starting,Running";
 const PAGE_SIZE = 200;
-const MOST_LOCAL_QUEUES = 1000;
+const MAX_LOCAL_QUEUES = 1000;
 const POINTS = 49;
 
 /** The whole tree of cohorts and ClusterQueues. */
@@ -58,7 +58,7 @@ export function leavingQuery({ namespace, name }: Stoppable, isAsked: boolean) {
 /** Every LocalQueue with its status, for what the tree does not tell. */
 export const localQueuesQuery = queryOptions({
   queryKey: ["queue", "localqueues"],
-  queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MOST_LOCAL_QUEUES } }, signal })),
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MAX_LOCAL_QUEUES } }, signal })),
 });
 
 /** What a ClusterQueue used at instants of the last day. */

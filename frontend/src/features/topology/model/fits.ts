@@ -2,7 +2,7 @@
 import type { LevelFit, NearFit } from "@/lib/api/types";
 import { shareOf } from "@/lib/format/amounts";
 
-const MOST = 1_000_000;
+const MAX_PODS = 1_000_000;
 
 /** One pod of a size in a resource, as the server reads it; memory in GiB, everything else in whole units. */
 export function podOf(resource: string, size: number): string {
@@ -13,7 +13,7 @@ export function podOf(resource: string, size: number): string {
 /** The size a person wrote, at least one; one where it is no number. */
 export function sizeOf(text: string): number {
   const size = Number.parseInt(text, 10);
-  return Number.isFinite(size) ? Math.min(Math.max(size, 1), MOST) : 1;
+  return Number.isFinite(size) ? Math.min(Math.max(size, 1), MAX_PODS) : 1;
 }
 
 /** The unit people count a resource in. */

@@ -4,7 +4,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { api, contentOf } from "@/lib/api/request";
 import type { Simulation, WorkloadObject } from "@/lib/api/types";
 
-const MOST_DOORS = 1000;
+const MAX_LOCAL_QUEUES = 1000;
 const YAML = { "Content-Type": "application/yaml" };
 
 export interface Others {
@@ -39,7 +39,7 @@ export function patternQuery(key: string) {
 /** The LocalQueues that can be submitted to, for the form. */
 export const localQueuesOfQuery = queryOptions({
   queryKey: ["objects", "doors"],
-  queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MOST_DOORS } }, signal })),
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MAX_LOCAL_QUEUES } }, signal })),
 });
 
 /** The topologies with the levels that a workload can request, for the form. */

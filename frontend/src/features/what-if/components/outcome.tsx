@@ -74,7 +74,7 @@ interface Assigned {
   topologyAssignment?: { domains: { values: string[]; count: number }[] };
 }
 
-const MOST_HOSTS = 8;
+const MAX_HOSTS = 8;
 
 function Places({ admission }: { admission: Record<string, unknown> }) {
   const assigned = (admission["podSetAssignments"] ?? []) as Assigned[];
@@ -93,8 +93,8 @@ function Places({ admission }: { admission: Record<string, unknown> }) {
 function hostWords({ topologyAssignment }: Assigned): string {
   const domains = topologyAssignment?.domains ?? [];
   if (domains.length === 0) return "";
-  const named = domains.slice(0, MOST_HOSTS).map(({ values, count }) => `${values.at(-1) ?? ""} (${count})`);
-  const more = domains.length > MOST_HOSTS ? ` and ${domains.length - MOST_HOSTS} more` : "";
+  const named = domains.slice(0, MAX_HOSTS).map(({ values, count }) => `${values.at(-1) ?? ""} (${count})`);
+  const more = domains.length > MAX_HOSTS ? ` and ${domains.length - MAX_HOSTS} more` : "";
   return `; on ${named.join(", ")}${more}`;
 }
 
