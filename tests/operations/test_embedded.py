@@ -13,6 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from headgate.embedded import children
+from headgate.embedded import supervisor as supervision
 from headgate.embedded.children import Child, Program, end_all
 from headgate.embedded.ports import PortTaken, choose_port
 from headgate.embedded.run_directory import RunDirectory
@@ -165,3 +167,56 @@ def test_lines_are_told_once_and_whole(tmp_path: Path) -> None:
         writing.flush()
     assert list(tail.lines()) == [("a", "two")]
     assert list(tail.lines()) == []
+
+
+def test_a_log_that_grew_large_is_rotated_while_its_process_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "MAX_LOG_BYTES", 100)
+    log = tmp_path / "a.log"
+    tail = LogTail({})
+    tail.add("a", log)
+    with log.open("ab", buffering=0) as writing:
+        writing.write(b"x" * 200 + b"\n")
+        assert len(list(tail.lines())) == 1
+
+        supervision.rotate(log)
+        writing.write(b"after\n")
+
+    assert log.read_bytes() == b"after\n"
+    assert log.with_suffix(".log.old").stat().st_size == 201
+    assert list(tail.lines()) == [("a", "after")]
+
+
+def test_a_program_whose_heartbeat_stops_is_killed_and_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(children, "HEARTBEAT_SECONDS", 0.3)
+    told: list[str] = []
+    supervisor = Supervisor(lambda _name, line: told.append(line), lambda _pids: None, Stopping())
+    hanging = (sys.executable, "-c", "import time; time.sleep(600)")
+    log, heartbeat = tmp_path / "a.log", tmp_path / "a.heartbeat"
+    supervisor.start([Program("a", hanging, dict(os.environ), log, heartbeat=heartbeat)])
+
+    def is_told() -> bool:
+        supervisor.look()
+        return len(told) >= 2
+
+    try:
+        wait_until(is_told, "it was killed and seen to end")
+    finally:
+        supervisor.end()
+
+    assert "gave no sign of life" in told[0]
+    assert told[1] == "was killed by signal 9; starting it again"
+
+
+def test_processes_are_remembered_as_far_as_the_disk_has_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = RunDirectory(tmp_path)
+    (tmp_path / "started.new").symlink_to("/dev/full")
+
+    directory.remember({"self": os.getpid()})
+
+    assert directory.leftovers() == []

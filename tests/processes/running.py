@@ -85,10 +85,13 @@ class Workers:
         self.started: list[WorkerProcess] = []
 
     def start(
-        self, broker_url: str = "", environment: dict[str, str] | None = None
+        self,
+        broker_url: str = "",
+        environment: dict[str, str] | None = None,
+        log: Path | None = None,
     ) -> WorkerProcess:
-        """One more worker."""
-        log = self._directory / f"worker-{len(self.started) + 1}.log"
+        """One more worker; its lines go to `log`, else to a file of its own."""
+        log = log or self._directory / f"worker-{len(self.started) + 1}.log"
         worker = WorkerProcess(self._database_url, log, broker_url, environment or {}).start()
         self.started.append(worker)
         return worker

@@ -1,5 +1,7 @@
 """Workers as processes: they decide alone and together, and survive what happens to them."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import psycopg
@@ -99,6 +101,52 @@ def test_an_emptied_and_a_dead_broker_cost_only_time(
     nudges.nudge(["clusterqueue/gpu"])
     wait_until(lambda: len(admitted(adapters.log)) == 4, "all is as before")
     nudges.close()
+
+
+def test_a_worker_whose_log_lines_cannot_be_written_decides_on(
+    adapters: Adapters, workers: Workers, fresh_database_url: str
+) -> None:
+    record(adapters.log, *cluster("gpu"), submitted("first", "gpu"))
+    worker = workers.start(log=Path("/dev/full"))
+    wait_until(lambda: admitted(adapters.log) == ["team/first"], "the worker is there")
+
+    # Each broken session is an outage, of which the ticker writes a line.
+    ended: list[object] = []
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+
+        def breaks_sessions() -> bool:
+            ended.extend(connection.execute(END_SESSIONS_OF_WORKERS).fetchall())
+            return len(ended) >= OUTAGES
+
+        wait_until(breaks_sessions, "its sessions were broken repeatedly")
+    record(adapters.log, submitted("second", "gpu"))
+
+    wait_until(lambda: len(admitted(adapters.log)) == 2, "the worker goes on")
+    assert worker.process is not None
+    assert worker.process.poll() is None
+
+
+OUTAGES = 20
+END_SESSIONS_OF_WORKERS = """
+    SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name LIKE 'headgate-worker%'
+"""
+HANGING = """
+import time
+from headgate_workers import process
+process.WATCHDOG_SECONDS = 0.2
+process._touch_heartbeat()
+time.sleep(600)
+"""
+
+
+def test_a_worker_that_gives_no_sign_of_life_ends_itself() -> None:
+    hanging = subprocess.run(
+        [sys.executable, "-c", HANGING], capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert hanging.returncode == 1
+    assert "Timeout" in hanging.stderr
 
 
 @pytest.mark.parametrize("with_broker", [True, False])

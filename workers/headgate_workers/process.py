@@ -1,8 +1,10 @@
 """The platform and the tickers of one worker process."""
 
+import faulthandler
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 import structlog
 
@@ -13,6 +15,9 @@ from headgate_workers.backtests import BacktestTicker
 from headgate_workers.schedule import MAINTENANCE_TASKS
 from headgate_workers.ticker import Ticker, TickerCallbacks
 from headgate_workers.upkeep import UpkeepTicker
+
+WATCHDOG_SECONDS = 300
+"""A ticker without a sign of life for so long hangs; a turn takes milliseconds, a step seconds."""
 
 log = structlog.get_logger()
 
@@ -67,15 +72,22 @@ def wake(queue: str, key: str) -> None:
 
 def close() -> None:
     """Give connections back, and with them every lock."""
+    faulthandler.cancel_dump_traceback_later()
     if _process.platform is not None:
         _process.platform.close()
         _process.platform = None
 
 
 def _touch_heartbeat() -> None:
-    """Touch the heartbeat file that a supervisor outside the process watches."""
+    """Touch the heartbeat file, and put off the end of a process that hangs.
+
+    A container's health check does not restart it, so that a worker without a sign of life ends
+    itself: the watchdog of `faulthandler` needs no lock that a hanging thread may hold.
+    """
+    faulthandler.dump_traceback_later(WATCHDOG_SECONDS, exit=True)
     if _process.settings.heartbeat_file is not None:
-        _process.settings.heartbeat_file.touch()
+        with suppress(OSError):
+            _process.settings.heartbeat_file.touch()
 
 
 def _log_quarantined(partition: str, failure: Exception) -> None:

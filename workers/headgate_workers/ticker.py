@@ -18,7 +18,7 @@ Turn = Callable[[frozenset[str]], float]
 
 @dataclass(frozen=True, slots=True)
 class TickerCallbacks:
-    """Callbacks of a ticker: `alive` before every turn, `broken` after a failure ended it."""
+    """Callbacks of a ticker: `alive` at every turn and step, `broken` after a failure ended it."""
 
     alive: Callable[[], None]
     broken: Callable[[], None]
@@ -52,7 +52,11 @@ class Ticker:
         self._woken.set()
 
     def is_stopping(self) -> bool:
-        """Whether the turn under way should end at the next whole step."""
+        """Whether the turn under way should end at the next whole step.
+
+        A turn asks at each step, so that each is a sign of life.
+        """
+        self._callbacks.alive()
         return self._is_stopping
 
     def stop(self, timeout_seconds: float) -> bool:
@@ -66,9 +70,11 @@ class Ticker:
         try:
             while not self._is_stopping:
                 self._wait(self._turn_with_retries())
-        except Exception:
-            log.exception("ticker failed", ticker=self._name)
-            self._callbacks.broken()
+        except BaseException:  # noqa: BLE001 - a process whose ticker has ended must end
+            try:
+                log.exception("ticker failed", ticker=self._name)
+            finally:
+                self._callbacks.broken()
 
     def _turn_with_retries(self) -> float:
         wait = MIN_RETRY_SECONDS

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,17 +15,23 @@ import psutil
 FIRST_PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 30.0
 SECONDS_THAT_COUNT_AS_WELL = 60.0
+HEARTBEAT_SECONDS = 60.0
+"""A process whose heartbeat is older hangs; workers touch it at every step of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program to keep running; what it says goes to `log`, and `is_told` on the terminal too."""
+    """A program to keep running; its output goes to `log`, and if `is_told` to the terminal too.
+
+    `heartbeat` is the file that it touches while it works; a process that stops doing so hangs.
+    """
 
     name: str
     command: tuple[str, ...]
     environment: Mapping[str, str]
     log: Path
     is_told: bool = True
+    heartbeat: Path | None = None
 
 
 @dataclass(slots=True)
@@ -37,6 +44,8 @@ class Child:
     start_again_at: float = 0.0
     pause_seconds: float = field(default=FIRST_PAUSE_SECONDS)
     crashes: int = 0
+    touched_at: float = 0.0
+    heartbeat_ns: int = 0
 
     def start(self) -> None:
         """Run the program, in a session of its own so that a Ctrl-C does not reach it."""
@@ -50,7 +59,25 @@ class Child:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self.started_at = time.monotonic()
+        self.started_at = self.touched_at = time.monotonic()
+
+    def hangs(self) -> bool:
+        """Whether the process runs and its heartbeat has stopped.
+
+        Compared are changes of the file's time: a step of the clock does not matter.
+        """
+        if self.process is None or self.program.heartbeat is None:
+            return False
+        with suppress(FileNotFoundError):
+            touched_ns = self.program.heartbeat.stat().st_mtime_ns
+            if touched_ns != self.heartbeat_ns:
+                self.heartbeat_ns, self.touched_at = touched_ns, time.monotonic()
+        return time.monotonic() - self.touched_at > HEARTBEAT_SECONDS
+
+    def kill(self) -> None:
+        """Kill the process with all that it has started; `ended` then tells its end."""
+        if self.process is not None:
+            signal_all(processes_of([self.process.pid]), signal.SIGKILL)
 
     def ended(self) -> int | None:
         """The exit code of a process that has ended since the last look; told once."""

@@ -66,4 +66,6 @@ def _worker(name: str, queue: str, environment: Mapping[str, str], logs: Path) -
         "--pool", "solo", "--queues", queue, "--hostname", f"{name}@%h",
         "--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING",
     )  # fmt: skip
-    return Program(name, command, environment, logs / f"{name}.log")
+    heartbeat = logs / f"{name}.heartbeat"
+    own = {**environment, "HEADGATE_HEARTBEAT_FILE": str(heartbeat)}
+    return Program(name, command, own, logs / f"{name}.log", heartbeat=heartbeat)

@@ -3,6 +3,7 @@
 import fcntl
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -104,9 +105,13 @@ class RunDirectory:
         self._started_path.unlink(missing_ok=True)
 
     def remember(self, pids: dict[str, int]) -> None:
-        """Note the processes started, so that they are found again if this one is killed."""
+        """Note the processes started, so that they are found again if this one is killed.
+
+        On a full disk they are not noted: what runs must not end because of that.
+        """
         started = [found for name, pid in pids.items() if (found := _started(name, pid))]
-        _replace(self._started_path, msgspec.json.encode(started))
+        with suppress(OSError):
+            _replace(self._started_path, msgspec.json.encode(started))
 
     def leftovers(self) -> list[psutil.Process]:
         """Processes an earlier run started and could not end, with all they started."""

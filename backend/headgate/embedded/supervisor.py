@@ -1,11 +1,14 @@
 """Restarts the programs of an installation until it is stopped."""
 
+import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headgate.embedded.children import Child, Program, end_all
+from headgate.embedded.children import HEARTBEAT_SECONDS, Child, Program, end_all
 
 MAX_LOG_BYTES = 20_000_000
 
@@ -22,9 +25,7 @@ class LogTail:
     _halves: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, name: str, path: Path) -> None:
-        """Follow one more log; a large one is set aside, what stands in a small one is skipped."""
-        if path.exists() and path.stat().st_size > MAX_LOG_BYTES:
-            path.replace(path.with_suffix(".log.old"))
+        """Follow one more log from its present end."""
         self.logs[name] = path
         self._offsets[name] = path.stat().st_size if path.exists() else 0
 
@@ -37,14 +38,29 @@ class LogTail:
     def _new_lines(self, name: str) -> list[str]:
         try:
             with self.logs[name].open("rb") as log:
+                if os.fstat(log.fileno()).st_size < self._offsets.get(name, 0):
+                    self._offsets[name] = 0
                 log.seek(self._offsets.get(name, 0))
                 fresh = log.read(MAX_READ_BYTES)
-        except FileNotFoundError:
+        except OSError:
             return []
         self._offsets[name] = self._offsets.get(name, 0) + len(fresh)
         *whole, half = (self._halves.get(name, b"") + fresh).split(b"\n")
         self._halves[name] = half
         return [line.decode(errors="replace").rstrip() for line in whole if line.strip()]
+
+
+def rotate(log: Path) -> None:
+    """Copy a log above `MAX_LOG_BYTES` aside and empty it; the process appends at its new end.
+
+    On a full disk there is no copy: the space counts more than the old lines.
+    """
+    with suppress(OSError):
+        if log.stat().st_size <= MAX_LOG_BYTES:
+            return
+        with suppress(OSError):
+            shutil.copyfile(log, log.with_suffix(".log.old"))
+        os.truncate(log, 0)
 
 
 def last_lines(log: Path, count: int) -> list[str]:
@@ -126,7 +142,9 @@ class Supervisor:
             self.stopping.wait(LOOK_SECONDS)
 
     def look(self) -> None:
-        """Pass on what the children say, and start those again that have ended."""
+        """Pass output of the programs on, rotate it, and restart programs that ended or hang."""
+        for child in self._children.values():
+            rotate(child.program.log)
         for name, line in self._tail.lines():
             self.tell(name, line)
         changed = [self._look_at(child) for child in self._children.values()]
@@ -152,6 +170,9 @@ class Supervisor:
         if (code := child.ended()) is not None:
             self.tell(name, f"{_ending(code)}; starting it again")
             return True
+        if child.hangs():
+            self.tell(name, f"gave no sign of life for {HEARTBEAT_SECONDS:g} s and was killed")
+            child.kill()
         if child.is_due():
             child.start()
             return True

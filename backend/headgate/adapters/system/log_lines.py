@@ -1,28 +1,59 @@
-"""What processes say of themselves: one line each, for people."""
+"""Log lines of processes for administrators; writing one never raises."""
 
 import logging
-import sys
+import os
 
 import structlog
+from structlog.typing import EventDict
 
 QUIET = ("psycopg.pool", "httpx")
-"""Libraries that repeat at every attempt what we say once."""
+"""Libraries that repeat at every attempt what Headgate logs once."""
+
+STANDARD_ERROR = 2
+MAX_FIELD_CHARACTERS = 1_000
+"""Characters of one field of a line: what a request sent must not fill the disk."""
+
+
+class LogLines:
+    """Writes lines to standard error; a line that cannot be written is lost.
+
+    On a full disk a write fails, and a thread that decides must not end because of that.
+    """
+
+    def msg(self, line: str) -> None:
+        """Write one line, in one call so that lines of threads do not mix."""
+        try:
+            os.write(STANDARD_ERROR, f"{line}\n".encode(errors="replace"))
+        except OSError:
+            return
+
+    debug = info = warning = error = critical = exception = fatal = warn = log = msg
+
+
+def _shortened(_logger: object, _method: str, line: EventDict) -> EventDict:
+    for name, value in line.items():
+        if isinstance(value, str) and len(value) > MAX_FIELD_CHARACTERS:
+            line[name] = f"{value[:MAX_FIELD_CHARACTERS]}… ({len(value):,} characters)"
+    return line
 
 
 def configure_log_lines(level: str) -> None:
     """Write lines of at least this level to standard error, without colours."""
+    # The handlers of `logging` would print their own failures to the same full disk.
+    logging.raiseExceptions = False
     threshold = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.StackInfoRenderer(),
+            _shortened,
             structlog.dev.ConsoleRenderer(
                 colors=False, exception_formatter=structlog.dev.plain_traceback
             ),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(threshold),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=lambda *_: LogLines(),
     )
     for name in QUIET:
         logging.getLogger(name).setLevel(logging.ERROR)

@@ -1,5 +1,6 @@
 """`up` and `migrate`: run a local installation, and bring a database to the current schema."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -66,6 +67,12 @@ def up(
 
 
 def _tell(name: str, line: str) -> None:
+    # Output may go to a file on a full disk; what runs must not end because of that.
+    with suppress(OSError):
+        _write(name, line)
+
+
+def _write(name: str, line: str) -> None:
     # The address is what the command is for; everything else is talk.
     if name:
         say(f"{name:>9} | {line}")
