@@ -178,7 +178,7 @@ def test_a_token_for_a_namespace_that_cannot_be(admin: Api) -> None:
 def test_a_position_that_is_not_reached_in_time(
     admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headgate.api.positions.MIN_POSITION_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("headgate.api.parameters.MIN_POSITION_WAIT_SECONDS", 0.05)
     answer = admin.get("/v1/queues?minPosition=999999999")
     check(answer, 504, "position-not-reached")
     assert answer.headers["retry-after"]

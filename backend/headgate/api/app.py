@@ -21,8 +21,12 @@ from headgate.api.headers import add_headers
 from headgate.api.history import History
 from headgate.api.nodes import NodeActions
 from headgate.api.objects.controller import controllers as object_controllers
-from headgate.api.parameters import reject_unknown_parameters
-from headgate.api.positions import check_media_type, reach_position, read_at
+from headgate.api.parameters import (
+    check_media_type,
+    reach_position,
+    read_at,
+    reject_unknown_parameters,
+)
 from headgate.api.preemptions import Preemptions
 from headgate.api.problems import NOT_FOUND, answer_failure, exception_handlers
 from headgate.api.queues import Queues

@@ -9,8 +9,7 @@ from litestar.params import RawBody
 from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
-from headgate.api.manifest_entries import Entry, entry_of, failure_of, status_of, warnings_of
-from headgate.api.manifests import parsed
+from headgate.api.manifests import Entry, batch_status, entry_of, failure_of, parsed, warnings_of
 from headgate.api.parameters import IdempotencyHeader, Reason, SubmitDryRun
 from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
@@ -99,7 +98,7 @@ async def apply(request: Caller, body: bytes, options: CommandOptions) -> Answer
             "results": outcomes,
             "warnings": [*advised, *kept_out],
         }
-        return CommandResponse(status=status_of(outcomes), content=content)
+        return CommandResponse(status=batch_status(outcomes), content=content)
 
     call = await command_request(request, write, options)
     wanted = [entry.wanted for entry in entries if entry.wanted is not None]

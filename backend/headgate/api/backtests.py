@@ -8,10 +8,9 @@ from litestar.params import PathParameter, QueryParameter, RawBody
 
 from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.callers import Caller, origin_of, services_of
-from headgate.api.manifest_entries import Entry
-from headgate.api.manifests import with_written_pointers
+from headgate.api.manifests import Entry, with_written_pointers
 from headgate.api.pages import start_of
-from headgate.api.positions import PRESENT_ONLY, point_in_time
+from headgate.api.parameters import PRESENT_ONLY, point_in_time
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.request_bodies import request_documents
 from headgate.api.simulations import entries_of

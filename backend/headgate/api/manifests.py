@@ -12,7 +12,7 @@ from headgate.adapters.manifests.documents import Document, read_documents
 from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE, parse, parse_object
 from headgate.adapters.manifests.queue_status import QueueStatus
 from headgate.adapters.manifests.render import render
-from headgate.api.callers import Caller, services_of
+from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID, ApiFailure
 from headgate.api.schemas import ProblemError
@@ -25,6 +25,7 @@ from headgate.application.commands.requests import (
     Responder,
 )
 from headgate.application.cooperative import Cooperative
+from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.application.queries.queues.status import (
     ConsumedResources,
     Status,
@@ -32,6 +33,7 @@ from headgate.application.queries.queues.status import (
     status_of,
     weighted_share_of,
 )
+from headgate.application.queries.workloads.submission_warnings import warnings_about
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
@@ -216,3 +218,57 @@ def _must_agree(pointer: str, said: str, in_path: str) -> None:
         remedy="Make body and address agree.",
     )
     raise ApiFailure(INVALID, "The object is not the one in the address.", errors=(error,))
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One item of a batch: what is wanted, or why it cannot even be tried."""
+
+    kind: str
+    namespace: str
+    name: str
+    wanted: DesiredObject | None = None
+    desired: Desired | None = None
+    failure: Exception | None = None
+
+
+def warnings_of(
+    request: Caller, entries: Sequence[Entry], results: Sequence[CommandResult]
+) -> Cooperative[list[AdviceView]]:
+    """What to tell of workloads that are taken and cannot start, at the places as written."""
+    tried = (entry for entry in entries if entry.wanted is not None)
+    written = [
+        (changed, entry.desired.places if entry.desired else ())
+        for entry, changed in zip(tried, results, strict=True)
+    ]
+    cluster_state = services_of(request).reader.cluster_state
+    found = yield from warnings_about(cluster_state, written, request.user.namespaces)
+    return found
+
+
+def batch_status(outcomes: Sequence[dict[str, Any]]) -> int:
+    """200 if all went well, 422 if nothing did, 207 for what lies between."""
+    refused = sum(outcome["outcome"] == "rejected" for outcome in outcomes)
+    if not refused:
+        return 200
+    return 422 if refused == len(outcomes) else 207
+
+
+def failure_of(entry: Entry, changed: CommandResult | None) -> Exception | None:
+    """Why an entry was rejected, if it was, as its writer can read it."""
+    failure = changed.failure if changed is not None else entry.failure
+    if failure is None or entry.desired is None:
+        return failure
+    return with_written_pointers(failure, entry.desired)
+
+
+def entry_of(request: Caller, found: Desired | Refused) -> Entry:
+    """A parsed document as an entry; raises nothing."""
+    if isinstance(found, Refused):
+        return Entry(found.kind, found.namespace, found.name, failure=found.problem)
+    try:
+        if found.namespace:
+            require_namespace(request.user, found.namespace)
+    except ApiFailure as failure:
+        return Entry(found.kind, found.namespace, found.name, failure=failure)
+    wanted = wanted_of(services_of(request), found)
+    return Entry(found.kind, found.namespace, wanted.name, wanted, found)

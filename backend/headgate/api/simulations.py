@@ -10,8 +10,7 @@ from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.workload import rendered_admission
 from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import Caller, origin_of, require_namespace, services_of
-from headgate.api.manifest_entries import Entry, entry_of
-from headgate.api.manifests import parsed, read_wanted, with_written_pointers
+from headgate.api.manifests import Entry, entry_of, parsed, read_wanted, with_written_pointers
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
 from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents

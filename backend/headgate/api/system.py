@@ -11,7 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.callers import Caller, services_of
-from headgate.api.positions import PRESENT_ONLY, read_at
+from headgate.api.parameters import PRESENT_ONLY, read_at
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.schemas import Whole
 from headgate.application.metrics.exposition import exposition

@@ -10,8 +10,7 @@ from msgspec.structs import asdict
 from headgate.adapters.system.randomness import unique_key
 from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import Caller, services_of
-from headgate.api.parameters import instant_or_none
-from headgate.api.positions import PRESENT_ONLY
+from headgate.api.parameters import PRESENT_ONLY, instant_or_none
 from headgate.api.schemas import RequestBody, Schema, Timestamp, Whole
 from headgate.application.access import token_commands
 from headgate.application.access.identity import Identity, Token, right_for

@@ -17,8 +17,7 @@ from headgate.api.executors.schemas import (
     Report,
     ReportBatch,
 )
-from headgate.api.manifest_entries import status_of
-from headgate.api.manifests import object_writer
+from headgate.api.manifests import batch_status, object_writer
 from headgate.api.parameters import instant_or_none
 from headgate.api.problems import problem_of
 from headgate.application.commands import workload_commands
@@ -91,7 +90,7 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         outcomes = yield from each(_outcomes(data.reports, results))
         content = {"position": None, "results": outcomes}
-        return CommandResponse(status=status_of(outcomes), content=content)
+        return CommandResponse(status=batch_status(outcomes), content=content)
 
     services = services_of(request)
     call = await command_request(request, write, CommandOptions(key=key, tells_failures=True))
@@ -100,7 +99,7 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
     results, position = await workload_commands.report_each(services, call, told)
     outcomes = await run_yielding(each(_outcomes(data.reports, results)))
     content = {"position": position, "results": outcomes}
-    return answer(content, position=position, status=status_of(outcomes))
+    return answer(content, position=position, status=batch_status(outcomes))
 
 
 async def _report(request: Caller, workload: str, command: ReportCommand) -> Answer:

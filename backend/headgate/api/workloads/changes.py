@@ -11,8 +11,17 @@ from headgate.adapters.manifests.parse import parse_value
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
-from headgate.api.manifest_entries import Entry, entry_of, failure_of, status_of, warnings_of
-from headgate.api.manifests import documents_of, object_writer, read_wanted, with_written_pointers
+from headgate.api.manifests import (
+    Entry,
+    batch_status,
+    documents_of,
+    entry_of,
+    failure_of,
+    object_writer,
+    read_wanted,
+    warnings_of,
+    with_written_pointers,
+)
 from headgate.api.parameters import instant_or_none
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
 from headgate.api.schemas import ProblemError
@@ -148,7 +157,7 @@ async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> A
             "results": outcomes,
             "warnings": (yield from warnings_of(request, entries, results)),
         }
-        return CommandResponse(status=status_of(outcomes), content=content)
+        return CommandResponse(status=batch_status(outcomes), content=content)
 
     call = await command_request(request, write, CommandOptions(key=key, tells_failures=True))
     services = services_of(request)
@@ -181,7 +190,7 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
         "results": outcomes,
         "warnings": await _newest_warnings(request, parts, [results for results, _ in written]),
     }
-    return answer(content, position=position, status=status_of(outcomes))
+    return answer(content, position=position, status=batch_status(outcomes))
 
 
 async def _newest_warnings(
