@@ -174,8 +174,8 @@ def _victim(
 def _stage_without(victim: RoundVictim, found: Round, workload: Workload | None) -> str:
     """Called back, gone, or gone only when the round was over already.
 
-    An open round records a released victim with its next step. A victim whose eviction a later
-    round of the same preemptor cancelled was running when this round began.
+    An open round records a released victim with its next step. If a later round of the same
+    preemptor cancelled the eviction of a victim, the victim was running when this round began.
     """
     if victim.workload in found.called_back:
         return "Cancelled"

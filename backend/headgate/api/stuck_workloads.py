@@ -127,7 +127,7 @@ class StuckWorkloadsPage(Controller):
         selector: Selector = None,
         since: Since = None,
     ) -> Answer:
-        """Who has been so the longest comes first."""
+        """The longest stuck workload comes first."""
         query = BulkSelection(
             where=WorkloadFilter(
                 namespaces=(namespace,) if namespace else None,

@@ -15,7 +15,7 @@ MAX_WAITING = 32
 class BoundedExecutor:
     """One thread of a process for one sort of work; it never holds up the event loop.
 
-    Whoever comes when too many wait already is turned away, and told that `busy`.
+    A call beyond the limit of waiting ones is refused with the text `busy`.
     """
 
     name: str

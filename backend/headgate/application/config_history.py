@@ -1,4 +1,4 @@
-"""Who changed which part of the configuration when, and going back to what it was."""
+"""The change history of the configuration with actors, and rollback to an earlier revision."""
 
 import asyncio
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ SWITCH_EVENTS = (
     LocalQueueStopped,
     LocalQueueResumed,
 )
-"""Facts beside the configuration that somebody brought about, or that ended by themselves."""
+"""Stops, cordons and their ends: events beside configuration changes that the history lists."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Long work on the event loop, cut into slices: between two of them everyone else has a turn."""
+"""Long work on the event loop runs in slices; other tasks run between two slices."""
 
 import asyncio
 from collections.abc import Generator, Iterable

@@ -39,7 +39,7 @@ class DatabaseClock:
             await asyncio.sleep(SYNCHRONIZE_SECONDS)
             try:
                 await asyncio.to_thread(self.read_database)
-            except Exception:  # noqa: BLE001, S112 - whoever needs the database reports the outage
+            except Exception:  # noqa: BLE001, S112 - the next use of the database reports the outage
                 continue
 
 

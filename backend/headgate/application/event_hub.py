@@ -53,9 +53,9 @@ class EventSubscription(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class Frame:
-    """One event as it goes over the wire to everyone who may see all of it.
+    """One event as it is sent to every stream with unrestricted access.
 
-    It is rendered when it is first wanted: most of the time nobody watches.
+    It is rendered when it is first read: most of the time no stream is open.
     """
 
     recorded: RecordedEvent
@@ -73,7 +73,7 @@ class Frame:
 class EventHub:
     """Keeps the last events as frames; watchers read them at their own pace.
 
-    Those who come back late read from the log itself what the frames no longer hold.
+    A stream that resumes late reads from the log what the frames no longer hold.
     """
 
     def __init__(self, log: EventLog, redaction: NamespaceRedaction) -> None:

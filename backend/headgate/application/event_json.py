@@ -29,7 +29,7 @@ def shown_event(
     scope: NamespaceScope,
     cut: Callable[[Any], Any] = _whole,
 ) -> dict[str, Any]:
-    """The event as someone may see it, as JSON values; `cut` leaves out some of its fields."""
+    """The event redacted for a scope, as JSON values; `cut` leaves out some of its fields."""
     kind, _, fields = encode(recorded.event)
     data = redaction.redacted(cut(msgspec.json.decode(fields)), scope)
     envelope = _envelope(recorded, kind, data)

@@ -1,4 +1,4 @@
-"""Chores of the store: what has to be tidied up now and then, by whoever is free."""
+"""Maintenance of the store: periodic tasks that any upkeep worker runs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -331,7 +331,7 @@ class Followers(Protocol):
         """Build it anew from position 0 beside the live one, then swap; reads go on meanwhile."""
 
     def ledger(self, query: LedgerQuery) -> Ledger:
-        """Who had to go for whom, newest first, keyset paged."""
+        """Preemptions with victim and preemptor, newest first, keyset paged."""
 
     def queue_history(
         self, *, since: Instant, until: Instant, cluster_queue: str = ""
@@ -343,7 +343,7 @@ class Maintenance(Protocol):
     """Chores that keep the store small; safe to run anywhere, any time, and twice."""
 
     def forget_idempotency_keys(self, *, older_than_seconds: float, limit: int = 5_000) -> int:
-        """Delete keys nobody will repeat any more, the oldest first; how many went."""
+        """Deletes expired idempotency keys, oldest first; returns how many."""
 
     def forget_cycles(self, *, keep: int) -> int:
         """Delete all records of cycles but the newest so many; how many went."""

@@ -13,7 +13,7 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
 MAX_PENDING_UPDATES = 1_000
-"""Workloads whose index update may be pending; indexing that many takes about 50 ms."""
+"""The limit of pending index updates; indexing that many workloads takes about 50 ms."""
 
 
 class ClusterIndex:
@@ -128,7 +128,7 @@ class ClusterIndex:
             self._partitions = None
 
     def _node_reported(self, partitions: PartitionIndex, kind: str, key: str, before: Any) -> bool:  # noqa: ANN401 - same
-        """Index a node whose labels and taints are as before; false for any other change."""
+        """Index a node with unchanged labels and taints; false for any other change."""
         node = self._config.nodes.get(key) if kind == "node" else None
         if node is None or before is None:
             return False

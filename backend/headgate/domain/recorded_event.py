@@ -13,7 +13,7 @@ DomainEvent: TypeAlias = ObjectEvent | WorkloadEvent | RoundEvent
 
 
 class EventMetadata(msgspec.Struct, frozen=True, kw_only=True):
-    """Who caused an event and in what course of things.
+    """The actor, cause and correlation of an event.
 
     `actor` is `user:<name>`, `executor:<name>` or `scheduler`; `causation` the position or request
     that led here, `correlation` what belongs together (a request, a cycle), `trace` a traceparent.

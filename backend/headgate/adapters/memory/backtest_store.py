@@ -37,7 +37,7 @@ class MemoryBacktestStore:
         return sum(job.state in UNFINISHED for job in self._kept.values())
 
     def claim(self, owner: str, *, lease_seconds: int) -> ClaimedBacktest | None:
-        """The oldest unfinished job that nobody else works on now; nobody dies in memory."""
+        """The oldest unfinished job that is not claimed; a claim in memory never expires."""
         del lease_seconds
         with self._lock:
             for job in reversed(self._newest_first()):

@@ -172,7 +172,7 @@ class MemoryDatabase:
 
 
 def new_partition(key: str, head: int) -> PartitionRow:
-    """A partition that nobody has looked at yet: it is due."""
+    """A partition that no worker has planned yet: it is due."""
     return PartitionRow(
         key=key, last_position=head, idle_position=-1, guard=0, epoch=0, next_due=None
     )

@@ -65,7 +65,7 @@ class MemoryFollowers:
             self._followed[name] = anew
 
     def ledger(self, query: LedgerQuery) -> Ledger:
-        """Who had to go for whom, newest first, keyset paged."""
+        """Preemptions with victim and preemptor, newest first, keyset paged."""
         with self._database.lock:
             followed = self._followed["preemption_ledger"]
             entries = [msgspec.convert(row, LedgerEntry) for row in followed.rows.values()]

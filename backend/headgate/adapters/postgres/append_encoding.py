@@ -142,7 +142,7 @@ def _written_unit(
 
 
 def _bodies_of(unit: AppendUnit, bodies: _Bodies) -> dict[str, Any]:
-    """The events of a unit and its key, whose contents go among the bodies."""
+    """The events of a unit and its key; the contents of both go among the bodies."""
     versions = dict(unit.expected)
     events = []
     for nth, new in enumerate(unit.events):

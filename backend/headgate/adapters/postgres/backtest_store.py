@@ -68,7 +68,7 @@ class PostgresBacktestStore:
         return int(row[0])
 
     def claim(self, owner: str, *, lease_seconds: int) -> ClaimedBacktest | None:
-        """The oldest unfinished job that nobody else works on now, for so long or until saved."""
+        """Claims the oldest unclaimed unfinished job, for a time or until it is saved."""
         with connection_of(self._pool) as connection:
             row = connection.execute(_CLAIM, (owner, lease_seconds)).fetchone()
         return ClaimedBacktest(job=_DECODER.decode(row[0]), progress=row[1]) if row else None

@@ -28,7 +28,7 @@ OUTAGE_STATES = ("25P03", "25P04", "25006", "40001", "40P01", "55P03")
 def open_pool(url: str, *, most: int = 8, name: str = "headgate") -> Pool:
     """Connections that commit each statement by itself; broken ones are replaced on the way out.
 
-    `name` is what the database shows of whoever holds them.
+    `name` is the application name that the database shows for them.
     """
     return ConnectionPool(
         url,

@@ -95,7 +95,7 @@ _PAST_ALL = 2**31 - 1
 class PostgresEventLog:
     """Fills the port `EventLog`.
 
-    An append whose connection breaks raises `Unavailable`, and it is unknown whether it was done.
+    An append raises `Unavailable` if its connection breaks; it is then unknown whether it was done.
     """
 
     def __init__(self, pool: Pool) -> None:

@@ -24,7 +24,7 @@ class FollowerReads:
         self._reads = pool
 
     def ledger(self, query: LedgerQuery) -> Ledger:
-        """Who had to go for whom, newest first, keyset paged."""
+        """Preemptions with victim and preemptor, newest first, keyset paged."""
         conditions = ["true"]
         values: list[Any] = []
         if query.workload:
@@ -141,9 +141,9 @@ class PostgresFollowers(FollowerReads):
                 connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 7306))", (name,))
 
     def differences(self, name: str) -> tuple[int, int]:
-        """Where it stands, and how many rows differ from those built anew up to there.
+        """Its position, and how many rows differ from rows rebuilt up to there.
 
-        The rebuilt rows are never seen by anyone: their transaction is rolled back.
+        The rebuilt rows are never visible: their transaction is rolled back.
         """
         with (
             connection_of(self._pool) as connection,

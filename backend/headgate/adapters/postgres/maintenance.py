@@ -20,7 +20,7 @@ class PostgresMaintenance:
         self._pool = pool
 
     def forget_idempotency_keys(self, *, older_than_seconds: float, limit: int = 5_000) -> int:
-        """Delete keys nobody will repeat any more, the oldest first; how many went."""
+        """Deletes expired idempotency keys, oldest first; returns how many."""
         with connection_of(self._pool) as connection:
             return connection.execute(_FORGET_KEYS, (older_than_seconds, limit)).rowcount
 

@@ -75,7 +75,7 @@ class PostgresStateCache:
         with connection_of(self._pool) as connection, connection.transaction():
             # Losing a cached fold in a crash costs time only.
             connection.execute("SET LOCAL synchronous_commit = off")
-            # Nobody may forget a part between the look for it and the fold that names it.
+            # No process may forget a part between the check for it and the fold that names it.
             connection.execute(_ONE_AT_A_TIME)
             if not _keep_parts(connection, parts):
                 return False

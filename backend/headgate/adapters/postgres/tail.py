@@ -12,7 +12,7 @@ from headgate.domain.recorded_event import RecordedEvent
 
 CHANNEL = "headgate_log"
 BATCH = 250
-"""Events decoded and folded in one go, while which nobody else has a turn."""
+"""Events decoded and folded at once, while no other task of the event loop runs."""
 POLL_SECONDS = 1.0
 RECONNECT_SECONDS = 0.5
 BUSY_BATCH = 4

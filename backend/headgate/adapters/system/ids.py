@@ -20,7 +20,7 @@ class TimeOrderedIds:
         self._process = os.getpid()
 
     def new(self) -> str:
-        """An id nobody else has, greater than every earlier one of this process."""
+        """A unique id, greater than every earlier one of this process."""
         with self._lock:
             milliseconds, counter = self._next()
             tail = self._tail()

@@ -13,5 +13,5 @@ def seeded(*parts: str | int) -> RandomSource:
 
 
 def unique_key() -> str:
-    """A key nobody else will use, for requests that may be sent twice."""
+    """A unique idempotency key, for requests that may be sent twice."""
     return secrets.token_hex(16)

@@ -33,7 +33,7 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Who calls. `namespaces` of None means every namespace."""
+    """The user of a request. `namespaces` of None means every namespace."""
 
     name: str
     role: Role
@@ -108,7 +108,7 @@ class TokenCache:
         self._reading = asyncio.Lock()
 
     async def identity(self, secret: str, at: Instant) -> Identity | None:
-        """Whom a secret stands for at an instant, if anyone."""
+        """Returns the user of a token's secret at an instant; None for an unknown token."""
         digest = digest_of(secret)
         if self._admin_digest and hmac.compare_digest(digest, self._admin_digest):
             return Identity(name="admin", role="admin")

@@ -9,7 +9,7 @@ from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
 
 NamespaceScope: TypeAlias = frozenset[str] | None
-"""The namespaces someone may see into; None means all of them."""
+"""The namespaces that a user may read; None means all of them."""
 
 IN_NAMESPACES = ("workload", *NAMESPACED_STREAMS)
 OPEN_KINDS = tuple(

@@ -36,10 +36,10 @@ class OverlayFact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backtest(msgspec.Struct, frozen=True, kw_only=True):
-    """One job. `revision` counts its changes; who saves it must know the latest.
+    """One job. `revision` counts its changes; saving it needs the latest.
 
-    The stretch is what lies after `from_position` up to `to_position`. `documents` are the
-    manifests as they were sent, `overlay` what they change. `steps_done` of `steps` were taken.
+    The time range lies after `from_position` up to `to_position`. `documents` are the manifests as
+    they were sent, `overlay` what they change. `steps_done` of `steps` were taken.
     """
 
     id: str
@@ -84,7 +84,7 @@ class BacktestStore(Protocol):
         """How many are waiting or running."""
 
     def claim(self, owner: str, *, lease_seconds: int) -> ClaimedBacktest | None:
-        """The oldest unfinished job that nobody else works on now, for so long or until saved."""
+        """Claims the oldest unclaimed unfinished job, for a time or until it is saved."""
 
     def save(self, job: Backtest, progress: bytes | None) -> bool:
         """Keep it as it is now, one revision on; False if it has changed since it was read.
@@ -128,7 +128,7 @@ class DifferingView(Whole, kw_only=True, frozen=True):
 
 
 class WaitsView(Whole, kw_only=True, frozen=True):
-    """Waiting times of those who started, and how many waited to the end."""
+    """Waiting times of the workloads that started, and how many never started."""
 
     started: int
     still_waiting: int

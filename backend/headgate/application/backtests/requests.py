@@ -27,7 +27,7 @@ MAX_KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class BacktestRequest:
-    """From where to where, through which changes; by whom, and how they were written."""
+    """The time range, the changes with their documents, and the user of a backtest request."""
 
     begin: PointInTime
     end: PointInTime

@@ -1,4 +1,4 @@
-"""Working backtests off slice by slice: whoever is free goes on where another left off.
+"""Backtest jobs run in slices, each by any free worker.
 
 What is kept after a slice is all that the next one begins with, so that it comes out the same to
 the byte however often it is interrupted.

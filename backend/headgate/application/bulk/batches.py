@@ -1,6 +1,6 @@
-"""A batch that was carried out: what it did to each, how each stands now, and taking it back.
+"""The record of a bulk action: its result for each workload, their present phases, and its undo.
 
-Only what still stands as the batch left it is taken back: who has moved on since is left alone.
+The undo concerns only workloads as the batch left them; those with later changes are left alone.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from headgate.domain.workloads.state import Workload, is_admitted, phase_of
 
 UNDOES = {"hold": "release", "deactivate": "activate", "activate": "deactivate"}
 IRREVERSIBLE = {
-    "release": "Who was released may have started since, and the old hold's reason is over.",
+    "release": "A released workload may have started since; the reason of the old hold is over.",
     "requeue": "What ran has stopped, and a backoff that was ended cannot be waited for again.",
     "cancel": "What was cancelled has ended.",
 }

@@ -38,7 +38,7 @@ from headgate.domain.workloads.state import Workload, phase_of
 class BulkSelection(msgspec.Struct, frozen=True, kw_only=True):
     """Every condition must hold; empty ones hold always.
 
-    `causes` are those of the clinic; `since` asks for who has been in that state from then on.
+    `causes` are those of stuck workloads; `since` selects workloads in their state from then on.
     """
 
     where: WorkloadFilter = WorkloadFilter()
@@ -97,7 +97,7 @@ class BulkItem(Schema, kw_only=True, frozen=True):
 class BulkResult(Whole, kw_only=True, frozen=True):
     """All workloads of a bulk action, in order; `batch` is empty for a preview.
 
-    `position` is where the set was frozen; who appears or changes later is left alone.
+    `position` is where the set was frozen; workloads that appear or change later are left alone.
     """
 
     batch: str
@@ -145,9 +145,9 @@ class BulkTarget(msgspec.Struct, frozen=True):
 
 
 class BulkRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be done, to whom: those of `chosen`, or those who match `query` at this moment.
+    """A bulk action and its workloads: those of `chosen`, or those that match `query` now.
 
-    `position` is where a preview froze the set: who has changed since is refused.
+    `position` is where a preview froze the set: a workload that changed since is refused.
     """
 
     verb: WorkloadVerb
@@ -171,9 +171,9 @@ async def preview(
 def _previewed(
     services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
 ) -> Cooperative[list[BulkItem]]:
-    """One after the other, each as it stands when it is its turn.
+    """Previews one workload after the other, each in its state at its turn.
 
-    Who changes after the preview began is refused when the same is asked for in earnest.
+    A workload that changes after the preview began is refused by the action itself.
     """
     cluster_state, at = services.reader.cluster_state, services.clock.now()
     items: list[BulkItem] = []
@@ -261,7 +261,7 @@ async def _planned(
 def _frozen(
     services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
 ) -> Cooperative[list[tuple[str, str]]]:
-    """Key and uid of everyone it is about."""
+    """Key and uid of every selected workload."""
     cluster_state, scope = services.reader.cluster_state, call.identity.namespaces
     if bulk.query is not None:
         found = yield from selected(cluster_state, bulk.query, scope, services.clock.now())
@@ -272,7 +272,7 @@ def _frozen(
 
 
 def _refuse_too_many(count: int) -> None:
-    """Nobody is left out silently."""
+    """No workload is left out silently."""
     if count > MAX_ITEMS:
         rule = f"A batch is about {MAX_ITEMS:,} workloads at most, and {count:,} match."
         remedy = "Narrow the query, and take one part after the other."

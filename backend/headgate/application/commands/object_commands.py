@@ -138,7 +138,7 @@ def _decided(stream: str, context: DecisionContext, command: object) -> tuple[Do
 async def apply(
     services: ApplicationServices, request: CommandRequest, desired: Sequence[DesiredObject]
 ) -> CommandResponse:
-    """All accepted objects in one append, so that nobody sees half of a configuration."""
+    """Appends all accepted objects as one unit, so that no reader sees half of a configuration."""
     actor = request.metadata.actor
     changes = await run_yielding(each(change_to(services, actor, one) for one in desired))
     return await execute(services, request, changes)

@@ -122,7 +122,7 @@ Responder: TypeAlias = Callable[[Sequence[CommandResult]], Cooperative[CommandRe
 
 
 class CommandRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks, why, and how to answer; the commands themselves are passed beside it.
+    """The metadata of a request and how to respond; its commands are passed beside it.
 
     `key` is the caller's idempotency key and `request_hash` identifies the request it was used for.
     A rejected command is left out of the append; the failure of an only command is raised unless

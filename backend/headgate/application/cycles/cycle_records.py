@@ -20,8 +20,8 @@ class CycleRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     `id` is the correlation of the events; they lie from `first_position` to `last_position`, both 0
     after a conflict. Input were the log up to `input_position`, the instant `at` and
-    `inadmissible`. `heads` counts evaluations, `cycles` plans, `reservations` who was given quota,
-    `microseconds` what planning and committing took.
+    `inadmissible`. `heads` counts evaluations, `cycles` plans, `reservations` quota reservations;
+    the durations are those of planning and committing.
     """
 
     id: str
@@ -105,7 +105,7 @@ class Stopwatch:
         self._committed = self._elapsed()
 
     def noted(self, record: CycleRecord, *, worker: str, conflicts: int) -> CycleRecord:
-        """The record with its times, by whom, and after how many conflicts in a row."""
+        """Returns the record with durations, worker, and number of conflicts in a row."""
         return replace(
             record,
             worker=worker,

@@ -12,9 +12,11 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 
 COLLECT_AFTER = (20_000, 5, 200)
-"""When the collector looks. By default it looks far more often, and a fold that grows is walked
-again and again: a fifth of the processor time of a submit. Larger generations would be walked no
-more often in all, but for a tenth of a second at a time, during which nobody else has a turn."""
+"""The thresholds of the garbage collector. By default it runs far more often, and a fold that grows
+is walked again and again: a fifth of the processor time of a submit. Larger generations would be
+walked no more often in all, but for a tenth of a second at a time, during which no other task
+runs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ Listener = Callable[[Sequence[RecordedEvent]], None]
 
 
 class LiveReader:
-    """A `Cell` that follows the log; everyone in the process reads it, nobody else writes it."""
+    """A `ClusterState` that follows the log; all tasks of the process read it, only this writes it."""
 
     def __init__(
         self, live: LiveState, tail: Tail, broken: Callable[[BaseException], None]

@@ -81,7 +81,7 @@ class SnapshotStore:
     def put(self, cluster_state: ClusterState, fold_version: str) -> None:
         """Keep a fold with what of it is not kept yet."""
         if not self._put(cluster_state, fold_version):
-            # Someone has let go of a part since: bring everything.
+            # Another process has deleted a part since: write everything.
             self._parts.clear()
             self._put(cluster_state, fold_version)
 

@@ -20,7 +20,7 @@ READ_LIMIT = 5_000
 class CycleDurations:
     """Times of the runs since this process began, each counted once.
 
-    They are read when somebody asks, so that `read` may be called by several threads at once.
+    They are read on a scrape, so that several threads may call `read` at once.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class CycleDurations:
                 self._go_on(found[-1].at, late=0 if len(found) == READ_LIMIT else MAX_RECORD_DELAY)
 
     def _count(self, timing: CycleTiming) -> None:
-        """Runs whose plan was refused by the log have attempted nothing that lasted."""
+        """Runs with a plan refused by the log count no admission attempt."""
         if timing.outcome == "Committed":
             microseconds = timing.planning_microseconds + timing.commit_microseconds
             result = "success" if timing.reservations else "inadmissible"

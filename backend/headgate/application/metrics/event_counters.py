@@ -73,7 +73,7 @@ def _seconds(begin: Instant, end: Instant) -> int:
 
 
 SCHEDULER = "scheduler"
-"""Who decides; every run of cycles has its own correlation."""
+"""The actor of scheduling decisions; every run of cycles has its own correlation."""
 
 
 class QueueLabels(NamedTuple):
@@ -146,7 +146,7 @@ class EventCounters:
         )
         self._attempts = Counter(
             "kueue_admission_attempts_total",
-            "Runs of cycles that decided anything, by whether they gave quota to anyone",
+            "Runs of cycles with decisions, by whether they reserved quota",
             ("result",),
             registry=self.registry,
         )

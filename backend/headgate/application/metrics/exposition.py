@@ -276,7 +276,7 @@ def _usage(cluster_state: ClusterState, usages: Mapping[str, FlavorUsage]) -> Sa
 
 
 WAITING = {"active": ("Pending", "Nominated"), "inadmissible": ("Retrying",)}
-"""The phases of those who compete now, and of those who will."""
+"""The phases of workloads that compete now, and of those that will."""
 
 
 FINISHED = ("Succeeded", "Failed", "Cancelled")

@@ -34,7 +34,7 @@ class FollowerRunner:
     def advance_abandoned(self, is_stopping: Callable[[], bool]) -> int:
         """Fold only where a read model has stood still behind the log since the last call.
 
-        So a process that has other work takes over when nobody does this one.
+        So a process with other work takes over where no upkeep worker runs.
         """
         head = self.event_log.head()
         positions = self.followers.positions()

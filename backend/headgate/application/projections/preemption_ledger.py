@@ -1,4 +1,4 @@
-"""Who had to go for whom, under which rule, at what cost: a row for each victim of each round."""
+"""The preemption ledger: a row for each victim of each round, with preemptor, rule and cost."""
 
 from typing import Any
 

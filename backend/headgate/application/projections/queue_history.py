@@ -76,7 +76,7 @@ def _one_more(counter: str, recorded: RecordedEvent, memory: ProjectionState) ->
 class QueueMinute(msgspec.Struct, frozen=True, kw_only=True):
     """What happened in one ClusterQueue in the minute that begins at `minute`.
 
-    `cluster_queue` is "" for workloads whose LocalQueue was not there.
+    `cluster_queue` is "" for workloads of an absent LocalQueue.
     """
 
     cluster_queue: str

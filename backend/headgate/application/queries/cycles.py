@@ -131,7 +131,7 @@ class CyclePageRequest(msgspec.Struct, frozen=True):
 async def page(
     services: ApplicationServices, partition: str, stretch: CyclePageRequest, scope: NamespaceScope
 ) -> CyclePage:
-    """The newest records, of one or all partitions, as someone may see them."""
+    """The newest records of one or all partitions, redacted for a scope."""
     reader = services.reader
     query = CycleQuery(
         partition=partition,
@@ -151,7 +151,7 @@ async def page(
 async def detail(
     services: ApplicationServices, cycle_id: str, scope: NamespaceScope
 ) -> CycleDetail:
-    """One record with its facts, as far as someone may see them."""
+    """One record with its events, redacted for a scope."""
     record = await _found(services, cycle_id)
     events = await asyncio.to_thread(_recorded, services, record)
     seen = [one for one in events if allows(scope, one.stream)]

@@ -55,7 +55,7 @@ class Histogram(Whole, kw_only=True, frozen=True):
 
 MICROSECONDS_PER_MINUTE = 60_000_000
 NOTHING = ("nothing",)
-"""A stream that does not exist: what someone asks for and may not see matches nothing."""
+"""A stream that does not exist: a filter for a hidden object matches nothing."""
 
 
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ async def histogram(
 def shown(
     services: ApplicationServices, found: Sequence[RecordedEvent], scope: NamespaceScope
 ) -> list[EventView]:
-    """Events as someone may see them."""
+    """Events redacted for a scope."""
     redaction = services.redaction
     return [EventView(**shown_event(recorded, redaction, scope)) for recorded in found]
 

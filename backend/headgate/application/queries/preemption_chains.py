@@ -1,4 +1,4 @@
-"""How preemption rounds hang together: who was a victim first and made others leave later."""
+"""Chains of preemption rounds: victims of one round that are preemptors of a later one."""
 
 from collections import deque
 

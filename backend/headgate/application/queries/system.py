@@ -11,7 +11,7 @@ from headgate.domain.recorded_event import RecordedEvent
 
 
 class PartitionView(Schema, kw_only=True, frozen=True):
-    """A scheduling shard: how far it has looked, and who works on it."""
+    """A scheduling partition: the position it is planned to, and its worker."""
 
     key: str
     last_position: Position
@@ -41,7 +41,7 @@ class SystemView(Whole, kw_only=True, frozen=True):
 
 
 async def system(services: ApplicationServices, scope: NamespaceScope) -> SystemView:
-    """As the database says it now, and as someone may see it."""
+    """As the database says it now, redacted for a scope."""
     rows, positions, head, last = await asyncio.gather(
         asyncio.to_thread(services.partitions.rows),
         asyncio.to_thread(services.followers.positions),

@@ -12,7 +12,7 @@ Timestamp = Annotated[
 ]
 Position = Annotated[int, msgspec.Meta(ge=0, description="A place in the log", examples=[182233])]
 Free = dict[str, Any]
-"""An object whose fields are somebody else's."""
+"""A JSON object with fields of another definition."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -22,7 +22,7 @@ class Schema(msgspec.Struct, rename="camel", kw_only=True, frozen=True, omit_def
 
 
 class Whole(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
-    """A view whose fields are always present."""
+    """A view with all fields always present."""
 
 
 def timestamp(at: Instant) -> str:

@@ -274,7 +274,7 @@ class SweepResult:
 def sweep(
     scheduler: Scheduler, nudged: frozenset[str], is_stopping: Callable[[], bool]
 ) -> SweepResult:
-    """Give every partition that is due its turn, those somebody has just asked for first.
+    """Plans every due partition, nudged ones first.
 
     Whether a partition is due is a comparison in the database, never a flag (architecture §4).
     Raises `Unavailable` while the database cannot be reached.

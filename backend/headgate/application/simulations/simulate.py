@@ -45,7 +45,7 @@ class VictimView(Whole, kw_only=True, frozen=True):
 
 
 class RoundView(Schema, kw_only=True, frozen=True):
-    """Who would have to go for whom; `because` names a victim that comes back this way."""
+    """A preemptor and its victims; `because` names a victim that is readmitted this way."""
 
     preemptor: str
     victims: list[VictimView]
@@ -102,7 +102,7 @@ ASSUMPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """Who looks: what may be seen, and how admissions are written down."""
+    """The scope of a user, and how admissions are rendered."""
 
     scope: NamespaceScope
     written: Callable[[Admission], Free]
@@ -134,7 +134,7 @@ async def simulate(
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What is shown of an outcome to someone."""
+    """The result of a simulation, redacted for a scope."""
 
     services: ApplicationServices
     viewer: Viewer

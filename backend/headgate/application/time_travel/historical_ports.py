@@ -47,7 +47,7 @@ def point_at_position(log: EventLog, position: int) -> ResolvedPoint:
 
 
 def point_at_instant(log: EventLog, at: Instant) -> ResolvedPoint:
-    """A position whose event was decided by that instant, while the next one was not.
+    """A position with an event decided by that instant, while the next one was not.
 
     Instants grow with positions but for the length of a plan; the search halves what is left.
     """
@@ -78,7 +78,7 @@ class HistoricalLog:
     version_of: Callable[[str], int]
 
     def append(self, units: Sequence[AppendUnit]) -> list[Verdict]:
-        """A bug: whoever writes must do so on the live log."""
+        """Raises: appends go to the live log alone."""
         raise AssertionError(f"{len(units)} units were to be appended to the past")
 
     def head(self) -> int:
@@ -249,7 +249,7 @@ class HistoricalFollowers:
         raise AssertionError(f"{name} was to be rebuilt in the past")
 
     def ledger(self, query: LedgerQuery) -> Ledger:
-        """Who had to go for whom up to the moment, newest first, keyset paged."""
+        """Preemptions up to the moment, newest first, keyset paged."""
         start = (self.point.at + 1, "", "")
         found = self.live.ledger(replace(query, after=min(query.after or start, start)))
         return Ledger(

@@ -1,7 +1,7 @@
 """Folds of the log at past positions, found fast: the nearest known one, and on from there.
 
-A fold is shared by everyone who reads it and never changed; the next position is reached on a fork
-of it, which shares all states. Known are a few folds in memory and those of the state cache.
+A fold is shared by all its readers and never changed; the next position is reached on a fork of it,
+which shares all states. Known are a few folds in memory and those of the state cache.
 """
 
 import gc

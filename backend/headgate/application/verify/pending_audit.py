@@ -1,4 +1,4 @@
-"""At the end: whether everyone who waits can be told why."""
+"""The audit that every pending workload has a reason at the end of the log."""
 
 from collections.abc import Iterator
 
@@ -14,11 +14,11 @@ STRICT = "StrictFIFO"
 def unexplained(
     lives: dict[str, AuditedWorkload], settings: ConfigurationAudit, now: Instant, grace: int
 ) -> Iterator[str]:
-    """Keys of those who wait although nothing that a person could be told is in their way.
+    """Keys of pending workloads without any reason that a user could be shown.
 
-    Recorded explanations count, and so does what needs no look of the scheduler: a hold, a backoff,
-    a stopped or missing queue, the place behind an explained head of a strict queue, an explained
-    workload of the same queue and priority whose pods ask for exactly the same.
+    Recorded explanations count, and so do reasons that need no evaluation: a hold, a backoff, a
+    stopped or missing queue, the place behind an explained head of a strict queue, an explained
+    workload of the same queue and priority with equal requests.
     """
     waiting = {
         key: life for key, life in lives.items() if life.quota is None and not life.is_finished

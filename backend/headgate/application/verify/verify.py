@@ -56,7 +56,7 @@ class Verifier:
         return Verification(position=head, counts=dict(history.counts), findings=tuple(found))
 
     def _rest(self, starts_at: int, head: int) -> Verification:
-        """What can be said of a log whose beginning was archived and dropped: nothing is missing.
+        """What can be checked of a log with its beginning archived and dropped: nothing is missing.
 
         All else is counted from the beginning, and so cannot be.
         """

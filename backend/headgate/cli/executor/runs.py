@@ -198,7 +198,7 @@ class SimulatedRuns:
         self._plan(key, end, max(now, run.ends_at))
 
     def _go_on(self, key: str, now: int) -> None:
-        """Continues a run whose eviction was cancelled, as if uninterrupted."""
+        """Continues a run after its eviction was cancelled, as if uninterrupted."""
         before = self.runs.get(key)
         if before is None or not before.eviction:
             return

@@ -75,7 +75,7 @@ def redecide_command(
 
 
 def _request(event: DomainEvent, eviction: str) -> c.WorkloadCommand | None:
-    """What somebody asked for."""
+    """Returns the command that led to an event."""
     match event:
         case WorkloadSpecChanged():
             return c.ChangeSpec(

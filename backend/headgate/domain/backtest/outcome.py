@@ -48,7 +48,7 @@ class OutcomeDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WaitTimes(msgspec.Struct, frozen=True, kw_only=True):
-    """Waiting times of those who started, in milliseconds, and how many waited to the end."""
+    """Waiting times of the workloads that started, in milliseconds, and how many never started."""
 
     started: int = 0
     still_waiting: int = 0

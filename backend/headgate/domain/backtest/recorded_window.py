@@ -63,7 +63,7 @@ ENDED = ("Succeeded", "Failed", "FailedToStart")
 
 
 class DelayedReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What somebody outside did so many microseconds after what it follows from."""
+    """A recorded report, and its delay in microseconds after the event that it follows."""
 
     after: int
     position: int

@@ -30,7 +30,7 @@ from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 MAX_EVALUATION_DELAY = MICROSECONDS_PER_SECOND // 2
-"""A woken or due partition is looked at within this time, as by a worker nobody nudges."""
+"""The longest delay until a woken or due partition is planned: the polling interval of a worker."""
 
 EVERYONE = "*"
 ScheduledReport = tuple[Instant, int, str, int, int, int]

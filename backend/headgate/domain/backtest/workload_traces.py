@@ -57,7 +57,7 @@ class WorkloadTraces(msgspec.Struct, kw_only=True):
     ids: dict[str, str] = {}
 
     def begin(self, config: ObjectSet, workloads: dict[str, Workload]) -> None:
-        """Take in who is there when the stretch begins, unless it has ended already."""
+        """Adds a workload that exists when the window begins, unless it has finished."""
         for key, workload in sorted(workloads.items()):
             if workload.finished_at is None:
                 waits = not is_admitted(workload)
@@ -141,7 +141,7 @@ class QueueUsage(msgspec.Struct, kw_only=True):
     areas: dict[str, list[int]] = {}
 
     def begin(self, workloads: dict[str, Workload]) -> None:
-        """Take in who holds quota when the stretch begins."""
+        """Adds a workload that has a quota reservation when the window begins."""
         for key, workload in sorted(workloads.items()):
             if has_quota_reservation(workload):
                 self._hold(key, _amounts(workload.admission, workload))

@@ -1,4 +1,4 @@
-"""One thing in the configuration that somebody should look at."""
+"""A lint warning: one likely mistake in the configuration."""
 
 from typing import Literal
 

@@ -40,7 +40,7 @@ class BlockingHolder:
 
 @dataclass(frozen=True, slots=True)
 class NearFit:
-    """How near a domain of a flavor is to taking a pod set, and who has most of the rest."""
+    """How many pods of a pod set a domain takes, and the holders of most of the rest."""
 
     pod_set: str
     flavor: str
@@ -126,7 +126,7 @@ def _ground(
 def _blocking_holders(
     cluster_state: ClusterState, partition: Partition, near: NearestDomain, stays: Collection[str]
 ) -> tuple[BlockingHolder, ...]:
-    """Who takes most of what a domain is short of there, lowest priority first among equals."""
+    """Returns the holders of most of a domain's shortfall; among equals the lowest priority first."""
     found: list[tuple[int, BlockingHolder]] = []
     for held in partition.charges.holding.values():
         for key, charge in held.items():

@@ -1,6 +1,6 @@
-"""Workloads that somebody may have to help: why, how often tried, what limits them, what to do.
+"""Stuck workloads with cause, number of requeues, limits and possible actions.
 
-For everyone who is inactive, backs off or is held (product.md 8; reference queueing.md §5).
+A workload is stuck if it is inactive, retrying or on hold (queueing.md §5).
 """
 
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class StuckWorkload:
 def stuck_workload(
     cluster_state: ClusterState, workload: Workload, at: Instant
 ) -> StuckWorkload | None:
-    """How it came to this; None for who needs no help."""
+    """Returns the cause by which a workload is stuck; None if it is not."""
     phase = phase_of(workload)
     if phase not in STUCK_PHASES:
         return None

@@ -1,4 +1,4 @@
-"""Whom a change would concern: each workload that ends otherwise with it than without it."""
+"""The effects of a change: each workload that ends in another state with it than without it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class PreemptionRecord:
-    """One round: who makes room for whom; `cause` is the victim whose return it serves, if any."""
+    """One preemption round; `cause` is its preemptor if that was a victim of an earlier round."""
 
     preemptor: str
     victims: tuple[RoundVictim, ...]
@@ -55,7 +55,7 @@ def effects(
 
 
 def preemption_records(facts: Iterable[StreamEvent]) -> tuple[PreemptionRecord, ...]:
-    """All rounds in order; one whose preemptor was itself a victim before names itself as cause."""
+    """Returns all rounds in order; `cause` names a preemptor that was a victim before."""
     victims: dict[str, None] = {}
     found = []
     for _, event in facts:

@@ -37,7 +37,7 @@ class SettlingRun:
     _cycles: int = 0
 
     def assume(self, *events: tuple[str, DomainEvent]) -> None:
-        """Facts that somebody outside brings about."""
+        """Assumes events that do not come from the scheduler."""
         for stream, event in events:
             self.cluster_state.assume(stream, event, self.at)
             self.events.append((stream, event))
@@ -51,7 +51,7 @@ class SettlingRun:
                 is_moving = self._run_cycles(key) or is_moving
 
     def complete_evictions(self) -> None:
-        """Let everyone who is asked to stop do so at once, again and again until nobody is."""
+        """Stops all evicting workloads at once, repeatedly until none is evicting."""
         self.run_until_quiescent()
         while leaving := [
             w for _, w in sorted(self.cluster_state.workloads.items()) if oldest_ongoing_eviction(w)

@@ -1,9 +1,10 @@
-"""What goes wrong without anyone doing wrong: found in the state, each with its evidence.
+"""Detectors of starvation, thrashing, blocked queues and unschedulable work, with evidence.
 
 Starvation (others of no better claim start before it, again and again) and thrash (the same two
 evict each other) are asked about by users of every queue manager (kueue#3779, volcano#3729,
-kueue#6947). Who can never start as it is does not starve: nobody is served in its place. Blocked
-lines, work that does not start and useless configuration are told beside them.
+kueue#6947). Unschedulable workloads do not starve: no other workload is served in their place.
+Blocked queues, admitted work that does not start and unusable configuration are reported beside
+them.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -36,7 +37,7 @@ DRIFT_EVENTS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class DetectedProblem:
-    """One thing that goes wrong; `evidence` is the stream whose last event shows it."""
+    """One finding of a detector; the last event of the stream `evidence` shows it."""
 
     kind: ProblemKind
     about: str

@@ -1,4 +1,4 @@
-"""Who can never start as it is: it asks for more than there is when nobody else uses anything."""
+"""Unschedulable workloads: their requests exceed the capacity even of an empty installation."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ UNSCHEDULABLE = ("ExceedsMaxQuota", "NoMatchingFlavor", "TopologyPlacementFailed
 
 
 class UnschedulableProofs:
-    """Who can never start at one moment; those who ask for the same are looked at once."""
+    """The unschedulable workloads of one moment; equal requests are evaluated once."""
 
     def __init__(self, cluster_state: ClusterState, at: Instant) -> None:
         self._cell, self._at = cluster_state, at
@@ -29,7 +29,7 @@ class UnschedulableProofs:
     def of(self, workload: Workload) -> Explanation | None:
         """What proves that a workload waits for ever as it is; None where it may start some day.
 
-        What was recorded only tells whom to look at: quotas and hosts may have changed since.
+        Recorded reasons only select what to evaluate: quotas and hosts may have changed since.
         """
         if phase_of(workload) != "Pending" or not _is_told_so(self._cell, workload):
             return None
@@ -47,7 +47,7 @@ class UnschedulableProofs:
 def unschedulable_workloads(
     cluster_state: ClusterState, at: Instant
 ) -> Iterator[tuple[Workload, Explanation]]:
-    """Everyone who waits and can never start as it is, with what proves it, by key."""
+    """Every pending workload that is unschedulable, with its proof, by key."""
     proofs = UnschedulableProofs(cluster_state, at)
     for _, workload in sorted(cluster_state.workloads.items()):
         found = proofs.of(workload)
@@ -56,7 +56,7 @@ def unschedulable_workloads(
 
 
 def _is_told_so(cluster_state: ClusterState, workload: Workload) -> bool:
-    """By what was recorded of it, or of one that asks for the same: cheap enough for everyone."""
+    """By its recorded reason, or that of a workload with an equal request: cheap enough for all."""
     found = workload.explanation
     if found is None:
         partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))

@@ -9,7 +9,7 @@ from headgate.application.queries.views import Position, Timestamp, Whole
 class Attention(Whole, kw_only=True, frozen=True):
     """One thing a person should look at, and where.
 
-    Where it shows in the log is `stream`, whose last event is at `position`.
+    The last event of `stream`, at `position`, shows it.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Who waits in a ClusterQueue, in order."""
+"""The pending workloads of a ClusterQueue in scheduling order."""
 
 from heapq import heapify, heappop, heapreplace
 
@@ -18,7 +18,7 @@ class PendingOrder(msgspec.Struct, frozen=True):
     strict: bool = False
 
     def before(self, key: str) -> tuple[str, ...]:
-        """Everyone before it; nobody if it is not in line."""
+        """The workloads before it; none if it is not in the queue."""
         return self.keys[: self.keys.index(key)] if key in self.keys else ()
 
     def place(self, key: str) -> int | None:
@@ -52,10 +52,10 @@ def pending_order(cluster_state: ClusterState, cluster_queue: str) -> PendingOrd
 def pending_order_of_tree(
     cluster_state: ClusterState, cluster_queue: str
 ) -> Cooperative[tuple[str, ...]]:
-    """Everyone who waits in the tree of cohorts of a ClusterQueue, as if their lines were merged.
+    """The pending workloads of a whole cohort tree, as if their queues were merged.
 
-    Each time the first of a line comes that goes before the first of the others by priority and
-    age; who borrows less, or has the smaller share, is known only when they are looked at.
+    The head with the highest priority, then age, comes next each time; borrowing levels and shares
+    are known only from an evaluation and do not count.
     """
     partition = cluster_state.partition(
         cluster_state.partition_index.of_cluster_queue[cluster_queue]

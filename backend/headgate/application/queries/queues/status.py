@@ -27,7 +27,7 @@ QuotaLoan = tuple[str, str, int]
 
 
 class ReservedUsage(msgspec.Struct, frozen=True):
-    """Usage of one queue: of everyone who holds quota, and of those admitted alone."""
+    """Usage of one queue: by all quota reservations, and by admitted workloads alone."""
 
     reserved: FlavorUsage
     admitted: FlavorUsage
@@ -94,7 +94,7 @@ def used_beyond_quota(partition: Partition, node: str, key: FlavorResource) -> i
 
 
 def loans(partition: Partition, key: FlavorResource) -> list[QuotaLoan]:
-    """Who uses whose quota, in every tree of the partition."""
+    """Lending and borrowing between the queues of every tree of the partition."""
     tree = partition.tree
     roots = sorted({path[-1] for path in tree.path.values()})
     return [

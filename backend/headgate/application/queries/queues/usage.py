@@ -1,8 +1,8 @@
 """What a ClusterQueue used, borrowed and lent over time, how many waited, and what became of them.
 
 Nothing is kept for its use: the past is folded once, passing every instant, so the figures are
-those that the scheduler counted by, also of the time before somebody asked. What happened between
-two instants has been counted minute by minute as it happened.
+those that the scheduler counted by, also of the time before the first request. What happened
+between two instants has been counted minute by minute as it happened.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ async def usage_over_time(
     happened = _between(instants, counted.minutes)
     looks = _looks(services, cluster_queue, moments, happened)
     found: list[UsagePoint] = []
-    # One instant at a time, so that others who look at the past need not wait for all of them.
+    # One instant at a time, so that other reads of the past need not wait for all of them.
     while len(found) < len(moments) and not late():
         found.append(await history.executor.do(lambda: next(looks)))
     return UsageOverTime(

@@ -10,7 +10,7 @@ from headgate.domain.workloads.state import Phase
 
 
 class StopView(Schema, kw_only=True, frozen=True):
-    """Who stopped a queue, why, and until when."""
+    """The actor, reason and expiry of a queue's stop."""
 
     owner: str
     reason: str
@@ -28,8 +28,8 @@ class Lent(Whole, kw_only=True, frozen=True):
 class QueueLine(Schema, kw_only=True, frozen=True):
     """One flavor and resource of a queue; amounts are integers in base units.
 
-    `overcommitted` is what is used beyond one's own quota and borrowed of nobody: what is left over
-    when quota was taken away from those who use it.
+    `overcommitted` is usage beyond the nominal quota that is not borrowed either: it is left when
+    quota in use was reduced.
     """
 
     flavor: str
@@ -163,7 +163,7 @@ class PendingWorkload(Schema, kw_only=True, frozen=True):
 
 
 class PendingWorkloadsSummary(Whole, kw_only=True, frozen=True):
-    """Who waits, in order (positions from 0, as in Kueue)."""
+    """The pending workloads in order (positions from 0, as in Kueue)."""
 
     api_version: str = "visibility.kueue.x-k8s.io/v1beta2"
     kind: Literal["PendingWorkloadsSummary"] = "PendingWorkloadsSummary"

@@ -1,4 +1,4 @@
-"""What draining a node would do to those who stand there."""
+"""The effect of draining a node on the workloads with pods there."""
 
 from typing import Literal
 
@@ -28,7 +28,7 @@ class DepartureView(Whole, kw_only=True, frozen=True):
 
 
 class DrainPreview(Whole, kw_only=True, frozen=True):
-    """Everyone who stands on a node, and what would become of each if it were drained now."""
+    """Every workload with pods on a node, and its placement if the node were drained now."""
 
     position: Position
     at: Timestamp

@@ -56,7 +56,7 @@ def fits_of(cluster_state: ClusterState, name: str, requests: Requests) -> list[
 def near_fits_of(
     services: ApplicationServices, name: str, key: str, scope: NamespaceScope
 ) -> NearFitsView:
-    """The domains that come nearest to taking a workload, and who stands in the way there.
+    """The nearest fits of a workload: domains that take most of its pods, with blocking holders.
 
     Raises `NotFound`, also for a workload that may not be seen.
     """
@@ -120,7 +120,7 @@ async def fragmentation_of(
     )
     looks = _looks(services, name, requests, moments)
     found: list[FragmentationPoint] = []
-    # One instant at a time, so that others who look at the past need not wait for all of them.
+    # One instant at a time, so that other reads of the past need not wait for all of them.
     while len(found) < len(moments) and not late():
         found.append(await history.executor.do(lambda: next(looks)))
     return FragmentationHistory(

@@ -1,4 +1,4 @@
-"""The domains of a topology with what they hold, what is free, and who is there."""
+"""The domains of a topology with capacity, free capacity and the workloads there."""
 
 from collections.abc import Iterable, Mapping
 
@@ -121,7 +121,7 @@ class FragmentationHistory(Whole, kw_only=True, frozen=True):
 
 
 class NearFitView(Whole, kw_only=True, frozen=True):
-    """How many pods or slices a domain takes, and who holds most of what it is short of."""
+    """How many pods or slices a domain takes, and the holders of most of what it is short of."""
 
     pod_set: str
     flavor: str
@@ -286,7 +286,7 @@ def _host(node: NodeObject, stays: list[_Stay], scope: NamespaceScope) -> HostVi
 
 
 def _guests(stays: list[_Stay], scope: NamespaceScope) -> list[HostWorkload]:
-    """Who is on a host; all of other teams together are one line."""
+    """The workloads on a host; all of hidden namespaces together are one entry."""
     mine = [s for s in stays if scope is None or s.workload.namespace in scope]
     hidden = [s for s in stays if not (scope is None or s.workload.namespace in scope)]
     shown = [

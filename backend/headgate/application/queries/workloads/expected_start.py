@@ -1,4 +1,4 @@
-"""When a workload may start: a range from those like it before, or why nobody can say.
+"""The expected start of a workload: a range from past waits, or why there is no estimate.
 
 Only waits that were lived through count: those of workloads of the same ClusterQueue and about the
 same size. How well such ranges held before is told with them.
@@ -39,7 +39,7 @@ class Calibration(Schema, kw_only=True, frozen=True):
 
 
 class ExpectedStart(Schema, kw_only=True, frozen=True):
-    """From the middle of what others waited to what nine of ten did; or why nobody can say."""
+    """A range from the median to the 90th percentile of past waits, or why there is no estimate."""
 
     earliest: Timestamp | None = None
     latest: Timestamp | None = None

@@ -174,7 +174,7 @@ async def explanation_view(
     scope: NamespaceScope,
     reasons: int = MAX_REASONS,
 ) -> ExplanationView:
-    """Everything known of why it stands where it stands, as someone may see it.
+    """The pending reason of a workload with its history, redacted for a scope.
 
     The history has the latest `reasons` at most.
     """
@@ -280,7 +280,7 @@ def _attempt(last: RecordedEvent | None) -> Attempt | None:
 def blocker_view(
     services: ApplicationServices, blocker: Blocker, scope: NamespaceScope
 ) -> BlockerView:
-    """One thing in the way, as someone may see it."""
+    """One blocker, redacted for a scope."""
     hide = services.redaction.redacted
     return BlockerView(
         type=blocker.type,

@@ -36,7 +36,7 @@ class _Place(msgspec.Struct, frozen=True):
 def pending_in_cluster_queue(
     services: ApplicationServices, name: str, scope: NamespaceScope, stretch: PendingPageRequest
 ) -> Cooperative[PendingWorkloadsSummary]:
-    """Who waits in a ClusterQueue; raises `NotFound`."""
+    """The pending workloads of a ClusterQueue; raises `NotFound`."""
     cluster_state = services.reader.cluster_state
     if name not in cluster_state.config.cluster_queues:
         raise NotFound(f"There is no ClusterQueue {name}.", remedy="List the ClusterQueues.")
@@ -47,7 +47,7 @@ def pending_in_cluster_queue(
 def pending_in_local_queue(
     services: ApplicationServices, key: str, scope: NamespaceScope, stretch: PendingPageRequest
 ) -> Cooperative[PendingWorkloadsSummary]:
-    """Who waits in a LocalQueue (`namespace/name`); raises `NotFound`."""
+    """The pending workloads of a LocalQueue (`namespace/name`); raises `NotFound`."""
     cluster_state = services.reader.cluster_state
     queue = cluster_state.config.local_queues.get(key)
     if queue is None:

@@ -1,6 +1,6 @@
-"""Since when a workload stands as it does for the reason it does, and how often it was looked at.
+"""The time at which the current pending reason was first recorded, and the number of evaluations.
 
-Both are read from the streams of the log, so that they are the same for everyone at a position.
+Both are read from the streams of the log, so that every reader gets the same answer at a position.
 """
 
 from collections.abc import Callable, Sequence
@@ -89,7 +89,7 @@ NEUTRAL_EVENTS_OF_REASON: dict[str, tuple[type, ...]] = {
 """What happens behind a reason that comes before it in the order of `recorded_reason`."""
 
 INACTIVE_REASONS = ("LocalQueueStopped", "Stopped", "AdmissionCheckInactive")
-"""Reasons that lie with a queue or a check which lets nobody through; earlier ones come first."""
+"""Reasons of an inactive or stopped queue or check; earlier ones come first."""
 
 StreamReader = Callable[[str], Sequence[RecordedEvent]]
 """A stream of the log from its beginning."""
@@ -212,7 +212,7 @@ def _entered(past: Sequence[RecordedEvent], also: tuple[type, ...] = ()) -> Reco
 
 
 def _held_since(past: Sequence[RecordedEvent]) -> RecordedEvent | None:
-    """The hold that nobody has released since, however often it was renewed or covered.
+    """The hold that was not released since, however often it was renewed or covered.
 
     What happened to it under a hold, like being put back into its queue, begins it as well.
     """
@@ -242,7 +242,7 @@ def _toggled(past: Sequence[RecordedEvent], *, shut: bool) -> RecordedEvent | No
 
 
 def _is_shut_after(event: DomainEvent) -> bool | None:
-    """Whether a queue or check lets nobody through after this; None if it says nothing of it."""
+    """Whether a queue or check admits no workload after this event; None for unrelated events."""
     match event:
         case ClusterQueueStopped() | LocalQueueStopped():
             return True

@@ -66,7 +66,7 @@ class StuckWorkloadView(Schema, kw_only=True, frozen=True):
 
 
 class StuckWorkloads(Whole, kw_only=True, frozen=True):
-    """Everyone who is inactive, backs off or is held; `causes` counts all that match by cause.
+    """Stuck workloads: inactive, retrying or on hold; `causes` counts all that match by cause.
 
     `more` is how many beyond the limit are not listed.
     """
@@ -88,7 +88,7 @@ HELP: dict[str, WorkloadEvent] = {
 def stuck_workloads(
     services: ApplicationServices, query: BulkSelection, scope: NamespaceScope, *, limit: int
 ) -> Cooperative[StuckWorkloads]:
-    """Those that match, who have been so the longest first."""
+    """Those that match, longest stuck first."""
     cluster_state, at = services.reader.cluster_state, services.clock.now()
     where = query.where
     if not where.phases:

@@ -1,4 +1,4 @@
-"""What whoever submits work should know at once: it is taken, and its queues keep it out.
+"""Warnings on a submit that is accepted but cannot be admitted because of its queues.
 
 As in Kueue such work is accepted and waits: its queue may be made or resumed later.
 """

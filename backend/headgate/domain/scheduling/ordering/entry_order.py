@@ -19,7 +19,7 @@ WorkloadOrder: TypeAlias = tuple[int, Instant, str, str]
 
 
 QueueOrder: TypeAlias = tuple[bool, int, Instant, str, str]
-"""Sorts who is first in the line of one ClusterQueue; ends in the key as `WorkloadOrder` does."""
+"""The sort key of a pending workload in its ClusterQueue; ends in the workload's key."""
 
 
 def queued_at(workload: Workload, spec: ClusterQueueSpec) -> Instant:
@@ -56,7 +56,7 @@ def queue_order(workload: Workload, spec: ClusterQueueSpec) -> QueueOrder:
 
 
 def priority_of(order: QueueOrder) -> int:
-    """The priority of whoever has this place."""
+    """The priority of the workload with this sort key."""
     return -order[1]
 
 
@@ -79,14 +79,14 @@ class CycleEntry(msgspec.Struct, frozen=True):
 
 
 def classical_iterator(entries: Iterable[CycleEntry]) -> Iterator[CycleEntry]:
-    """Who holds quota already, who borrows from nearest, then priority, then age (trap T17)."""
+    """Orders entries: quota reserved, lowest borrowing level, priority, age (trap T17)."""
     return iter(sorted(entries, key=_classical))
 
 
 def fair_sharing_iterator(
     entries: Iterable[CycleEntry], standings: Callable[[CycleEntry], tuple[DrsKey, ...]]
 ) -> Iterator[CycleEntry]:
-    """Who holds quota already, then the winner of a tournament in each tree, time after time.
+    """Orders entries: quota reserved, then the winner of each tree's tournament, repeatedly.
 
     `standings` tells for each node of the path but the root how it would stand at its parent with
     the entry's usage added. Each cohort sends up the child that would not borrow from it, then the

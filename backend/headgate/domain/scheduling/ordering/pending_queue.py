@@ -136,7 +136,7 @@ class PendingHeap:
             heapq.heappush(self._heads, (first, group.number))
 
     def head(self, skipped: Container[EquivalenceClass] = ()) -> QueueOrder | None:
-        """Return the first order outside the skipped classes, whose heads leave the heap."""
+        """Return the first order outside the skipped classes; skipped heads leave the heap."""
         while self._heads:
             order, number = self._heads[0]
             group = self._numbered.get(number)
@@ -278,7 +278,7 @@ class PendingQueue:
         return min((name for group in groups if group for name in group.explained), default=None)
 
     def explained_count(self) -> int:
-        """Count the workloads in whose class one was evaluated and explained."""
+        """Count the workloads of classes with an evaluated and explained workload."""
         count: dict[EquivalenceClass, int] = {}
         explained: dict[EquivalenceClass, None] = {}
         for heap in self.heaps.values():

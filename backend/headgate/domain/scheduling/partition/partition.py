@@ -1,9 +1,9 @@
 """The fold that a cycle works on: charges, pending queues and what is due, of one partition.
 
-Everything is kept up to date workload by workload with `replace`, whose undo is the opposite
-`replace`; only a change of configuration builds a partition anew. `charges.py` holds what
-admissions take, in two views; this module holds the pending workloads, their timers, and which of
-them an event requeues.
+Everything is kept up to date workload by workload with `replace`, which the opposite `replace`
+undoes; only a change of configuration builds a partition anew. `charges.py` holds what admissions
+take, in two views; this module holds the pending workloads, their timers, and which of them an
+event requeues.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -26,7 +26,7 @@ class PartitionIndex:
 
     `counts` has one entry for each ClusterQueue (`clusterqueue/<name>`), each LocalQueue
     (`localqueue/<ns>/<name>`) and `""` for the whole installation: phase to number of workloads.
-    `blocking` names the workloads whose pods must be ready before any other is admitted,
+    `blocking` names the workloads that must have ready pods before any other is admitted,
     `startable` those that have quota and all checks and wait for nothing else, with the partition
     of each.
     """

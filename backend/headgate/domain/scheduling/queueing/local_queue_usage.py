@@ -41,7 +41,7 @@ class Consumption(msgspec.Struct, frozen=True, kw_only=True):
     """What one LocalQueue had used at `at`, and its admitted `usage` ever since.
 
     `penalties` are what workloads with reserved quota will add when they are admitted, by their
-    keys: who was let in counts at once, long before the usage shows.
+    keys: a reservation counts at once, long before the usage shows.
     """
 
     at: Instant
@@ -289,7 +289,7 @@ def _used(workload: Workload) -> Requests:
 
 
 def _reserved(workload: Workload) -> Requests:
-    assert workload.admission is not None, "who holds quota has an admission"
+    assert workload.admission is not None, "a workload with quota has an admission"
     needed = needed_admission(workload.admission, workload.spec.pod_sets, workload.reclaimable)
     total: Requests = {}
     for given in needed.pod_set_assignments:

@@ -23,7 +23,7 @@ USAGE_BASED = "UsageBasedAdmissionFairSharing"
 """The admission mode in which LocalQueues that used little come first."""
 
 RESERVING_REASONS = ("WaitingForPreemptedWorkloads", "WaitingForPodsReady")
-"""Reasons of those who would make others leave if the room they count on went to somebody else."""
+"""Pending reasons of workloads that would preempt if the capacity they count on were taken."""
 
 
 def is_admission_candidate(config: ObjectSet, workload: Workload) -> bool:
@@ -48,12 +48,12 @@ def reserves_quota_while_pending(config: ObjectSet, workload: Workload) -> bool:
 def pending_entry(
     config: ObjectSet, workload: Workload, spec: ClusterQueueSpec, *, is_inactive: bool
 ) -> PendingEntry | None:
-    """How it waits in the line of the ClusterQueue with this spec; None if it does not wait.
+    """Returns the workload's entry in the pending queue of a ClusterQueue; None if not pending.
 
-    `is_inactive`: the ClusterQueue admits nobody now, as `cluster_queue_obstacle` says.
+    `is_inactive`: the ClusterQueue admits no workload now.
 
-    One that backs off, or whose ClusterQueue admits nothing, stands beside: it keeps its position
-    and is counted (trap T9). A stopped LocalQueue lets nobody into the line (queueing.md §6).
+    A workload in backoff or of an inactive ClusterQueue is suspended: it keeps its position and is
+    counted (trap T9). The workloads of a stopped LocalQueue are no entries (queueing.md §6).
     """
     if check_local_queue(config, workload) is not None:
         return None
@@ -77,7 +77,7 @@ def pending_entry(
 
 
 def preemption_enabled(spec: ClusterQueueSpec) -> bool:
-    """Whether workloads of a ClusterQueue may make anyone leave at all."""
+    """Whether workloads of a ClusterQueue may preempt at all."""
     policies = spec.preemption
     return not policies.within_cluster_queue == policies.reclaim_within_cohort == "Never"
 
@@ -102,7 +102,7 @@ def requeues_on_usage_increase(workload: Workload, spec: ClusterQueueSpec) -> bo
 
 
 def _equivalence_class(workload: Workload, local_queue: str) -> EquivalenceClass:
-    """One whose turn would close a circle stands for nobody else: others have another past."""
+    """A workload refused by the cycle guard is a class of its own: others have another past."""
     shape = equivalence_class(workload, local_queue)
     return (*shape, workload.key) if _closes_eviction_cycle(workload) else shape
 
@@ -121,7 +121,7 @@ def uses_admission_fair_sharing(config: ObjectSet, spec: ClusterQueueSpec) -> bo
 
 
 def _becomes_candidate_later(workload: Workload) -> bool:
-    """Whether it will compete sooner or later without anyone doing anything about it."""
+    """Whether a workload will compete without further action, now or after its backoff."""
     return (
         workload.admission is None
         and workload.finished_at is None
