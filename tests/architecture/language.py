@@ -29,8 +29,18 @@ PERSON = re.compile(
     re.IGNORECASE,
 )
 NUMBER_PREFIXES = ("MOST_", "LONGEST_", "LARGEST_", "FEW_", "FEWEST_", "SMALLEST_", "SHORTEST_")
-NOUNS_IN_ING = frozenset({"fair_sharing", "ordering", "queueing", "scheduling"})
-"""Modules and packages in `-ing` that are the field's own nouns."""
+NOUNS_IN_ING = {
+    "append_encoding": "the encoding of an append as rows",
+    "drs_ordering": "Kueue's ordering of entries by dominant resource share",
+    "fair_sharing": "Kueue's feature",
+    "local_queue_ranking": "the ranking of LocalQueues in admission fair sharing",
+    "ordering": "the order of the pending workloads",
+    "queueing": "the field's word for what a queue manager does",
+    "rendering": "the rendering of codes as texts",
+    "scheduling": "the field's word",
+    "settling": "the settling of a simulation until it is quiescent",
+}
+"""Modules and packages in `-ing` that are nouns of the field, with the reason."""
 
 ONE_DEFINITION = tuple(BACKEND / layer for layer in ("domain", "application", "adapters"))
 OF_THE_LANGUAGE = frozenset({"tests/architecture/language.py"})

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, ReclaimPolicy
-from headgate.domain.kinds.queue_preemption import PreemptionPolicy as WithinPolicy
+from headgate.domain.kinds.queue_preemption import WithinClusterQueuePolicy as WithinPolicy
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.values.quantities import amount_of
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest

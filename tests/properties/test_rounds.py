@@ -12,8 +12,8 @@ from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, Dis
 from headgate.domain.kinds.queue_preemption import (
     BorrowWithinCohort,
     ClusterQueuePreemption,
-    PreemptionPolicy,
     ReclaimPolicy,
+    WithinClusterQueuePolicy,
 )
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.commands import AcknowledgeEviction
@@ -34,7 +34,11 @@ SOFT = EvictionPolicy(grace_period_seconds=60, handler="ckpt")
 PREEMPTIBILITIES: tuple[Preemptibility, ...] = (
     "Preemptible", "Preemptible", "NonPreemptible", "SemiPreemptible",
 )  # fmt: skip
-WITHIN: tuple[PreemptionPolicy, ...] = ("Never", "LowerPriority", "LowerOrNewerEqualPriority")
+WITHIN: tuple[WithinClusterQueuePolicy, ...] = (
+    "Never",
+    "LowerPriority",
+    "LowerOrNewerEqualPriority",
+)
 RECLAIM: tuple[ReclaimPolicy, ...] = ("Never", "LowerPriority", "Any")
 
 POLICIES = st.builds(

@@ -39,3 +39,6 @@ class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     event: DomainEvent
     at: Instant
     metadata: EventMetadata
+
+
+StreamEvent = tuple[str, DomainEvent]

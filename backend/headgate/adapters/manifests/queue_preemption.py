@@ -11,10 +11,10 @@ from headgate.domain.kinds.queue_preemption import (
     EvictionMode,
     MinimumRuntime,
     OrderProfile,
-    PreemptionPolicy,
     PreemptionRate,
     ReclaimPolicy,
     SoftEviction,
+    WithinClusterQueuePolicy,
 )
 
 
@@ -23,7 +23,7 @@ def read_preemption(fields: Fields) -> ClusterQueuePreemption:
     rate = fields.child("rateLimit")
     read = ClusterQueuePreemption(
         within_cluster_queue=fields.choice(
-            "withinClusterQueue", get_args(PreemptionPolicy), "Never"
+            "withinClusterQueue", get_args(WithinClusterQueuePolicy), "Never"
         ),
         reclaim_within_cohort=fields.choice(
             "reclaimWithinCohort", get_args(ReclaimPolicy), "Never"

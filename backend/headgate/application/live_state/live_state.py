@@ -133,7 +133,7 @@ Listener = Callable[[Sequence[RecordedEvent]], None]
 
 
 class LiveReader:
-    """A `ClusterState` that follows the log; all tasks of the process read it, only this writes it."""
+    """A `ClusterState` that follows the log: all tasks of the process read it, only this writes."""
 
     def __init__(
         self, live: LiveState, tail: Tail, broken: Callable[[BaseException], None]

@@ -15,12 +15,10 @@ from headgate.application.queries.views import Position, Schema, Timestamp, Whol
 from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.backtest.replay_run import RecordedCycle, replay_cycle
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import DomainEvent, RecordedEvent
+from headgate.domain.recorded_event import RecordedEvent, StreamEvent
 from headgate.domain.rejection import NotFound
 from headgate.domain.values.instants import Instant
 from headgate.event_log.codec import encode
-
-StreamEvent = tuple[str, DomainEvent]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,12 @@ from headgate.application.queries.workloads.explanations import (
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.nodes.commands import CordonNode
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import DomainEvent, StreamEvent
 from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.what_if.effects import Effect, StreamEvent, effects
+from headgate.domain.what_if.effects import Effect, effects
 from headgate.domain.what_if.settling import SettlingRun
 from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD

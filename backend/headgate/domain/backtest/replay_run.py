@@ -32,7 +32,7 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 MAX_EVALUATION_DELAY = MICROSECONDS_PER_SECOND // 2
 """The longest delay until a woken or due partition is planned: the polling interval of a worker."""
 
-EVERYONE = "*"
+ALL_PARTITIONS = "*"
 ScheduledReport = tuple[Instant, int, str, int, int, int]
 """When, the position then, the workload's id, the kind of scene, its number, the line in it."""
 
@@ -194,7 +194,7 @@ class ReplayRun:
             self.progress.woken.setdefault(key, self.progress.now)
 
     def _wake_all(self, woken: tuple[str, ...]) -> None:
-        self.wake(self.cluster_state.partition_keys() if EVERYONE in woken else woken)
+        self.wake(self.cluster_state.partition_keys() if ALL_PARTITIONS in woken else woken)
 
     def _step(self) -> RecordedStep | None:
         steps, number = self.window.steps, self.progress.next_step

@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.domain.rejection import Violation
 
-PreemptionPolicy = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
+WithinClusterQueuePolicy = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
 
 
 ReclaimPolicy = Literal["Never", "LowerPriority", "Any"]
@@ -58,7 +58,7 @@ class ClusterQueuePreemption(msgspec.Struct, frozen=True, kw_only=True):
     (§6.4).
     """
 
-    within_cluster_queue: PreemptionPolicy = "Never"
+    within_cluster_queue: WithinClusterQueuePolicy = "Never"
     reclaim_within_cohort: ReclaimPolicy = "Never"
     borrow_within_cohort: BorrowWithinCohort = BorrowWithinCohort()
     order_profile: OrderProfile = "ScopeFirst"

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import DomainEvent, StreamEvent
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
@@ -27,7 +27,7 @@ from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload
 
-StreamEvents: TypeAlias = list[tuple[str, DomainEvent]]
+StreamEvents: TypeAlias = list[StreamEvent]
 """Events to be recorded together, each with the stream that it belongs to."""
 
 

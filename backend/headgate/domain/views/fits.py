@@ -126,7 +126,7 @@ def _ground(
 def _blocking_holders(
     cluster_state: ClusterState, partition: Partition, near: NearestDomain, stays: Collection[str]
 ) -> tuple[BlockingHolder, ...]:
-    """Returns the holders of most of a domain's shortfall; among equals the lowest priority first."""
+    """Returns the holders of most of a domain's shortfall; among equals lowest priority first."""
     found: list[tuple[int, BlockingHolder]] = []
     for held in partition.charges.holding.values():
         for key, charge in held.items():

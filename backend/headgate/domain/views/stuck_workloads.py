@@ -79,7 +79,7 @@ def stuck_workload(
         cluster_queue=cluster_queue_of(cluster_state.config, workload),
         cause=_cause(workload, phase),
         sentence=found.sentence if found else "",
-        by=_who(workload, phase),
+        by=_actor(workload, phase),
         since=_since(workload, phase),
         attempts=deactivation.requeues if deactivation else workload.requeue.count,
         next_try_at=None if phase == "Inactive" else next_try,
@@ -100,7 +100,7 @@ def _cause(workload: Workload, phase: Phase) -> str:
     return workload.deactivation.cause if workload.deactivation else "SubmittedInactive"
 
 
-def _who(workload: Workload, phase: Phase) -> str:
+def _actor(workload: Workload, phase: Phase) -> str:
     if phase == "OnHold":
         return workload.hold.owner if workload.hold else ""
     return workload.deactivation.by if workload.deactivation else ""

@@ -4,14 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import StreamEvent
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import WorkloadEvicted
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
-StreamEvent = tuple[str, DomainEvent]
 EffectKind = Literal[
     "Starts", "DoesNotStart", "Evicted", "EvictedAndStartsAgain", "NotEvicted", "Changes"
 ]

@@ -144,7 +144,7 @@ class NearFitsView(Whole, kw_only=True, frozen=True):
     near: list[NearFitView]
 
 
-NodeObject = Configured[NodeSpec]
+ConfiguredNode = Configured[NodeSpec]
 Path = tuple[str, ...]
 
 
@@ -167,7 +167,7 @@ def topology_map(
     spec = topology.spec
     nodes = yield from _nodes_of(cluster_state, name, spec)
     stays = yield from _stays(cluster_state, name)
-    places: dict[Path, list[NodeObject]] = {}
+    places: dict[Path, list[ConfiguredNode]] = {}
     for node in nodes:
         places.setdefault(leaf_path(node, spec), []).append(node)
         yield
@@ -191,7 +191,7 @@ def topology_map(
 
 def _nodes_of(
     cluster_state: ClusterState, topology: str, spec: TopologySpec
-) -> Cooperative[list[NodeObject]]:
+) -> Cooperative[list[ConfiguredNode]]:
     flavors = [
         flavor.spec
         for flavor in cluster_state.config.resource_flavors.values()
@@ -233,7 +233,9 @@ def _add_stays(found: dict[Path, list[_Stay]], workload: Workload, flavors: set[
             found.setdefault(domain.values, []).append(stay)
 
 
-def _leaf(path: Path, node: NodeObject, stays: list[_Stay], scope: NamespaceScope) -> DomainNode:
+def _leaf(
+    path: Path, node: ConfiguredNode, stays: list[_Stay], scope: NamespaceScope
+) -> DomainNode:
     spec = node.spec
     used: Requests = {}
     for stay in stays:
@@ -253,7 +255,7 @@ def _leaf(path: Path, node: NodeObject, stays: list[_Stay], scope: NamespaceScop
 
 
 def _place_of_hosts(
-    path: Path, nodes: list[NodeObject], stays: list[_Stay], scope: NamespaceScope
+    path: Path, nodes: list[ConfiguredNode], stays: list[_Stay], scope: NamespaceScope
 ) -> DomainNode:
     """A lowest domain that is no host: pods are counted in it, not on its hosts."""
     hosts = [_leaf((*path, host_name(node)), node, [], scope) for node in nodes]
@@ -272,7 +274,7 @@ def _free(allocatable: Requests, used: Requests, others: Requests) -> Requests:
     }
 
 
-def _host(node: NodeObject, stays: list[_Stay], scope: NamespaceScope) -> HostView:
+def _host(node: ConfiguredNode, stays: list[_Stay], scope: NamespaceScope) -> HostView:
     return HostView(
         name=host_name(node),
         ready=node.spec.ready,

@@ -25,7 +25,7 @@ from headgate.domain.workloads.state import Workload
 __all__ = ["Evaluation", "evaluate", "largest_fitting", "reevaluate", "still_fits"]
 
 PodSets: TypeAlias = tuple[PodSet, ...]
-Result = TypeVar("Result")
+Evaluated = TypeVar("Evaluated")
 
 
 def evaluate(
@@ -114,9 +114,9 @@ def _evaluate_nominated(
 
 def largest_fitting(
     pod_sets: PodSets,
-    evaluate_size: Callable[[PodSets], Result],
-    fits: Callable[[Result], bool],
-) -> Result | None:
+    evaluate_size: Callable[[PodSets], Evaluated],
+    fits: Callable[[Evaluated], bool],
+) -> Evaluated | None:
     """Returns the result at the largest size below the full one that fits, or None.
 
     Partial admission (Kueue: flavorassigner.PodSetReducer; queueing.md §3.8): all pod sets with a
@@ -124,7 +124,7 @@ def largest_fitting(
     relies on every smaller size fitting too.
     """
     steps = _reductions(pod_sets)
-    best: Result | None = None
+    best: Evaluated | None = None
     first, end = 0, len(steps)
     while first < end:
         middle = (first + end) // 2

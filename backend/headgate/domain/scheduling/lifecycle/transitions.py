@@ -57,7 +57,7 @@ IMMEDIATELY: Instant = 0
 
 Events: TypeAlias = tuple[WorkloadEvent, ...]
 
-Effect: TypeAlias = Callable[[Instant, str], Events]
+TransitionEvents: TypeAlias = Callable[[Instant, str], Events]
 """The events of a transition at an instant; the text is the id of the eviction it may begin."""
 
 StopReason = Literal["ClusterQueueStopped", "LocalQueueStopped"]
@@ -72,7 +72,7 @@ class Transition(NamedTuple):
     """A change of a workload that no command asks for, and the instant from which it is due."""
 
     due_at: Instant
-    events: Effect
+    events: TransitionEvents
 
 
 def next_transition(
@@ -102,7 +102,9 @@ def due_events(config: ObjectSet, workload: Workload, at: Instant, eviction_id: 
     return transition.events(at, eviction_id) if transition and transition.due_at <= at else ()
 
 
-def _transitions(config: ObjectSet, workload: Workload) -> Iterator[tuple[Instant | None, Effect]]:
+def _transitions(
+    config: ObjectSet, workload: Workload
+) -> Iterator[tuple[Instant | None, TransitionEvents]]:
     """All transitions of a workload in order of precedence; None for those that are never due."""
     yield from _requested_end(workload)
     yield retention_deadline(config, workload), partial(_record, WorkloadDeleted())
@@ -117,7 +119,7 @@ def _transitions(config: ObjectSet, workload: Workload) -> Iterator[tuple[Instan
         yield from _while_pending(config, workload)
 
 
-def _requested_end(workload: Workload) -> Iterator[tuple[Instant, Effect]]:
+def _requested_end(workload: Workload) -> Iterator[tuple[Instant, TransitionEvents]]:
     """Deletion or cancellation; a workload with a quota reservation is evicted first."""
     is_reserved = has_quota_reservation(workload)
     if workload.terminating_at is not None:
@@ -135,7 +137,7 @@ def _requested_end(workload: Workload) -> Iterator[tuple[Instant, Effect]]:
 
 def _while_reserved(
     config: ObjectSet, workload: Workload
-) -> Iterator[tuple[Instant | None, Effect]]:
+) -> Iterator[tuple[Instant | None, TransitionEvents]]:
     """Transitions of a workload that has a quota reservation and is not being evicted."""
     if not workload.spec.active:
         yield IMMEDIATELY, partial(_evict, workload, "Deactivated", "It was deactivated")
@@ -160,7 +162,7 @@ def _while_reserved(
 
 def _while_pending(
     config: ObjectSet, workload: Workload
-) -> Iterator[tuple[Instant | None, Effect]]:
+) -> Iterator[tuple[Instant | None, TransitionEvents]]:
     """Transitions of a workload without a quota reservation: deactivation or requeueing."""
     if workload.spec.active:
         if has_no_execution_time_left(workload):

@@ -14,7 +14,7 @@ import numpy as np
 from headgate.domain.scheduling.placement.host_table import PODS, Bools, HostTable, Ints
 from headgate.domain.values.quantities import Requests
 
-HostPods: TypeAlias = tuple[Ints, Ints, Requests]
+PodsOnHosts: TypeAlias = tuple[Ints, Ints, Requests]
 """Rows of the host table, the pods on each, and the requests of one pod."""
 
 UNUSED = -1
@@ -31,7 +31,7 @@ class AdmittedUnit:
     queue: str
     protection: int
     is_preemptible: bool
-    pods: tuple[HostPods, ...]
+    pods: tuple[PodsOnHosts, ...]
     eviction_unit: str = ""
 
 
@@ -150,7 +150,7 @@ class AdmittedIndex:
         self.names.append("")
         return len(self.names) - 1
 
-    def _add(self, number: int, pods: HostPods) -> None:
+    def _add(self, number: int, pods: PodsOnHosts) -> None:
         rows, counts, requests = pods
         begin, end = self._end, self._end + len(rows)
         while end > len(self._rows):

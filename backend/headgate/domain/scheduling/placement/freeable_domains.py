@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from headgate.domain.kinds.workload_priority_class import FIRST_PRIORITY
-from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex, HostPods
+from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex, PodsOnHosts
 from headgate.domain.scheduling.placement.capacity_cache import (
     RequestShape,
     capacities_for,
@@ -281,7 +281,7 @@ class EvictionSimulation(msgspec.Struct, gc=False):
         """Whether all pods of the pod set fit the domain."""
         return self.total >= self.count
 
-    def leaf_pods(self, pods: tuple[HostPods, ...]) -> LeafPods | None:
+    def leaf_pods(self, pods: tuple[PodsOnHosts, ...]) -> LeafPods | None:
         """Returns the leaves of these pods; None if some of them are outside the domain."""
         pairs = [
             (self.at.get(row), count)
@@ -295,12 +295,12 @@ class EvictionSimulation(msgspec.Struct, gc=False):
         """Whether the pod set fits exactly these leaves."""
         return self.fits() and all(self.room[leaf] >= count for leaf, count in placements)
 
-    def remove(self, name: str, pods: Callable[[], tuple[HostPods, ...]]) -> None:
+    def remove(self, name: str, pods: Callable[[], tuple[PodsOnHosts, ...]]) -> None:
         """Removes a workload's pods from the domain."""
         for leaf, amounts in self._frees(name, pods):
             self._set(leaf, list(map(add, self.free[leaf], amounts)))
 
-    def restore(self, name: str, pods: Callable[[], tuple[HostPods, ...]]) -> None:
+    def restore(self, name: str, pods: Callable[[], tuple[PodsOnHosts, ...]]) -> None:
         """Restores what `remove` freed."""
         for leaf, amounts in self._frees(name, pods):
             self._set(leaf, list(map(sub, self.free[leaf], amounts)))
@@ -320,7 +320,7 @@ class EvictionSimulation(msgspec.Struct, gc=False):
             self.total += room - self.room[leaf]
             self.room[leaf] = room
 
-    def _frees(self, name: str, pods: Callable[[], tuple[HostPods, ...]]) -> FreedAmounts:
+    def _frees(self, name: str, pods: Callable[[], tuple[PodsOnHosts, ...]]) -> FreedAmounts:
         """Returns what a workload frees; its pods are looked up at its first removal only."""
         known = self.known.get(name)
         if known is None:
@@ -355,7 +355,7 @@ def eviction_simulation(context: PlacementContext, pod_set: PodSet) -> EvictionS
 
 
 def _frees(
-    clearing: EvictionSimulation, pods: tuple[HostPods, ...]
+    clearing: EvictionSimulation, pods: tuple[PodsOnHosts, ...]
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     resources = clearing.context.table.resources
     for rows, counts, requests in pods:

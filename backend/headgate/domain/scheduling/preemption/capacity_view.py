@@ -13,7 +13,7 @@ from headgate.domain.scheduling.partition.topology_assignment import (
     PlacementDemand,
     assign_topology,
 )
-from headgate.domain.scheduling.placement.admitted_index import HostPods
+from headgate.domain.scheduling.placement.admitted_index import PodsOnHosts
 from headgate.domain.scheduling.placement.freeable_domains import EvictionSimulation, LeafPods
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, TRIAL
 from headgate.domain.scheduling.preemption.request import Candidate
@@ -187,7 +187,7 @@ class CapacityView(msgspec.Struct, gc=False):
         for rows, counts, requests in self._pods(candidate):
             self.partition.hosts.charge(PROJECTED, rows, sign * counts, requests)
 
-    def _pods(self, candidate: Candidate) -> tuple[HostPods, ...]:
+    def _pods(self, candidate: Candidate) -> tuple[PodsOnHosts, ...]:
         assert self.partition is not None, "a demand is for hosts of a partition"
         charges = self.partition.charges
         if candidate.eviction_unit is not None:
