@@ -1721,7 +1721,7 @@ export interface paths {
         };
         /**
          * List inactive, retrying and held workloads with the recommended action
-         * @description Who has been so the longest comes first.
+         * @description The longest stuck workload comes first.
          */
         get: operations["listStuckWorkloads"];
         put?: never;
@@ -6010,7 +6010,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Who waits, in order (positions from 0, as in Kueue). */
+            /** @description The pending workloads in order (positions from 0, as in Kueue). */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -6051,7 +6051,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Who waits, in order (positions from 0, as in Kueue). */
+            /** @description The pending workloads in order (positions from 0, as in Kueue). */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -6499,7 +6499,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Everyone who stands on a node, and what would become of each if it were drained now. */
+            /** @description Every workload with pods on a node, and its placement if the node were drained now. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -10965,7 +10965,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Everyone who is inactive, backs off or is held; `causes` counts all that match by cause. */
+            /** @description Stuck workloads: inactive, retrying or on hold; `causes` counts all that match by cause. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
