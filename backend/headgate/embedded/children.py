@@ -78,6 +78,7 @@ class Child:
         """Kill the process with all that it has started; `ended` then tells its end."""
         if self.process is not None:
             signal_all(processes_of([self.process.pid]), signal.SIGKILL)
+            self.touched_at = time.monotonic()
 
     def ended(self) -> int | None:
         """The exit code of a process that has ended since the last look; told once."""
