@@ -6,6 +6,7 @@ import pytest
 
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.rejection import InvalidObject
+from headgate.domain.values.message import Message
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
@@ -54,12 +55,12 @@ def test_what_all_checks_add_is_merged_when_the_workload_starts() -> None:
 @pytest.mark.parametrize(
     ("update", "told"),
     [
-        ({"labels": {"app": "other"}}, "label app"),
-        ({"node_selector": {"zone": "b"}}, "node selector zone"),
+        ({"labels": {"app": "other"}}, ("label", "app")),
+        ({"node_selector": {"zone": "b"}}, ("node selector", "zone")),
     ],
 )
 def test_what_contradicts_the_pods_themselves_is_a_failure_for_good(
-    update: dict[str, Any], told: str
+    update: dict[str, Any], told: tuple[str, str]
 ) -> None:
     world, key = reserved("a")
     world.tell(key, report(world, key, "a", **update))
@@ -67,7 +68,10 @@ def test_what_contradicts_the_pods_themselves_is_a_failure_for_good(
     finished = condition(world[key], "Finished")
     assert finished is not None
     assert (finished.reason, phase_of(world[key])) == ("FailedToStart", "Failed")
-    assert told in finished.message
+    assert isinstance(finished.message, Message)
+    arguments = finished.message.arguments
+    assert finished.message.code == "PodSetUpdateContradictsPods"
+    assert (arguments["field"], arguments["key"]) == told
 
 
 def test_checks_that_contradict_each_other_are_a_failure_for_good() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rejection import AlreadyExists, IllegalNow, NotFound
+from headgate.domain.values.message import message
 from headgate.domain.workloads.commands import (
     ActivateWorkload,
     CancelWorkload,
@@ -113,7 +114,7 @@ def test_requeueing_what_runs_stops_it_and_it_waits_again() -> None:
 
 def test_requeueing_a_reservation_only_drops_it() -> None:
     story = story_of(a_workload(after=(RESERVED,)))
-    assert story.when(REQUEUE) == (ReservationDropped(reason="Requeued"),)
+    assert story.when(REQUEUE) == (ReservationDropped(reason=message("RequeueRequested")),)
     assert phase_of(story.state) == "Pending"
 
 

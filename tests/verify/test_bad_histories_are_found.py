@@ -1,34 +1,32 @@
 """Every rule that `verify` holds is broken once, and found."""
 
 import pytest
-
 from headgate.application.verify.history import GRACE
 from headgate.domain.kinds import cluster_queue as q
 from headgate.domain.kinds import local_queue as lq
 from headgate.domain.kinds.queue_stop import Stop
 from headgate.domain.nodes import events as t
 from headgate.domain.rounds import events as r
+from headgate.domain.values.message import message
 from headgate.domain.workloads import events as w
-from tests.verify.histories import (
-    A,
-    B,
-    Fact,
-    admitted,
-    committed,
-    evicted,
-    explained,
-    findings_of,
-    finished,
-    moved,
-    preemption,
-    queue,
-    recorded,
-    reserved,
-    rules_broken,
-    settings,
-    stopped,
-    submitted,
-)
+from tests.verify.histories import A
+from tests.verify.histories import B
+from tests.verify.histories import Fact
+from tests.verify.histories import admitted
+from tests.verify.histories import committed
+from tests.verify.histories import evicted
+from tests.verify.histories import explained
+from tests.verify.histories import findings_of
+from tests.verify.histories import finished
+from tests.verify.histories import moved
+from tests.verify.histories import preemption
+from tests.verify.histories import queue
+from tests.verify.histories import recorded
+from tests.verify.histories import reserved
+from tests.verify.histories import rules_broken
+from tests.verify.histories import settings
+from tests.verify.histories import stopped
+from tests.verify.histories import submitted
 
 
 def test_an_honest_history_has_no_findings() -> None:
@@ -54,6 +52,7 @@ def test_a_doubled_version_is_found_in_its_stream() -> None:
     assert {each.stream for each in found} == {events[9].stream}
 
 
+REQUESTED = message("RequeueRequested")
 RUNNING = [submitted(A, 1_000), reserved(A, 1_000), admitted(A)]
 HOLD = (A, w.WorkloadHeld(owner="ada", reason="check"))
 STOP = (
@@ -86,7 +85,7 @@ BROKEN: list[tuple[str, list[Fact]]] = [
     ("a workload is evicted once at a time", [*RUNNING, evicted(A), evicted(A, "r2")]),
     ("quota is released once", [*RUNNING, evicted(A), stopped(A), stopped(A)]),
     ("what stops was evicted", [*RUNNING, evicted(A), stopped(A, "r2")]),
-    ("only reservations are dropped", [*RUNNING, (A, w.ReservationDropped(reason="x"))]),
+    ("only reservations are dropped", [*RUNNING, (A, w.ReservationDropped(reason=REQUESTED))]),
     ("only what ran succeeds or fails", [submitted(A, 1), finished(A)]),
     ("no workload is deleted with quota", [*RUNNING, (A, w.WorkloadDeleted())]),
     ("only pending workloads have reasons recorded", [*RUNNING, explained(A)]),

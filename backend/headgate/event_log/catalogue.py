@@ -13,7 +13,14 @@ EVENT_CLASSES: tuple[type[DomainEvent], ...] = (
     *get_args(RoundEvent),
 )
 
-SCHEMA_VERSIONS: dict[str, int] = {}
+SCHEMA_VERSIONS: dict[str, int] = {
+    "workload.evicted": 2,
+    "workload.pods_evicted": 2,
+    "workload.reservation_dropped": 2,
+    "workload.deactivated": 2,
+    "workload.finished": 2,
+    "workload.eviction_forced": 2,
+}
 """The current schema version by stored name; names that are absent are at version 1."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from headgate.domain.values.message import Message
+from headgate.domain.values.message import Message, MessageOrText
 from headgate.messages import findings, pending_reasons, rejections, workload_events
 from headgate.messages.rendering import Absent, IsVisible, Text, everything_visible, fill
 
@@ -28,6 +28,11 @@ def text_of(found: Message, is_visible: IsVisible = everything_visible) -> str:
         return str(found.arguments.get("text", "")) if is_for_all else WITHHELD
     known = TEXTS.get(found.code)
     return found.code if known is None else _filled(known.text, found, is_visible)
+
+
+def worded(found: MessageOrText, is_visible: IsVisible = everything_visible) -> str:
+    """Returns the text of a message; a text that a user wrote is shown to all as it is."""
+    return found if isinstance(found, str) else text_of(found, is_visible)
 
 
 def remedy_of(found: Message, is_visible: IsVisible = everything_visible) -> str:

@@ -2,7 +2,8 @@
 
 A template is a sentence with arguments in braces. `{name}` formats by type; `{name:word}` counts
 (`{pods:pod}` is `1 pod` or `3 pods`); `{name:duration}`, `{name:time}`, `{name:label}`,
-`{name:number}`, `{name:all}` and `{name:lower}` format as `_FORMATS` says. A part in square
+`{name:number}`, `{name:all}` and `{name:lower}` format as `_FORMATS` says. `{name:uid}` is UNKNOWN
+where it is empty or the message refers to an object that is not visible. A part in square
 brackets is left out where an argument in it is absent, empty or false.
 """
 
@@ -21,6 +22,7 @@ LISTED = 3
 """So many items of a list are named; the rest is a number."""
 
 BINARY_UNITS = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+UNKNOWN_UID = "UNKNOWN"
 ONE_FOREIGN_WORKLOAD = "a workload of another team"
 
 _PART = re.compile(r"\[([^][]*)\]")
@@ -70,6 +72,8 @@ def fill(
         value = arguments.get(name)
         if value is None:
             raise Absent(name)
+        if how == "uid" and (not value or not _is_all_visible(arguments, is_visible)):
+            return UNKNOWN_UID
         return _formatted(value, how, units, text_of, is_visible)
 
     def part(found: re.Match[str]) -> str:
@@ -79,6 +83,11 @@ def fill(
         return found[1]
 
     return _ARGUMENT.sub(shown, _PART.sub(part, template))
+
+
+def _is_all_visible(arguments: Mapping[str, Argument], is_visible: IsVisible) -> bool:
+    references = (each for each in arguments.values() if isinstance(each, ObjectReference))
+    return all(map(is_visible, references))
 
 
 def _is_empty(value: Argument) -> bool:
@@ -224,5 +233,6 @@ _FORMATS: dict[str, Callable[[Argument], str]] = {
     "label": _label_text,
     "resource": lambda value: resource_word(str(value)),
     "all": str,
-    "lower": str,
+    "lower": lambda value: str(value)[:1].lower() + str(value)[1:],
+    "uid": str,
 }

@@ -19,6 +19,7 @@ from headgate.domain.nodes.events import (
     NodeReported,
     NodeUncordoned,
 )
+from headgate.domain.values.message import Message, message
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.commands import ReportPodsGone
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadPlaced
@@ -139,8 +140,12 @@ def test_a_workload_without_another_host_is_evicted_with_the_reason() -> None:
     assert eviction is not None
     assert eviction.reason == "NodeFailures"
     assert [c.reason for c in world[key].evictions] == ["NodeFailures"]
-    (message,) = [event.message for _, event in made if isinstance(event, WorkloadEvicted)]
-    assert "needs room for 2 pods in one rack; the best rack r1 has room for 0" in message
+    (why,) = [event.message for _, event in made if isinstance(event, WorkloadEvicted)]
+    assert isinstance(why, Message)
+    assert why.code == "FailedHostsNotReplaced"
+    assert why.arguments["hosts"] == (message("FailedHost", host="a", reason="NodeNotFound"),)
+    told = str(why.arguments["shortfall"])
+    assert "needs room for 2 pods in one rack; the best rack r1 has room for 0" in told
 
 
 def test_a_workload_evicted_for_failed_hosts_starts_again_elsewhere() -> None:

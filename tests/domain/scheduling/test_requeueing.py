@@ -13,6 +13,7 @@ from headgate.domain.kinds.resource_flavor import (
     ResourceFlavorSpec,
 )
 from headgate.domain.nodes.events import NodeReported
+from headgate.domain.values.message import message
 from headgate.domain.values.selectors import LabelSelector, Taint
 from headgate.domain.workloads.events import (
     ReservationDropped,
@@ -56,7 +57,7 @@ def test_1_a_place_that_becomes_free(way: str) -> None:
     elif way == "deleted":
         world.record("workload/team/holder", WorkloadDeleted())
     else:
-        world.record("workload/team/holder", ReservationDropped(reason="test"))
+        world.record("workload/team/holder", ReservationDropped(reason=message("RequeueRequested")))
     assert is_looked_at_again(world)
 
 

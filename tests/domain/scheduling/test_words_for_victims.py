@@ -1,10 +1,18 @@
 """What the conditions of a victim say, word for word as Kueue says it."""
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.values.message import ObjectReference
 from headgate.domain.workloads.preemption_events import PreemptorReference
-from headgate.domain.workloads.preemption_message import preemption_message, without_uids
-from headgate.domain.workloads.state import ConditionType, condition
-from tests.builders.world import World, quotas
+from headgate.domain.workloads.preemption_message import preemption_message
+from headgate.domain.workloads.state import ConditionType
+from headgate.domain.workloads.state import condition
+from headgate.messages.catalogue import text_of
+from headgate.messages.catalogue import worded
+from headgate.messages.rendering import IsVisible
+from headgate.messages.rendering import everything_visible
+from tests.builders.world import World
+from tests.builders.world import quotas
+
 
 RECLAIM = ClusterQueuePreemption(reclaim_within_cohort="Any")
 
@@ -23,34 +31,40 @@ def reclaimed() -> World:
     return world
 
 
-def message(world: World, kind: ConditionType) -> str:
+def text(world: World, kind: ConditionType, is_visible: IsVisible = everything_visible) -> str:
     found = condition(world["team/v"], kind)
     assert found is not None, f"{kind} was never set"
-    return found.message
+    return worded(found.message, is_visible)
+
+
+def nothing_visible(_: ObjectReference) -> bool:
+    return False
 
 
 def test_a_victim_is_told_the_uid_the_rule_and_the_paths_of_both() -> None:
     world = reclaimed()
-    text = (
+    told = (
         f"Preempted to accommodate a workload (UID: {world['team/p'].uid}, JobUID: UNKNOWN) due to "
         "reclamation within the cohort; preemptor path: /campus/below/owner; "
         "preemptee path: /campus/borrower"
     )
-    assert message(world, "Evicted") == text
-    assert message(world, "Preempted") == text
+    assert text(world, "Evicted") == told
+    assert text(world, "Preempted") == told
 
 
 def test_a_readmitted_victim_still_names_its_preemptor() -> None:
     world = reclaimed()
-    told = message(world, "Preempted")
+    told, hidden = text(world, "Preempted"), text(world, "Preempted", nothing_visible)
     world.stop("team/v")
     world.settle()
     world.finish("team/p")
     world.settle()
     found = condition(world["team/v"], "Preempted")
     assert found is not None
-    assert (found.status, found.message) == (False, f"Previously: {told}")
-    assert found.about == "team/p", "so that its uid can be kept from others even now"
+    assert not found.status
+    assert text(world, "Preempted") == f"Previously: {told}"
+    assert text(world, "Preempted", nothing_visible) == f"Previously: {hidden}"
+    assert world["team/p"].uid not in hidden, "its uid is kept from others even now"
 
 
 def test_a_redacted_preemption_message_has_no_uids() -> None:
@@ -61,9 +75,4 @@ def test_a_redacted_preemption_message_has_no_uids() -> None:
         PreemptorReference(path="/c/a", victim_path="/c/b"), "InClusterQueue"
     )
     told = preemption_message(found, "InClusterQueue")
-    assert without_uids(told) == hidden
-    assert without_uids(f"Previously: {told}") == f"Previously: {hidden}"
-
-
-def test_other_messages_are_left_as_they_are() -> None:
-    assert without_uids("Held by admin:x") == "Held by admin:x"
+    assert text_of(told, nothing_visible) == text_of(hidden)

@@ -15,6 +15,7 @@ from headgate.domain.kinds.configuration import ResourceRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStatus
+from headgate.messages.rendering import IsVisible
 
 KUEUE = ("kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1")
 KUEUE_ALPHA = "kueue.x-k8s.io/v1alpha1"
@@ -35,8 +36,8 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
     `resources` are the rules by which the requests of a workload count for quota, `queue_status`
     is for ClusterQueues and LocalQueues; `cluster_queue` is the spec of the one that a LocalQueue
     leads to, for the flavors of its usage; `weighted_share` is a Cohort's, `budget_standing` a
-    DisruptionBudget's. `may_know` tells whether the reader may know of another workload
-    (`namespace/name`); without it only workloads of the same namespace are known.
+    DisruptionBudget's. `is_visible` tells whether messages may name an object to the reader;
+    without it they name only workloads of the same namespace.
     """
 
     queue_status: QueueStatus | None = None
@@ -44,7 +45,7 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
     cluster_queue: ClusterQueueSpec | None = None
     weighted_share: int | None = None
     budget_standing: BudgetStatus | None = None
-    may_know: Callable[[str], bool] | None = None
+    is_visible: IsVisible | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

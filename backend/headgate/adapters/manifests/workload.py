@@ -1,6 +1,5 @@
 """Workload manifests, read and rendered (queueing.md §1.7, preemption.md §6.2-6.3)."""
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 from headgate.adapters.manifests.codec import Extras, Places
@@ -25,12 +24,13 @@ from headgate.domain.values.selectors import toleration_fields
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption_message import without_uids
 from headgate.domain.workloads.priority import unboosted_priority
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
-from headgate.domain.workloads.state import AdmissionCheckState, Condition, Workload, phase_of
+from headgate.domain.workloads.state import AdmissionCheckState, Workload, phase_of
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
+from headgate.messages.catalogue import worded
+from headgate.messages.rendering import IsVisible
 
 _DISRUPTION_MODES: dict[str, Literal["All", "Single"]] = {
     "All": "All",
@@ -107,10 +107,10 @@ def _disruption_mode(fields: Fields) -> Literal["All", "Single"]:
 def workload_body(workload: Workload, extras: Extras) -> dict[str, Any]:
     """Spec and status of a workload; messages name only workloads that the reader may know of."""
     own = f"{workload.namespace}/"
-    may_know = extras.may_know or (lambda key: key.startswith(own))
+    is_visible = extras.is_visible or (lambda reference: reference.key.startswith(own))
     return {
         "spec": workload_spec(workload.spec),
-        "status": workload_status(workload, extras.resources, may_know),
+        "status": workload_status(workload, extras.resources, is_visible),
     }
 
 
@@ -138,16 +138,16 @@ def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
 
 
 def workload_status(
-    workload: Workload, rules: ResourceRules, may_know: Callable[[str], bool]
+    workload: Workload, rules: ResourceRules, is_visible: IsVisible
 ) -> dict[str, Any]:
     """Everything that is known of how the workload fares.
 
-    `may_know` tells whether the reader may know of a workload (`namespace/name`).
+    `is_visible` tells whether messages may name an object to the reader.
     """
     spec = workload.spec
     rendered: dict[str, Any] = {
         "phase": phase_of(workload),
-        "conditions": [*_conditions(workload, may_know), *settings_conditions(workload)],
+        "conditions": [*_conditions(workload, is_visible), *settings_conditions(workload)],
         "priority": spec.priority,
         "preemptionPriority": protection_of(spec),
         **settings_status(workload),
@@ -274,23 +274,18 @@ def _topology_request(request: TopologyRequest) -> dict[str, Any]:
     return rendered
 
 
-def _conditions(workload: Workload, may_know: Callable[[str], bool]) -> list[dict[str, Any]]:
+def _conditions(workload: Workload, is_visible: IsVisible) -> list[dict[str, Any]]:
     return [
         rendered_condition(
             condition.type,
             status=condition.status,
             reason=condition.reason,
-            message=_told(condition, may_know),
+            message=worded(condition.message, is_visible),
             at=condition.last_transition_at,
             generation=condition.observed_generation,
         )
         for condition in workload.conditions
     ]
-
-
-def _told(condition: Condition, may_know: Callable[[str], bool]) -> str:
-    about = condition.about
-    return condition.message if not about or may_know(about) else without_uids(condition.message)
 
 
 def _requeue_state(workload: Workload) -> dict[str, Any]:

@@ -2,11 +2,15 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any, TypeAlias
-
-from headgate.domain.kinds.registry import KINDS_BY_STREAM, NAMESPACED_STREAMS
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.kinds.registry import NAMESPACED_STREAMS
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
+from headgate.messages.rendering import IsVisible
+from headgate.messages.rendering import everything_visible
+from typing import Any
+from typing import TypeAlias
+
 
 NamespaceScope: TypeAlias = frozenset[str] | None
 """The namespaces that a user may read; None means all of them."""
@@ -38,6 +42,13 @@ def allows(scope: NamespaceScope, stream: str) -> bool:
         return True
     kind, _ = kind_and_key(stream)
     return kind in OPEN_KINDS or namespace_of(stream) in scope
+
+
+def visible_to(scope: NamespaceScope) -> IsVisible:
+    """Returns which objects messages may name to a reader of these namespaces."""
+    if scope is None:
+        return everything_visible
+    return lambda reference: allows(scope, f"{reference.kind}/{reference.key}")
 
 
 def open_prefixes(scope: frozenset[str]) -> tuple[str, ...]:

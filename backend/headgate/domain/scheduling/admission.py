@@ -22,6 +22,7 @@ from headgate.domain.scheduling.rounds.progress import (
 from headgate.domain.scheduling.rounds.start import start_round
 from headgate.domain.scheduling.second_pass import second_pass_order
 from headgate.domain.streams import workload_stream
+from headgate.domain.values.message import message, workload_reference
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -60,8 +61,8 @@ def _finish_replaced_slice(
     old = predecessor_slice(cycle.cluster_state.workloads, workload)
     if old is None:
         return []
-    message = f"Replaced by {workload.key}, which runs its pods from now on"
-    finished = WorkloadFinished(reason="WorkloadSliceReplaced", message=message)
+    replaced = message("ReplacedBySlice", slice=workload_reference(workload.key))
+    finished = WorkloadFinished(reason="WorkloadSliceReplaced", message=replaced)
     return [(workload_stream(old.key), finished)]
 
 

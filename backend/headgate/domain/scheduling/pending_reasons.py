@@ -229,7 +229,8 @@ def _workload_reason(
 
 def _deactivation_reason(workload: Workload) -> Explanation:
     last = condition(workload, "Requeued")
-    message = last.message if last is not None else ""
+    found = last.message if last is not None else ""
+    message = found if isinstance(found, str) else found.code
     if message.startswith(("It ", "Its ")):
         message = "i" + message[1:]
     told = f": {message}" if message else ""

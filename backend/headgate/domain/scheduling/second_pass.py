@@ -30,6 +30,7 @@ from headgate.domain.scheduling.placement.placement_context import PlacementCont
 from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.streams import workload_stream
+from headgate.domain.values.message import message
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import (
     Admission,
@@ -122,12 +123,14 @@ def _second_pass(cycle: CycleContext, workload: Workload) -> tuple[WorkloadEvent
 def _host_failure_eviction(
     cycle: CycleContext, workload: Workload, failure: PlacementShortfall
 ) -> WorkloadEvent:
-    hosts = ", ".join(f"{host} ({why})" for host, why in workload.unhealthy_nodes.items())
-    because = f": {failure.reason}" if failure.reason else ""
-    message = f"Its hosts failed and no others were found for its pods{because}. Lost: {hosts}"
+    hosts = tuple(
+        message("FailedHost", host=host, reason=why)
+        for host, why in workload.unhealthy_nodes.items()
+    )
+    why = message("FailedHostsNotReplaced", hosts=hosts, shortfall=failure.reason)
     if not is_admitted(workload):
-        return ReservationDropped(reason=message)
-    return WorkloadEvicted(eviction=cycle.new_id(), reason="NodeFailures", message=message)
+        return ReservationDropped(reason=why)
+    return WorkloadEvicted(eviction=cycle.new_id(), reason="NodeFailures", message=why)
 
 
 def _replace_failed_hosts(

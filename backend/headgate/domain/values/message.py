@@ -40,6 +40,10 @@ Argument: TypeAlias = (
 )
 
 
+MessageOrText: TypeAlias = Message | str
+"""A message of Headgate; as a string the text of a user, an executor or a controller."""
+
+
 def message(code: str, /, **arguments: Argument) -> Message:
     """Returns the message of a code; a test holds that `messages/` has a text for it."""
     return Message(code, arguments)

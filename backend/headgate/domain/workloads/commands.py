@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import MessageOrText
 from headgate.domain.workloads.events import CheckStateName, DeactivationCause
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet
@@ -80,7 +81,7 @@ class ReportFinished(msgspec.Struct, frozen=True, kw_only=True):
 
     uid: str
     succeeded: bool
-    message: str = ""
+    message: MessageOrText = ""
 
 
 class AcknowledgeEviction(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +148,7 @@ class DeactivateWorkload(msgspec.Struct, frozen=True, kw_only=True):
 
     eviction: str
     cause: DeactivationCause = "Requested"
-    message: str = ""
+    message: MessageOrText = ""
     by: str = ""
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, MessageOrText
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
@@ -197,13 +198,13 @@ class WorkloadEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.e
     `eviction` is the id of this eviction, for a preemption that of the round. `count` is the number
     of requeues after pods-ready timeouts, this one included; `requeue_at` is the end of the
     backoff. `soft` are the terms of a soft eviction, None for an immediate one. `accommodates` is
-    the preemptor.
+    the preemptor. `message` is the reason that a user gave, where one asked for the eviction.
     """
 
     eviction: str
     reason: EvictionReason
     underlying_cause: str = ""
-    message: str
+    message: MessageOrText
     count: int = 0
     requeue_at: Instant | None = None
     soft: SoftTerms | None = None
@@ -240,7 +241,7 @@ class ReservationDropped(
 ):
     """A reservation without admission was released, for instance because a queue stopped."""
 
-    reason: str
+    reason: Message
 
 
 class WorkloadRequeued(msgspec.Struct, frozen=True, kw_only=True, tag="workload.requeued"):
@@ -270,11 +271,12 @@ class WorkloadReleased(msgspec.Struct, frozen=True, kw_only=True, tag="workload.
 class WorkloadDeactivated(msgspec.Struct, frozen=True, kw_only=True, tag="workload.deactivated"):
     """The workload is inactive until activated; its requeue state is reset.
 
-    `by` is the user who asked for it, if any: `admin:<name>` or `user:<name>`.
+    `by` is the user who asked for it, if any: `admin:<name>` or `user:<name>`; `message` is then
+    the reason that the user gave.
     """
 
     cause: DeactivationCause
-    message: str = ""
+    message: MessageOrText = ""
     by: str = ""
 
 
@@ -286,11 +288,11 @@ class WorkloadFinished(msgspec.Struct, frozen=True, kw_only=True, tag="workload.
     """The workload ended: succeeded, failed for good, or cancelled.
 
     FailedToStart: its pods cannot be created as its checks require. WorkloadSliceReplaced: another
-    workload took over its pods.
+    workload took over its pods. `message` is a text where an executor or a user gave one.
     """
 
     reason: Literal["WorkloadSliceReplaced", "FailedToStart", "Succeeded", "Failed", "Cancelled"]
-    message: str = ""
+    message: MessageOrText = ""
 
 
 class WorkloadCancellationRequested(

@@ -1,11 +1,13 @@
 """How facts change a workload; total, and it never refuses (reference queueing.md §5)."""
 
+from functools import lru_cache
 from typing import assert_never
 
 from msgspec.structs import replace
 
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.priority import with_full_boost
@@ -36,6 +38,10 @@ from headgate.domain.workloads.transitions.preemption import (
     apply_eviction_progressed,
     apply_preemption_event,
 )
+
+PODS_STARTING = message("NotAllPodsReady")
+PODS_READY = message("AllPodsReady")
+REQUEUED = message("WorkloadRequeued")
 
 StandingEvent = (
     e.WorkloadRequeued
@@ -188,7 +194,7 @@ def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Inst
         "QuotaReserved",
         status=True,
         reason="QuotaReserved",
-        message=f"Quota reserved in ClusterQueue {queue}",
+        message=_in_cluster_queue("QuotaReservedInClusterQueue", queue),
     )
     conditions = with_conditions(
         workload,
@@ -212,17 +218,24 @@ def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Inst
     )
 
 
+@lru_cache(maxsize=4_096)
+def _in_cluster_queue(code: str, queue: str) -> Message:
+    """Returns one message for all workloads of a ClusterQueue, so that states share it."""
+    return message(code, queue=queue)
+
+
 def _admitted(workload: Workload, at: Instant) -> Workload:
     queue = workload.admission.cluster_queue if workload.admission else ""
     conditions = with_conditions(
         workload,
         at,
         ConditionChange(
-            "Admitted", status=True, reason="Admitted", message=f"Admitted by ClusterQueue {queue}"
+            "Admitted",
+            status=True,
+            reason="Admitted",
+            message=_in_cluster_queue("AdmittedByClusterQueue", queue),
         ),
-        ConditionChange(
-            "PodsReady", status=False, reason="WaitForStart", message="Not all pods are ready"
-        ),
+        ConditionChange("PodsReady", status=False, reason="WaitForStart", message=PODS_STARTING),
     )
     return replace(
         workload,
@@ -234,9 +247,7 @@ def _admitted(workload: Workload, at: Instant) -> Workload:
 
 def _pods_ready(workload: Workload, event: e.WorkloadPodsReady, at: Instant) -> Workload:
     reason = "Recovered" if event.recovered else "Started"
-    ready = ConditionChange(
-        "PodsReady", status=True, reason=reason, message="All pods are ready or succeeded"
-    )
+    ready = ConditionChange("PodsReady", status=True, reason=reason, message=PODS_READY)
     return replace(
         workload,
         conditions=with_conditions(workload, at, ready),
@@ -277,9 +288,7 @@ def _reclaimed(workload: Workload, event: e.WorkloadPodsReclaimed) -> Workload:
 
 
 def _requeued(workload: Workload, reason: str, at: Instant) -> Workload:
-    again = ConditionChange(
-        "Requeued", status=True, reason=reason, message="The workload may compete again"
-    )
+    again = ConditionChange("Requeued", status=True, reason=reason, message=REQUEUED)
     return replace(
         workload,
         requeue=replace(workload.requeue, requeue_at=None),

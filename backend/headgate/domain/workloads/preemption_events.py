@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message
 
 
 class DivergingPodSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -98,7 +99,7 @@ class WorkloadPodsEvicted(msgspec.Struct, frozen=True, kw_only=True, tag="worklo
 
     eviction: str
     underlying_cause: str
-    message: str
+    message: Message
     pods: dict[str, int]
     counts: dict[str, int]
     soft: SoftTerms | None = None
@@ -120,7 +121,7 @@ class EvictionForced(msgspec.Struct, frozen=True, kw_only=True, tag="workload.ev
     """The deadline passed; the executor is to kill the pods now."""
 
     eviction: str
-    cause: str
+    cause: Message
 
 
 class EvictionStalled(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_stalled"):

@@ -1,9 +1,10 @@
-"""The message of Evicted and Preempted conditions in Kueue's exact words, which tools parse.
+"""The message of Evicted and Preempted conditions, which Kueue's text is rendered from.
 
-Kueue: preemption.preemptionMessage (preemption.md §1.12). The eviction itself carries the sentence
+Kueue: preemption.preemptionMessage (preemption.md §1.12). The eviction itself carries the message
 that people read.
 """
 
+from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.preemption_events import PreemptorReference
 from headgate.domain.workloads.state import Workload
 
@@ -17,7 +18,6 @@ RULES = {
     "InCohortFairSharing": "Fair Sharing within the cohort",
     "InCohortReclaimWhileBorrowing": "reclamation within the cohort while borrowing",
 }
-_BEFORE_UIDS, _AFTER_UIDS = "accommodate a workload (UID: ", ") due to "
 
 
 def preemptor_reference(preemptor: Workload, path: str, victim_path: str) -> PreemptorReference:
@@ -31,19 +31,14 @@ def preemptor_reference(preemptor: Workload, path: str, victim_path: str) -> Pre
     )
 
 
-def preemption_message(found: PreemptorReference, rule: str) -> str:
+def preemption_message(found: PreemptorReference, rule: str) -> Message:
     """The message of Evicted and Preempted; unknown parts are UNKNOWN as in Kueue."""
-    uids = f"{found.uid or UNKNOWN}, JobUID: {found.job_uid or UNKNOWN}"
-    return (
-        f"Preempted to {_BEFORE_UIDS}{uids}{_AFTER_UIDS}{RULES.get(rule, UNKNOWN)}; "
-        f"preemptor path: {found.path or UNKNOWN}; preemptee path: {found.victim_path or UNKNOWN}"
+    return message(
+        "PreemptedToAccommodate",
+        preemptor=workload_reference(found.workload),
+        uid=found.uid,
+        job_uid=found.job_uid,
+        rule=RULES.get(rule, UNKNOWN),
+        path=found.path or UNKNOWN,
+        victim_path=found.victim_path or UNKNOWN,
     )
-
-
-def without_uids(message: str) -> str:
-    """The message with the preemptor's uids replaced by UNKNOWN, for other namespaces."""
-    before, found, rest = message.partition(_BEFORE_UIDS)
-    _, ended, after = rest.partition(_AFTER_UIDS)
-    if not (found and ended):
-        return message
-    return f"{before}{found}{UNKNOWN}, JobUID: {UNKNOWN}{ended}{after}"

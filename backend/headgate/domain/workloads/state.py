@@ -1,23 +1,24 @@
 """The state of a workload: its conditions, its phase, and the durations derived from them."""
 
-from collections.abc import Mapping
-from typing import Literal
-
 import msgspec
-
+from collections.abc import Mapping
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.values.message import MessageOrText
+from headgate.domain.values.message import message
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import (
-    CheckStateName,
-    DeactivationCause,
-    EvictionReason,
-    NotReadyCause,
-)
+from headgate.domain.workloads.events import CheckStateName
+from headgate.domain.workloads.events import DeactivationCause
+from headgate.domain.workloads.events import EvictionReason
+from headgate.domain.workloads.events import NotReadyCause
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
+from headgate.domain.workloads.preemption_events import DivergingPodSet
+from headgate.domain.workloads.preemption_events import SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
+from typing import Literal
+
 
 ConditionType = Literal[
     "QuotaReserved", "Admitted", "PodsReady", "Evicted", "Preempted", "Requeued", "Finished",
@@ -32,16 +33,15 @@ Phase = Literal[
 class Condition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A Kubernetes condition; `last_transition_at` moves only when `status` flips (trap T12).
 
-    `about` is the key of the workload that the message names by its uid, if any.
+    `message` is a text where a user, an executor or a controller wrote it.
     """
 
     type: ConditionType
     status: bool
     reason: str
-    message: str = ""
+    message: MessageOrText = ""
     last_transition_at: Instant
     observed_generation: int = 1
-    about: str = ""
 
 
 class Eviction(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -97,7 +97,7 @@ class Deactivation(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     cause: DeactivationCause
-    message: str = ""
+    message: MessageOrText = ""
     by: str = ""
     deactivated_at: Instant
     requeues: int = 0
@@ -260,8 +260,7 @@ class ConditionChange(msgspec.Struct, frozen=True):
     type: ConditionType
     status: bool
     reason: str
-    message: str = ""
-    about: str = ""
+    message: MessageOrText = ""
 
 
 def with_conditions(
@@ -279,7 +278,6 @@ def with_conditions(
             message=change.message,
             last_transition_at=at if flipped or before is None else before.last_transition_at,
             observed_generation=workload.generation,
-            about=change.about,
         )
     return tuple(found.values())
 
@@ -292,12 +290,8 @@ def reset_condition(workload: Workload, kind: ConditionType) -> tuple[ConditionC
     known = condition(workload, kind)
     if known is None or not known.status:
         return ()
-    message = f"Previously: {known.message}"
-    return (
-        ConditionChange(
-            kind, status=False, reason="QuotaReserved", message=message, about=known.about
-        ),
-    )
+    earlier = message("Previously", message=known.message)
+    return (ConditionChange(kind, status=False, reason="QuotaReserved", message=earlier),)
 
 
 def waited_seconds(workload: Workload, at: Instant) -> int:

@@ -4,11 +4,24 @@ A step takes the fields of one version as a dictionary and gives those of the ne
 never changes once events of the newer version exist.
 """
 
-from collections.abc import Callable
-from typing import Any
+from headgate.event_log.upcasters.recorded_text import Fields
+from headgate.event_log.upcasters.recorded_text import Step
+from headgate.event_log.upcasters.workload_messages import deactivated_with_message
+from headgate.event_log.upcasters.workload_messages import dropped_with_message
+from headgate.event_log.upcasters.workload_messages import evicted_with_message
+from headgate.event_log.upcasters.workload_messages import finished_with_message
+from headgate.event_log.upcasters.workload_messages import forced_with_message
+from headgate.event_log.upcasters.workload_messages import pods_evicted_with_message
 
-Fields = dict[str, Any]
-Step = Callable[[Fields], Fields]
 
-UPCASTERS: dict[tuple[str, int], Step] = {}
+__all__ = ["UPCASTERS", "Fields", "Step"]
+
+UPCASTERS: dict[tuple[str, int], Step] = {
+    ("workload.evicted", 1): evicted_with_message,
+    ("workload.pods_evicted", 1): pods_evicted_with_message,
+    ("workload.reservation_dropped", 1): dropped_with_message,
+    ("workload.deactivated", 1): deactivated_with_message,
+    ("workload.finished", 1): finished_with_message,
+    ("workload.eviction_forced", 1): forced_with_message,
+}
 """By stored name and the schema version a step starts from."""

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from headgate.application.queries.views import timestamp
+from headgate.domain.values.message import MessageOrText
 from headgate.domain.workloads import preemption_events as facts
 
-PREEMPTION_TITLES: dict[type, Callable[[Any], tuple[str, str]]] = {
+PREEMPTION_TITLES: dict[type, Callable[[Any], tuple[str, MessageOrText]]] = {
     facts.PriorityDivergenceObserved: lambda e: (
         "Pods name another priority",
         ", ".join(f"{found.name}: {found.priority}" for found in e.pod_sets),

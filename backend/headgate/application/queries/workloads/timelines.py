@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from headgate.application.access.redaction import NamespaceScope
+from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.event_json import shown_event
 from headgate.application.queries.workloads.explanations import Timeline, TimelineEntry
@@ -13,6 +13,7 @@ from headgate.application.queries.workloads.titles import title_of
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
+from headgate.messages.catalogue import worded
 
 Detail = Literal["Brief", "Whole"]
 KEPT_OF_EXPLANATIONS = ("dominant", "sentence", "evaluated")
@@ -66,7 +67,7 @@ def _entry(
         actor=event["actor"],
         reason=event["reason"],
         title=redaction.redacted(title, scope),
-        detail=redaction.redacted(more, scope),
+        detail=redaction.redacted(worded(more, visible_to(scope)), scope),
         data=event["data"],
     )
 

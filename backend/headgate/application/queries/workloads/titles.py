@@ -5,13 +5,14 @@ from typing import Any
 
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.preemption_titles import PREEMPTION_TITLES
+from headgate.domain.values.message import MessageOrText
 from headgate.domain.workloads import events as facts
 from headgate.domain.workloads.admission import hosts_of
 
 MAX_TITLE_HOSTS = 8
 """Hosts that a line names; a large gang has hundreds."""
 
-EventTitle = tuple[str, str]
+EventTitle = tuple[str, MessageOrText]
 """A title, and a detail that may be empty."""
 
 EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {

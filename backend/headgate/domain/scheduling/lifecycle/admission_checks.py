@@ -10,6 +10,7 @@ from typing import Literal
 
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.admission import Admission, awaits_topology
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -129,19 +130,19 @@ def admission_events(workload: Workload, at: Instant) -> tuple[WorkloadEvent, ..
     try:
         merged_pod_set_updates(workload)
     except PodSetUpdateConflict as conflict:
-        return (WorkloadFinished(reason="FailedToStart", message=str(conflict)),)
+        return (WorkloadFinished(reason="FailedToStart", message=conflict.message),)
     return (WorkloadAdmitted(waited_seconds=waited_seconds(workload, at)),)
 
 
 def _rejected(workload: Workload, eviction_id: str) -> tuple[WorkloadEvent, ...]:
-    message = f"Rejected by admission check {_told(workload, 'Rejected')}"
+    why = _check_reports(workload, "Rejected", "RejectedByAdmissionCheck")
     evicted = WorkloadEvicted(
         eviction=eviction_id,
         reason="Deactivated",
         underlying_cause="AdmissionCheck",
-        message=message,
+        message=why,
     )
-    deactivated = WorkloadDeactivated(cause="AdmissionCheck", message=message)
+    deactivated = WorkloadDeactivated(cause="AdmissionCheck", message=why)
     return (deactivated, evicted, *_stopped_at_once(workload, eviction_id))
 
 
@@ -155,7 +156,7 @@ def _sent_back(workload: Workload, eviction_id: str) -> tuple[WorkloadEvent, ...
     evicted = WorkloadEvicted(
         eviction=eviction_id,
         reason="AdmissionCheck",
-        message=f"To be tried again for admission check {_told(workload, 'Retry')}",
+        message=_check_reports(workload, "Retry", "AdmissionCheckRequestedRetry"),
         requeue_at=max(waits, default=None),
     )
     return (evicted, *_stopped_at_once(workload, eviction_id))
@@ -165,11 +166,13 @@ def _stopped_at_once(workload: Workload, eviction_id: str) -> tuple[WorkloadEven
     return () if is_admitted(workload) else (WorkloadStopped(eviction=eviction_id),)
 
 
-def _told(workload: Workload, state: str) -> str:
-    return "; ".join(
-        f"{name}: {check.message}" if check.message else name
+def _check_reports(workload: Workload, state: str, code: str) -> Message:
+    """The message of the code for each check in the state, with what its controller wrote."""
+    found = tuple(
+        message(code, check=name, report=check.message)
         for name, check in _in_state(workload, state)
     )
+    return found[0] if len(found) == 1 else message("SeveralAdmissionChecks", checks=found)
 
 
 def _in_state(workload: Workload, state: str) -> list[tuple[str, AdmissionCheckState]]:

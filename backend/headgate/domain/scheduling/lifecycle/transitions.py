@@ -6,51 +6,55 @@ always has a transition (Kueue: the workload controller's `Reconcile`). A transi
 that it follows from: firing it twice records nothing twice.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from collections.abc import Iterator
 from functools import partial
-from typing import Literal, NamedTuple, TypeAlias
-
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.lifecycle.admission_checks import (
-    awaits_unblocked_admission,
-    checks_events,
-    checks_outcome,
-)
-from headgate.domain.scheduling.lifecycle.pods_ready import (
-    backoff_microseconds,
-    is_past_limit,
-    is_running,
-    pods_ready_deadline,
-    requeue_count_reset_at,
-    retry_deadline,
-    waits_for_pods_ready,
-)
+from headgate.domain.scheduling.lifecycle.admission_checks import awaits_unblocked_admission
+from headgate.domain.scheduling.lifecycle.admission_checks import checks_events
+from headgate.domain.scheduling.lifecycle.admission_checks import checks_outcome
+from headgate.domain.scheduling.lifecycle.pods_ready import backoff_microseconds
+from headgate.domain.scheduling.lifecycle.pods_ready import is_past_limit
+from headgate.domain.scheduling.lifecycle.pods_ready import is_running
+from headgate.domain.scheduling.lifecycle.pods_ready import pods_ready_deadline
+from headgate.domain.scheduling.lifecycle.pods_ready import requeue_count_reset_at
+from headgate.domain.scheduling.lifecycle.pods_ready import retry_deadline
+from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
 from headgate.domain.scheduling.queueing.queue_checks import local_queue_of
-from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import seconds_after
+from headgate.domain.values.message import Message
+from headgate.domain.values.message import message
 from headgate.domain.workloads.commands import ReleaseWorkload
 from headgate.domain.workloads.decide.hold import release
-from headgate.domain.workloads.events import (
-    DeactivationCause,
-    EvictionReason,
-    RequeueCountReset,
-    RequeueReason,
-    ReservationDropped,
-    WorkloadDeactivated,
-    WorkloadDeleted,
-    WorkloadEvent,
-    WorkloadEvicted,
-    WorkloadFinished,
-    WorkloadRequeued,
-    WorkloadStopped,
-)
+from headgate.domain.workloads.decide.termination import CANCELLATION_REQUESTED
+from headgate.domain.workloads.decide.termination import DELETION_REQUESTED
+from headgate.domain.workloads.events import DeactivationCause
+from headgate.domain.workloads.events import EvictionReason
+from headgate.domain.workloads.events import RequeueCountReset
+from headgate.domain.workloads.events import RequeueReason
+from headgate.domain.workloads.events import ReservationDropped
+from headgate.domain.workloads.events import WorkloadDeactivated
+from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadFinished
+from headgate.domain.workloads.events import WorkloadRequeued
+from headgate.domain.workloads.events import WorkloadStopped
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
-from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
-from headgate.domain.workloads.transitions.eviction import (
-    EXECUTION_TIME_EXCEEDED,
-    has_no_execution_time_left,
-)
+from headgate.domain.workloads.preemption_events import EvictionForced
+from headgate.domain.workloads.preemption_events import EvictionStalled
+from headgate.domain.workloads.state import Eviction
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import condition
+from headgate.domain.workloads.state import is_admitted
+from headgate.domain.workloads.transitions.eviction import EXECUTION_TIME_EXCEEDED
+from headgate.domain.workloads.transitions.eviction import has_no_execution_time_left
 from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
+from typing import Literal
+from typing import NamedTuple
+from typing import TypeAlias
+
 
 IMMEDIATELY: Instant = 0
 """The due instant of a transition that waits for no time."""
@@ -62,10 +66,14 @@ TransitionEvents: TypeAlias = Callable[[Instant, str], Events]
 
 StopReason = Literal["ClusterQueueStopped", "LocalQueueStopped"]
 
-STOP_MESSAGES: dict[str, str] = {
-    "ClusterQueueStopped": "The ClusterQueue is stopped",
-    "LocalQueueStopped": "The LocalQueue is stopped",
+STOP_MESSAGES: dict[str, Message] = {
+    "ClusterQueueStopped": message("ClusterQueueIsStopped"),
+    "LocalQueueStopped": message("LocalQueueIsStopped"),
 }
+CANCELLED = message("WorkloadCancelled")
+DEACTIVATED = message("WorkloadDeactivated")
+NOT_STOPPED = message("NotStoppedInTime")
+NOT_ACKNOWLEDGED = message("NotAcknowledgedInTime")
 
 
 class Transition(NamedTuple):
@@ -126,13 +134,13 @@ def _requested_end(workload: Workload) -> Iterator[tuple[Instant, TransitionEven
         if not is_reserved:
             yield IMMEDIATELY, partial(_record, WorkloadDeleted())
         elif workload.eviction is None:
-            yield IMMEDIATELY, partial(_evict, workload, "Deleted", "It is being deleted")
+            yield IMMEDIATELY, partial(_evict, workload, "Deleted", DELETION_REQUESTED)
     elif workload.cancelling_at is not None and workload.finished_at is None:
         if not is_reserved:
-            cancelled = WorkloadFinished(reason="Cancelled", message="It was cancelled")
+            cancelled = WorkloadFinished(reason="Cancelled", message=CANCELLED)
             yield IMMEDIATELY, partial(_record, cancelled)
         elif workload.eviction is None:
-            yield IMMEDIATELY, partial(_evict, workload, "Cancelled", "It is being cancelled")
+            yield IMMEDIATELY, partial(_evict, workload, "Cancelled", CANCELLATION_REQUESTED)
 
 
 def _while_reserved(
@@ -140,7 +148,7 @@ def _while_reserved(
 ) -> Iterator[tuple[Instant | None, TransitionEvents]]:
     """Transitions of a workload that has a quota reservation and is not being evicted."""
     if not workload.spec.active:
-        yield IMMEDIATELY, partial(_evict, workload, "Deactivated", "It was deactivated")
+        yield IMMEDIATELY, partial(_evict, workload, "Deactivated", DEACTIVATED)
     outcome = checks_outcome(config, workload)
     checked = partial(checks_events, config, workload)
     if outcome in {"Rejected", "Retry"}:
@@ -148,8 +156,8 @@ def _while_reserved(
     stop = stop_reason(config, workload)
     if stop is not None:
         yield IMMEDIATELY, partial(_evict, workload, stop, STOP_MESSAGES[stop])
-    missing = missing_queue_reason(config, workload)
-    if missing:
+    missing = missing_queue(config, workload)
+    if missing is not None:
         yield IMMEDIATELY, partial(_record, ReservationDropped(reason=missing))
     if outcome and not awaits_unblocked_admission(config, workload):
         yield IMMEDIATELY, checked
@@ -230,20 +238,20 @@ def stop_reason(config: ObjectSet, workload: Workload) -> StopReason | None:
     return None
 
 
-def missing_queue_reason(config: ObjectSet, workload: Workload) -> str:
-    """Which queue of a reservation without an admission is terminating or missing; empty if none.
+def missing_queue(config: ObjectSet, workload: Workload) -> Message | None:
+    """Which queue of a reservation without an admission is terminating or missing; None if none is.
 
     An admitted workload keeps its quota (queueing.md §6, trap T30).
     """
     if workload.admission is None or is_admitted(workload):
-        return ""
+        return None
     local = local_queue_of(config, workload)
     if local is None or local.terminating_at is not None:
-        return f"LocalQueue {workload.spec.queue_name} is terminating or missing"
+        return message("LocalQueueUnavailable", queue=workload.spec.queue_name)
     queue = config.cluster_queues.get(workload.admission.cluster_queue)
     if queue is None or queue.terminating_at is not None:
-        return f"ClusterQueue {workload.admission.cluster_queue} is terminating or missing"
-    return ""
+        return message("ClusterQueueUnavailable", queue=workload.admission.cluster_queue)
+    return None
 
 
 def is_requeue_due(config: ObjectSet, workload: Workload) -> bool:
@@ -279,25 +287,25 @@ def _record(event: WorkloadEvent, _at: Instant, _eviction_id: str) -> Events:
 
 
 def _evict(
-    workload: Workload, reason: EvictionReason, message: str, _at: Instant, eviction_id: str
+    workload: Workload, reason: EvictionReason, why: Message, _at: Instant, eviction_id: str
 ) -> Events:
     """Evict an admitted workload; a reservation without an admission has no pods to stop."""
-    evicted = WorkloadEvicted(eviction=eviction_id, reason=reason, message=message)
+    evicted = WorkloadEvicted(eviction=eviction_id, reason=reason, message=why)
     if is_admitted(workload):
         return (evicted,)
     if reason == "Deactivated":
         return (evicted, WorkloadStopped(eviction=eviction_id))
-    return (ReservationDropped(reason=message),)
+    return (ReservationDropped(reason=why),)
 
 
 def _deactivate(
-    workload: Workload, cause: DeactivationCause, message: str, eviction_id: str
+    workload: Workload, cause: DeactivationCause, why: Message, eviction_id: str
 ) -> Events:
-    deactivated = WorkloadDeactivated(cause=cause, message=message)
+    deactivated = WorkloadDeactivated(cause=cause, message=why)
     if not has_quota_reservation(workload):
         return (deactivated,)
     evicted = WorkloadEvicted(
-        eviction=eviction_id, reason="Deactivated", underlying_cause=cause, message=message
+        eviction=eviction_id, reason="Deactivated", underlying_cause=cause, message=why
     )
     return deactivated, evicted
 
@@ -310,7 +318,7 @@ def _soft_eviction_expired(workload: Workload, _at: Instant, _eviction_id: str) 
     if eviction.soft.on_deadline == "Wait":
         return (EvictionStalled(eviction=eviction.id),)
     is_acknowledged = eviction.acknowledged_at is not None
-    cause = "It did not stop in time" if is_acknowledged else "It was not acknowledged in time"
+    cause = NOT_STOPPED if is_acknowledged else NOT_ACKNOWLEDGED
     return (EvictionForced(eviction=eviction.id, cause=cause),)
 
 
@@ -320,8 +328,8 @@ def _hold_expired(workload: Workload, at: Instant, _eviction_id: str) -> Events:
 
 def _execution_time_exceeded(workload: Workload, _at: Instant, eviction_id: str) -> Events:
     seconds = workload.spec.maximum_execution_time_seconds
-    message = f"It ran for {seconds} s, as long as it may"
-    return _deactivate(workload, EXECUTION_TIME_EXCEEDED, message, eviction_id)
+    why = message("ExecutionTimeReached", limit=seconds)
+    return _deactivate(workload, EXECUTION_TIME_EXCEEDED, why, eviction_id)
 
 
 def _retry_limit_exceeded(
@@ -329,8 +337,8 @@ def _retry_limit_exceeded(
 ) -> Events:
     waits = waits_for_pods_ready(config, workload)
     limit = waits.requeuing_strategy.retry_limit_seconds if waits else None
-    message = f"Its pods were not ready within {limit} s over all its attempts"
-    return _deactivate(workload, "RequeuingTimeExceeded", message, eviction_id)
+    why = message("PodsNotReadyOverAllAttempts", limit=limit)
+    return _deactivate(workload, "RequeuingTimeExceeded", why, eviction_id)
 
 
 def _pods_ready_timeout(
@@ -342,9 +350,8 @@ def _pods_ready_timeout(
     strategy = waits.requeuing_strategy
     count = workload.requeue.count + 1
     if is_past_limit(strategy, count):
-        times = "once" if count == 1 else f"{count} times in all"
-        message = f"Its pods were not ready in time, {times}"
-        return _deactivate(workload, "RequeuingLimitExceeded", message, eviction_id)
+        why = message("PodsNotReadyAfterAttempts", attempts=count)
+        return _deactivate(workload, "RequeuingLimitExceeded", why, eviction_id)
     again = at + backoff_microseconds(strategy, count, workload.uid)
     is_recovering = workload.not_ready_cause == "WaitForRecovery"
     limit = waits.recovery_timeout_seconds if is_recovering else waits.timeout_seconds
@@ -352,7 +359,7 @@ def _pods_ready_timeout(
         eviction=eviction_id,
         reason="PodsReadyTimeout",
         underlying_cause=workload.not_ready_cause or "WaitForStart",
-        message=f"Its pods were not ready within {limit} s",
+        message=message("PodsNotReadyInTime", limit=limit),
         count=count,
         requeue_at=max(again, workload.requeue.requeue_at or 0),
     )

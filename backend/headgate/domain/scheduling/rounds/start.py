@@ -39,6 +39,7 @@ from headgate.domain.values.instants import (
     seconds_after,
     whole_seconds,
 )
+from headgate.domain.values.message import message, workload_reference
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadStopped
@@ -98,20 +99,24 @@ def _victim_eviction(
         victim.candidate.eviction_unit,
     )
     preemptor = evaluation.workload
-    message = f"Preempted to make room for {preemptor.key} (priority {preemptor.spec.priority})"
+    why = message(
+        "PreemptedBy",
+        preemptor=workload_reference(preemptor.key),
+        priority=preemptor.spec.priority,
+    )
     if eviction_unit is None:
         asked = WorkloadEvicted(
             eviction=round_id,
             reason="Preempted",
             underlying_cause=victim.reason,
-            message=message,
+            message=why,
             accommodates=_preemptor_reference(cycle, evaluation, victim),
         )
         return eviction_of(config, workload, asked, cycle.at)
     some = WorkloadPodsEvicted(
         eviction=round_id,
         underlying_cause=victim.reason,
-        message=message,
+        message=why,
         pods=eviction_unit.pods,
         counts=remaining_counts(workload, eviction_unit.pods),
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import IllegalNow, Violation
 from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.values.message import message
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.commands import (
@@ -55,6 +56,8 @@ from headgate.domain.workloads.transitions.partial_eviction import (
     pod_eviction_of,
     shrunk_event,
 )
+
+CANCELLED_WHILE_RUNNING = message("CancelledWhileRunning")
 
 
 def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[WorkloadEvent, ...]:
@@ -246,7 +249,7 @@ def _events_after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:
     if workload.terminating_at is not None:
         return (WorkloadDeleted(),)
     if workload.cancelling_at is not None:
-        return (WorkloadFinished(reason="Cancelled", message="It was cancelled while it ran"),)
+        return (WorkloadFinished(reason="Cancelled", message=CANCELLED_WHILE_RUNNING),)
     eviction = workload.eviction
     if eviction is None or not workload.spec.active or workload.requeue.requeue_at is not None:
         return ()

@@ -5,6 +5,7 @@ what follows the stop; a reserved or pending workload changes at once (queueing.
 """
 
 from headgate.domain.rejection import IllegalNow
+from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads.commands import (
     CancelWorkload,
     DeactivateWorkload,
@@ -36,6 +37,16 @@ from headgate.domain.workloads.state import (
     condition,
     is_admitted,
 )
+
+REQUEUE_REQUESTED = message("RequeueRequested")
+DELETION_REQUESTED = message("DeletionRequested")
+CANCELLATION_REQUESTED = message("CancellationRequested")
+REQUESTS: dict[EvictionReason, Message] = {
+    "Requeued": REQUEUE_REQUESTED,
+    "Deleted": DELETION_REQUESTED,
+    "Cancelled": CANCELLATION_REQUESTED,
+}
+"""Why a reservation is released, by the reason of the eviction that admitted workloads have."""
 
 
 def requeue(state: WorkloadState, command: RequeueWorkload) -> tuple[WorkloadEvent, ...]:
@@ -100,12 +111,12 @@ def delete(state: WorkloadState, command: DeleteWorkload) -> tuple[WorkloadEvent
         return (WorkloadDeleted(),)
     return (
         WorkloadDeletionRequested(),
-        *_eviction_events(workload, command.eviction, "Deleted", "It is being deleted"),
+        *_eviction_events(workload, command.eviction, "Deleted", DELETION_REQUESTED),
     )
 
 
 def _eviction_events(
-    workload: Workload, eviction: str, reason: EvictionReason, message: str
+    workload: Workload, eviction: str, reason: EvictionReason, why: MessageOrText
 ) -> tuple[WorkloadEvent, ...]:
     """The eviction of an admitted workload, or the release of its reservation.
 
@@ -114,9 +125,9 @@ def _eviction_events(
     """
     if workload.admission is None or workload.eviction is not None:
         return ()
-    evicted = WorkloadEvicted(eviction=eviction, reason=reason, message=message)
+    evicted = WorkloadEvicted(eviction=eviction, reason=reason, message=why)
     if is_admitted(workload):
         return (evicted,)
     if reason == "Deactivated":
         return (evicted, WorkloadStopped(eviction=eviction))
-    return (ReservationDropped(reason=reason),)
+    return (ReservationDropped(reason=REQUESTS[reason]),)

@@ -12,6 +12,7 @@ import msgspec
 from headgate.domain.metadata import label_violations
 from headgate.domain.rejection import Violation
 from headgate.domain.selection_rules import toleration_violations
+from headgate.domain.values.message import Message, message
 from headgate.domain.values.pointers import child
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.specs import PodSet
@@ -31,6 +32,10 @@ class PodSetUpdate(msgspec.Struct, frozen=True, kw_only=True):
 
 class PodSetUpdateConflict(Exception):
     """Two updates, or an update and the template, require different values of one key."""
+
+    def __init__(self, found: Message) -> None:
+        super().__init__(found.code)
+        self.message = found
 
 
 def update_violations(
@@ -66,9 +71,9 @@ def merged_updates(
     templates = {pod_set.name: pod_set for pod_set in pod_sets}
     for check, additions in sorted(updates.items()):
         for update in additions:
-            who = f"Admission check {check} and"
-            _raise_on_conflict(update, _of_template(templates[update.name]), f"{who} the pods")
-            _raise_on_conflict(update, found[update.name], f"{who} another check")
+            template = _of_template(templates[update.name])
+            _raise_on_conflict(update, template, "PodSetUpdateContradictsPods", check)
+            _raise_on_conflict(update, found[update.name], "PodSetUpdatesContradict", check)
             found[update.name] = _merged_pair(found[update.name], update)
     return tuple(update for update in found.values() if update != PodSetUpdate(name=update.name))
 
@@ -83,7 +88,7 @@ def _of_template(pod_set: PodSet) -> PodSetUpdate:
     )
 
 
-def _raise_on_conflict(update: PodSetUpdate, other: PodSetUpdate, who: str) -> None:
+def _raise_on_conflict(update: PodSetUpdate, other: PodSetUpdate, code: str, check: str) -> None:
     parts: tuple[tuple[str, Texts, Texts], ...] = (
         ("label", update.labels, other.labels),
         ("annotation", update.annotations, other.annotations),
@@ -93,8 +98,15 @@ def _raise_on_conflict(update: PodSetUpdate, other: PodSetUpdate, who: str) -> N
         for key, value in sorted(wanted.items()):
             if given.get(key, value) != value:
                 raise PodSetUpdateConflict(
-                    f"{who} want different values of {what} {key} of pod set {update.name}: "
-                    f"{value} and {given[key]}"
+                    message(
+                        code,
+                        check=check,
+                        field=what,
+                        key=key,
+                        pod_set=update.name,
+                        value=value,
+                        other=given[key],
+                    )
                 )
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads.events import (
     EvictionReason,
     ReservationDropped,
@@ -31,6 +32,11 @@ from headgate.domain.workloads.state import (
 )
 from headgate.domain.workloads.transitions.admission_checks import reset_check_states
 
+PODS_STOPPED = message("PodsStopped")
+NO_RESERVATION = message("NoReservation")
+DEACTIVATED = message("WorkloadDeactivated")
+ACTIVATED = message("WorkloadActivated")
+
 IMMEDIATELY_REQUEUED = ("Preempted", "NodeFailures", "Requeued")
 """Reasons of evictions after which a workload competes again as soon as its pods have stopped."""
 
@@ -38,13 +44,11 @@ IMMEDIATELY_REQUEUED = ("Preempted", "NodeFailures", "Requeued")
 def apply_evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Workload:
     """On its way out: it must stop, and still holds its quota and hosts."""
     reason = evicted_condition_reason(event.reason, event.underlying_cause)
-    message, about = _evicted_message(event)
-    changes = [ConditionChange("Evicted", status=True, reason=reason, message=message, about=about)]
+    why = _evicted_message(event)
+    changes = [ConditionChange("Evicted", status=True, reason=reason, message=why)]
     if event.reason == "Preempted":
         cause = event.underlying_cause
-        changes.append(
-            ConditionChange("Preempted", status=True, reason=cause, message=message, about=about)
-        )
+        changes.append(ConditionChange("Preempted", status=True, reason=cause, message=why))
     requeue = workload.requeue
     if event.count or event.requeue_at is not None:
         again = max(requeue.requeue_at or 0, event.requeue_at or 0) or None
@@ -67,15 +71,10 @@ def apply_evicted(workload: Workload, event: WorkloadEvicted, at: Instant) -> Wo
     )
 
 
-def _evicted_message(event: WorkloadEvicted) -> tuple[str, str]:
-    """The message of Evicted and Preempted, and the workload that it names by its uid.
-
-    A preemption has Kueue's message, every other eviction its own.
-    """
+def _evicted_message(event: WorkloadEvicted) -> MessageOrText:
+    """The message of Evicted and Preempted: Kueue's for a preemption, else that of the event."""
     found = event.accommodates
-    if found is None:
-        return event.message, ""
-    return preemption_message(found, event.underlying_cause), found.workload
+    return event.message if found is None else preemption_message(found, event.underlying_cause)
 
 
 def evicted_condition_reason(reason: EvictionReason, underlying_cause: str) -> str:
@@ -91,7 +90,7 @@ def apply_stopped(workload: Workload, at: Instant) -> Workload:
     """
     reason = workload.eviction.reason if workload.eviction else "Requeued"
     waits = "PendingEvaluation" if workload.spec.active else "Deactivated"
-    changes = list(_reservation_ended(waits, "Its pods have stopped"))
+    changes = list(_reservation_ended(waits, PODS_STOPPED))
     if workload.spec.active:
         at_once = reason in IMMEDIATELY_REQUEUED or (
             reason == "AdmissionCheck" and workload.requeue.requeue_at is None
@@ -142,12 +141,10 @@ def _accumulated_execution_seconds(workload: Workload, at: Instant) -> int:
     return executed_seconds(workload, at)
 
 
-def _reservation_ended(reason: str, message: str) -> tuple[ConditionChange, ...]:
+def _reservation_ended(reason: str, why: Message) -> tuple[ConditionChange, ...]:
     return (
-        ConditionChange("QuotaReserved", status=False, reason=reason, message=message),
-        ConditionChange(
-            "Admitted", status=False, reason="NoReservation", message="It has no reservation"
-        ),
+        ConditionChange("QuotaReserved", status=False, reason=reason, message=why),
+        ConditionChange("Admitted", status=False, reason="NoReservation", message=NO_RESERVATION),
         ConditionChange("PodsReady", status=False, reason="WaitForStart"),
     )
 
@@ -179,7 +176,7 @@ def apply_deactivated(workload: Workload, event: WorkloadDeactivated, at: Instan
     changes = [ConditionChange("Requeued", status=False, reason=reason, message=event.message)]
     evictions = workload.evictions
     if workload.admission is None and not is_condition_true(workload, "Evicted"):
-        why = event.message or "The workload is deactivated"
+        why = event.message or DEACTIVATED
         changes.append(ConditionChange("Evicted", status=True, reason=reason, message=why))
         evictions = eviction_counts_with(workload, "Deactivated", cause)
     return replace(
@@ -202,9 +199,7 @@ def apply_deactivated(workload: Workload, event: WorkloadDeactivated, at: Instan
 
 def apply_activated(workload: Workload, at: Instant) -> Workload:
     """The active workload; its execution time restarts only if the maximum was used up."""
-    back = ConditionChange(
-        "Requeued", status=True, reason="Reactivated", message="The workload was activated"
-    )
+    back = ConditionChange("Requeued", status=True, reason="Reactivated", message=ACTIVATED)
     return replace(
         workload,
         spec=replace(workload.spec, active=True),

@@ -6,6 +6,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import message
 from headgate.domain.workloads import preemption_events as e
 from headgate.domain.workloads.events import EvictionAcknowledged, EvictionProgressed
 from headgate.domain.workloads.predicates import closed_preemption_gates
@@ -51,9 +52,8 @@ def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
             opened = tuple(gate for gate in workload.opened_gates if gate != event.gate)
             return replace(workload, opened_gates=opened)
         case e.PreemptionWithheld():
-            blocked = ConditionChange(
-                BLOCKED, status=True, reason="GatesClosed", message=_closed(event)
-            )
+            closed = message("PreemptionGatesClosed", gates=event.gates)
+            blocked = ConditionChange(BLOCKED, status=True, reason="GatesClosed", message=closed)
             return replace(workload, conditions=with_conditions(workload, at, blocked))
         case e.EvictionCancelled():
             return _cancelled(workload, event, at)
@@ -94,14 +94,13 @@ def apply_eviction_progressed(
     return with_changed_eviction(workload, event.eviction, at_it)
 
 
-def _closed(event: e.PreemptionWithheld) -> str:
-    return f"It may not preempt until these gates open: {', '.join(event.gates)}"
-
-
 def _diverging(workload: Workload, event: e.PriorityDivergenceObserved, at: Instant) -> Workload:
-    told = ", ".join(f"{found.name} has {found.priority}" for found in event.pod_sets)
-    message = f"The workload's priority {workload.spec.priority} counts for all its pods; {told}"
-    differs = ConditionChange(DIVERGES, status=True, reason="PrioritiesDiffer", message=message)
+    others = tuple(
+        message("PodSetPriority", pod_set=found.name, priority=found.priority)
+        for found in event.pod_sets
+    )
+    why = message("PrioritiesDiffer", priority=workload.spec.priority, pod_sets=others)
+    differs = ConditionChange(DIVERGES, status=True, reason="PrioritiesDiffer", message=why)
     return replace(
         workload, diverging=event.pod_sets, conditions=with_conditions(workload, at, differs)
     )

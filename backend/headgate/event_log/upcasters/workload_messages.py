@@ -1,0 +1,54 @@
+"""Events of workloads from before messages had codes: sentences become messages.
+
+Texts that users, executors and controllers wrote stay as they are. Where an event of version 1 does
+not tell them from sentences, a sentence is known by what it says.
+"""
+
+from headgate.event_log.upcasters.recorded_text import Fields, as_recorded
+
+REASONS_OF_USERS = ("Requeued", "Cancelled", "Deactivated")
+"""Reasons of evictions that users ask for."""
+
+
+def evicted_with_message(fields: Fields) -> Fields:
+    """`workload.evicted` 1 to 2: the message, where no user gave it."""
+    is_of_user = fields["reason"] in REASONS_OF_USERS and not fields.get("underlying_cause")
+    return fields if is_of_user else _with_message(fields)
+
+
+def pods_evicted_with_message(fields: Fields) -> Fields:
+    """`workload.pods_evicted` 1 to 2: the message."""
+    return _with_message(fields)
+
+
+def dropped_with_message(fields: Fields) -> Fields:
+    """`workload.reservation_dropped` 1 to 2: the reason, which was a word or a sentence."""
+    codes = {
+        "Requeued": "RequeueRequested",
+        "Deleted": "DeletionRequested",
+        "Cancelled": "CancellationRequested",
+    }
+    reason = fields["reason"]
+    if reason not in codes:
+        return {**fields, "reason": as_recorded(reason)}
+    return {**fields, "reason": {"type": "message", "code": codes[reason], "arguments": {}}}
+
+
+def deactivated_with_message(fields: Fields) -> Fields:
+    """`workload.deactivated` 1 to 2: the message, where no user gave it."""
+    return fields if fields["cause"] == "Requested" else _with_message(fields)
+
+
+def finished_with_message(fields: Fields) -> Fields:
+    """`workload.finished` 1 to 2: the message, where neither an executor nor a user gave it."""
+    is_own = fields["reason"] in {"WorkloadSliceReplaced", "FailedToStart"}
+    return _with_message(fields) if is_own else fields
+
+
+def forced_with_message(fields: Fields) -> Fields:
+    """`workload.eviction_forced` 1 to 2: the cause."""
+    return {**fields, "cause": as_recorded(fields["cause"])}
+
+
+def _with_message(fields: Fields) -> Fields:
+    return {**fields, "message": as_recorded(fields.get("message", ""))}
