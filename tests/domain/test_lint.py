@@ -10,7 +10,9 @@ from headgate.domain.lint.lint import lint
 from headgate.domain.lint.quotas import capacity_of_flavors
 from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.values.message import Amount, Message
 from headgate.domain.values.quantities import MAX_AMOUNT
+from headgate.messages.catalogue import remedy_of, text_of
 from tests.builders.world import World, quotas
 
 GI = 1 << 30
@@ -42,8 +44,8 @@ def test_an_ordinary_configuration_is_not_talked_about() -> None:
     ("resource", "amount", "message", "remedy"),
     [
         ("memory", 64, "64 of memory are 64 bytes", "Did you mean 64Gi?"),
-        ("cpu", 8_000_000, "8000 of cpu are 8000 whole cores", "8000m, which are 8 cores?"),
-        ("cpu", 1_500_000, "1500 of cpu are 1500 whole cores", "1500m, which is 1500m of a core?"),
+        ("cpu", 8_000_000, "8000 of cpu are 8000 whole cores.", "8000m, which is 8 CPU?"),
+        ("cpu", 1_500_000, "1500 of cpu are 1500 whole cores.", "1500m, which is 1.5 CPU?"),
     ],
 )
 def test_a_unit_that_slipped_is_told_with_what_was_meant(
@@ -53,8 +55,8 @@ def test_a_unit_that_slipped_is_told_with_what_was_meant(
     world.cluster_queue("q", quotas(resource, one=amount))
     found = only(world, "UnitSlip")
     assert found.pointer == "/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota"
-    assert message in found.message
-    assert remedy in found.remedy
+    assert message in text_of(found.message)
+    assert remedy in remedy_of(found.message)
 
 
 def test_many_cores_are_no_slip_where_the_nodes_have_them() -> None:
@@ -71,7 +73,9 @@ def test_borrowing_without_a_limit_is_noted_with_how_much_it_could_be() -> None:
     world.cluster_queue("b", quotas(one=(6, 0, None)), cohort_name="pool")
     found = only(world, "UnlimitedBorrowing")
     assert (found.name, found.severity) == ("a", "note")
-    assert "up to 6 gpu of one" in found.message
+    loan = found.message.arguments["amounts"]
+    assert loan == (Message("AmountOfFlavor", {"amount": Amount("gpu", 6), "flavor": "one"}),)
+    assert "up to 6 gpu of one" in text_of(found.message)
 
 
 def test_no_warning_of_borrowing_where_no_queue_lends() -> None:
@@ -85,7 +89,7 @@ def test_a_flavor_with_labels_of_no_node_is_reported() -> None:
     world.flavor("new", node_labels={"pool": "new"})
     world.node("b/r/n", {"pool": "old"})
     found = only(world, "UnreachableFlavor")
-    assert found.message == "None of the 1 nodes carries pool=new."
+    assert found.message == Message("UnreachableFlavor", {"nodes": 1, "labels": ("pool=new",)})
 
 
 def test_without_any_node_flavors_are_taken_as_they_are() -> None:
@@ -100,14 +104,14 @@ def test_two_flavors_for_the_same_nodes_are_told() -> None:
         world.flavor(name, node_labels={"pool": "gpu"})
     world.cluster_queue("q", quotas(first=4, second=4))
     found = only(world, "ShadowedFlavor")
-    assert "Flavor second stands for the same nodes as first" in found.message
+    assert found.message == Message("ShadowedFlavor", {"flavor": "second", "first": "first"})
 
 
 def test_quota_that_can_never_be_used_is_told() -> None:
     world = a_world("one", "two")
     world.cluster_queue("q", quotas(one=4, two=0))
     found = only(world, "UnusableQuota")
-    assert "It owns 0 gpu of two, and it has no cohort to borrow of" in found.message
+    assert found.message == Message("QuotaWithoutCohort", {"resource": "gpu", "flavor": "two"})
 
 
 def test_nothing_of_ones_own_is_fine_where_others_lend() -> None:
@@ -124,7 +128,8 @@ def test_promising_more_than_the_nodes_have_is_told_with_both_numbers() -> None:
     world.cluster_queue("a", (*quotas(one=6), *quotas("credits", one=900)))
     world.cluster_queue("b", quotas(one=4))
     found = only(world, "Oversubscribed")
-    assert found.message == "Nominal quotas promise 10 gpu of it; its nodes have 8."
+    told = "Overcommitted: nominal quotas total 10 gpu, nodes provide 8."
+    assert text_of(found.message) == told
 
 
 def test_unusable_queues_are_reported() -> None:

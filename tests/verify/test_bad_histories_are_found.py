@@ -1,6 +1,7 @@
 """Every rule that `verify` holds is broken once, and found."""
 
 import pytest
+
 from headgate.application.verify.history import GRACE
 from headgate.domain.kinds import cluster_queue as q
 from headgate.domain.kinds import local_queue as lq
@@ -9,24 +10,26 @@ from headgate.domain.nodes import events as t
 from headgate.domain.rounds import events as r
 from headgate.domain.values.message import message
 from headgate.domain.workloads import events as w
-from tests.verify.histories import A
-from tests.verify.histories import B
-from tests.verify.histories import Fact
-from tests.verify.histories import admitted
-from tests.verify.histories import committed
-from tests.verify.histories import evicted
-from tests.verify.histories import explained
-from tests.verify.histories import findings_of
-from tests.verify.histories import finished
-from tests.verify.histories import moved
-from tests.verify.histories import preemption
-from tests.verify.histories import queue
-from tests.verify.histories import recorded
-from tests.verify.histories import reserved
-from tests.verify.histories import rules_broken
-from tests.verify.histories import settings
-from tests.verify.histories import stopped
-from tests.verify.histories import submitted
+from tests.verify.histories import (
+    A,
+    B,
+    Fact,
+    admitted,
+    committed,
+    evicted,
+    explained,
+    findings_of,
+    finished,
+    moved,
+    preemption,
+    queue,
+    recorded,
+    reserved,
+    rules_broken,
+    settings,
+    stopped,
+    submitted,
+)
 
 
 def test_an_honest_history_has_no_findings() -> None:

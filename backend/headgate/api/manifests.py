@@ -1,53 +1,47 @@
 """Manifests in requests and responses: parsed to desired objects, rendered from states."""
 
-import msgspec
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
+
+import msgspec
+
 from headgate.adapters.manifests.codec import Extras
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.desired import Refused
-from headgate.adapters.manifests.desired import as_written
-from headgate.adapters.manifests.desired import named
-from headgate.adapters.manifests.documents import Document
-from headgate.adapters.manifests.documents import read_documents
-from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE
-from headgate.adapters.manifests.parse import parse
-from headgate.adapters.manifests.parse import parse_object
+from headgate.adapters.manifests.desired import Desired, Refused, as_written, named
+from headgate.adapters.manifests.documents import Document, read_documents
+from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE, parse, parse_object
 from headgate.adapters.manifests.queue_status import QueueStatus
 from headgate.adapters.manifests.render import render
-from headgate.api.callers import Caller
-from headgate.api.callers import require_namespace
-from headgate.api.callers import services_of
+from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.parameters import whole_number
-from headgate.api.problems import ApiFailure
-from headgate.api.problems import INVALID
+from headgate.api.problems import INVALID, ApiFailure
 from headgate.api.schemas import ProblemError
-from headgate.application.access.redaction import NamespaceScope
-from headgate.application.access.redaction import visible_to
+from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.requests import CommandResponse
-from headgate.application.commands.requests import CommandResult
-from headgate.application.commands.requests import DesiredObject
-from headgate.application.commands.requests import Responder
+from headgate.application.commands.requests import (
+    CommandResponse,
+    CommandResult,
+    DesiredObject,
+    Responder,
+)
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.overview.config_warnings import AdviceView
-from headgate.application.queries.queues.status import ConsumedResources
-from headgate.application.queries.queues.status import Status
-from headgate.application.queries.queues.status import consumed_by
-from headgate.application.queries.queues.status import status_of
-from headgate.application.queries.queues.status import weighted_share_of
+from headgate.application.queries.queues.status import (
+    ConsumedResources,
+    Status,
+    consumed_by,
+    status_of,
+    weighted_share_of,
+)
 from headgate.application.queries.workloads.submission_warnings import warnings_about
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.cohort import CohortSpec
-from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
 from headgate.domain.workloads.state import Workload
-from typing import Any
-
 
 MAX_INLINE_BYTES = 16 * 1024
 """So much is read within a few milliseconds; changing threads would take longer."""

@@ -4,4 +4,75 @@ from collections.abc import Mapping
 
 from headgate.messages.rendering import Text
 
-TEXTS: Mapping[str, Text] = {}
+TEXTS: Mapping[str, Text] = {
+    # Lint warnings of a configuration
+    "QuotaOfFewBytes": Text(
+        "{amount} of {resource} are {amount} bytes, less than any pod requests.",
+        "Did you mean {amount}Gi?",
+    ),
+    "QuotaOfManyCores": Text(
+        "{cores} of cpu are {cores} whole cores[; the nodes of {flavor} have {have}].",
+        "Did you mean {cores}m, which is {meant}?",
+    ),
+    "AmountOfFlavor": Text("{amount} of {flavor}"),
+    "UnlimitedBorrowing": Text(
+        "No borrowingLimit: can borrow up to {amounts} from the cohort.",
+        "Set borrowingLimit if other queues need immediate access to their quota.",
+    ),
+    "Oversubscribed": Text(
+        "Overcommitted: nominal quotas total {quota}, nodes provide {have:number}.",
+        "Lower the quotas, or let queues borrow instead of owning.",
+    ),
+    "UnreachableFlavor": Text(
+        "None of {nodes:node} has the labels {labels:all}.",
+        "Correct the labels of the flavor or of its nodes.",
+    ),
+    "MissingResourceFlavor": Text(
+        "ResourceFlavor {flavor} does not exist: the queue admits no workloads.",
+        "Create the flavor, or remove it here.",
+    ),
+    "ShadowedFlavor": Text(
+        "Flavor {flavor} selects the same nodes as {first} before it: their quotas count the same"
+        " machines twice.",
+        "Give each flavor labels of its own, or put both quotas into one.",
+    ),
+    "QuotaWithoutLenders": Text(
+        "Nominal quota of {resource} in {flavor} is 0, and no queue of the cohort has any: no"
+        " workload that requests it can use this flavor.",
+        "Add quota, or remove the flavor.",
+    ),
+    "QuotaWithoutCohort": Text(
+        "Nominal quota of {resource} in {flavor} is 0, and there is no cohort to borrow from: no"
+        " workload that requests it can use this flavor.",
+        "Add quota, set cohortName, or remove the flavor.",
+    ),
+    "QuotaWithBorrowingLimit0": Text(
+        "Nominal quota and borrowingLimit of {resource} in {flavor} are 0: no workload that"
+        " requests it can use this flavor.",
+        "Add quota, raise borrowingLimit, or remove the flavor.",
+    ),
+    "QueueWithoutNamespaces": Text(
+        "namespaceSelector is not set, so no namespace can use this queue.",
+        "Set an empty namespaceSelector for all namespaces, or select some.",
+    ),
+    "MissingClusterQueue": Text(
+        "ClusterQueue {queue} does not exist: no workload of this LocalQueue can start.",
+        "Create the ClusterQueue, or delete the LocalQueue and create another.",
+    ),
+    "QueueWithoutFlavors": Text(
+        "No quota: workloads that request a resource never start in this queue.",
+        "Add a resource group with a flavor.",
+    ),
+    "QueueWithoutLocalQueue": Text(
+        "No LocalQueue points to this ClusterQueue.",
+        "Create a LocalQueue in each namespace that is to use it.",
+    ),
+    "MissingAdmissionCheck": Text(
+        "AdmissionCheck {check} does not exist: the queue admits no workloads.",
+        "Create the check, or remove it here.",
+    ),
+    "CohortCycle": Text(
+        "Cohort cycle: {path}. No queue of the cycle admits workloads.",
+        "Remove one of them from its parent.",
+    ),
+}

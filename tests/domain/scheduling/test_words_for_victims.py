@@ -4,15 +4,10 @@ from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.values.message import ObjectReference
 from headgate.domain.workloads.preemption_events import PreemptorReference
 from headgate.domain.workloads.preemption_message import preemption_message
-from headgate.domain.workloads.state import ConditionType
-from headgate.domain.workloads.state import condition
-from headgate.messages.catalogue import text_of
-from headgate.messages.catalogue import worded
-from headgate.messages.rendering import IsVisible
-from headgate.messages.rendering import everything_visible
-from tests.builders.world import World
-from tests.builders.world import quotas
-
+from headgate.domain.workloads.state import ConditionType, condition
+from headgate.messages.catalogue import text_of, worded
+from headgate.messages.rendering import IsVisible, everything_visible
+from tests.builders.world import World, quotas
 
 RECLAIM = ClusterQueuePreemption(reclaim_within_cohort="Any")
 

@@ -2,15 +2,12 @@
 
 import re
 from collections.abc import Iterable
-from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.kinds.registry import NAMESPACED_STREAMS
+from typing import Any, TypeAlias
+
+from headgate.domain.kinds.registry import KINDS_BY_STREAM, NAMESPACED_STREAMS
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
-from headgate.messages.rendering import IsVisible
-from headgate.messages.rendering import everything_visible
-from typing import Any
-from typing import TypeAlias
-
+from headgate.messages.rendering import IsVisible, everything_visible
 
 NamespaceScope: TypeAlias = frozenset[str] | None
 """The namespaces that a user may read; None means all of them."""

@@ -12,37 +12,39 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.decide.termination import REQUEUE_REQUESTED
-from headgate.domain.workloads.events import EvictionAcknowledged
-from headgate.domain.workloads.events import EvictionProgressed
-from headgate.domain.workloads.events import ReservationDropped
-from headgate.domain.workloads.events import WorkloadActivated
-from headgate.domain.workloads.events import WorkloadCancellationRequested
-from headgate.domain.workloads.events import WorkloadCheckReported
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadDeletionRequested
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadHeld
-from headgate.domain.workloads.events import WorkloadPodsGone
-from headgate.domain.workloads.events import WorkloadPodsNotReady
-from headgate.domain.workloads.events import WorkloadPodsReady
-from headgate.domain.workloads.events import WorkloadPodsReclaimed
-from headgate.domain.workloads.events import WorkloadReleased
-from headgate.domain.workloads.events import WorkloadRequeued
-from headgate.domain.workloads.events import WorkloadSpecChanged
-from headgate.domain.workloads.events import WorkloadSubmitted
-from headgate.domain.workloads.preemption_events import PreemptionGateClosed
-from headgate.domain.workloads.preemption_events import PreemptionGateOpened
-from headgate.domain.workloads.preemption_events import PriorityDivergenceCleared
-from headgate.domain.workloads.preemption_events import PriorityDivergenceObserved
-from headgate.domain.workloads.preemption_events import ProtectionChanged
-from headgate.domain.workloads.preemption_events import WorkloadStopping
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import WorkloadState
+from headgate.domain.workloads.events import (
+    EvictionAcknowledged,
+    EvictionProgressed,
+    ReservationDropped,
+    WorkloadActivated,
+    WorkloadCancellationRequested,
+    WorkloadCheckReported,
+    WorkloadDeactivated,
+    WorkloadDeleted,
+    WorkloadDeletionRequested,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadHeld,
+    WorkloadPodsGone,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+    WorkloadPodsReclaimed,
+    WorkloadReleased,
+    WorkloadRequeued,
+    WorkloadSpecChanged,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.preemption_events import (
+    PreemptionGateClosed,
+    PreemptionGateOpened,
+    PriorityDivergenceCleared,
+    PriorityDivergenceObserved,
+    ProtectionChanged,
+    WorkloadStopping,
+)
+from headgate.domain.workloads.state import Workload, WorkloadState
 from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
-
 
 COPIED_EVENTS = (
     ProtectionChanged,

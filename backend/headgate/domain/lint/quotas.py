@@ -9,8 +9,9 @@ from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.node_constraints import node_is_of_flavor
 from headgate.domain.scheduling.quota.tree import root_cohort
+from headgate.domain.values.message import Amount, Message, message
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import FlavorUsage, Requests, quantity_of
+from headgate.domain.values.quantities import FlavorUsage, Requests
 
 FlavorCapacity: TypeAlias = Mapping[str, Requests]
 """By flavor what all its nodes offer together; nothing where it has no node."""
@@ -53,15 +54,14 @@ class QuotaLine:
     pointer: str
     quota: ResourceQuota
 
-    def advice(self, message: str, remedy: str, field: str = "nominalQuota") -> LintWarning:
+    def unit_slip(self, found: Message, field: str) -> LintWarning:
         """A slip of the unit in one of its amounts."""
         return LintWarning(
             kind=self.kind,
             name=self.name,
             pointer=f"{self.pointer}/{field}",
             rule="UnitSlip",
-            message=message,
-            remedy=remedy,
+            message=found,
         )
 
 
@@ -105,21 +105,17 @@ def _unit_slips(line: QuotaLine, capacity: int) -> Iterator[LintWarning]:
         if (
             resource in BYTES or resource.startswith("hugepages-")
         ) and amount < MIN_PLAUSIBLE_BYTES:
-            yield line.advice(
-                f"{amount} of {resource} are {amount} bytes, less than any pod asks for.",
-                f"Did you mean {amount}Gi?",
-                field,
-            )
+            slip = message("QuotaOfFewBytes", resource=resource, amount=amount)
+            yield line.unit_slip(slip, field)
         elif resource == "cpu" and amount >= MAX_PLAUSIBLE_CPU_MILLI and capacity < amount:
-            cores = amount // 1000
-            yield line.advice(
-                f"{cores} of cpu are {cores} whole cores"
-                + (f"; the nodes of {line.flavor} have {capacity // 1000}." if capacity else "."),
-                f"Did you mean {cores}m, which is {quantity_of('cpu', cores)} of a core?"
-                if cores % 1000
-                else f"Did you mean {cores}m, which are {cores // 1000} cores?",
-                field,
+            slip = message(
+                "QuotaOfManyCores",
+                cores=amount // 1000,
+                flavor=line.flavor,
+                have=Amount("cpu", capacity) if capacity else None,
+                meant=Amount("cpu", amount // 1000),
             )
+            yield line.unit_slip(slip, field)
 
 
 def _unlimited_borrowing(config: ObjectSet, lines: tuple[QuotaLine, ...]) -> Iterator[LintWarning]:
@@ -130,15 +126,17 @@ def _unlimited_borrowing(config: ObjectSet, lines: tuple[QuotaLine, ...]) -> Ite
         key = (line.flavor, line.quota.name)
         offer[key] = offer.get(key, 0) + _lendable(line.quota)
     told: dict[str, QuotaLine] = {}
-    others: dict[str, list[str]] = {}
+    others: dict[str, list[Message]] = {}
     for line in lines:
         key = (line.flavor, line.quota.name)
         is_open = line.kind == "ClusterQueue" and line.cohort and line.quota.borrowing_limit is None
         most = offers[_tree(config, line)][key] - _lendable(line.quota)
         if is_open and most > 0:
             told.setdefault(line.name, line)
-            amount = quantity_of(line.quota.name, most)
-            others.setdefault(line.name, []).append(f"{amount} {line.quota.name} of {line.flavor}")
+            loan = message(
+                "AmountOfFlavor", amount=Amount(line.quota.name, most), flavor=line.flavor
+            )
+            others.setdefault(line.name, []).append(loan)
     for name, line in told.items():
         yield LintWarning(
             kind="ClusterQueue",
@@ -146,8 +144,7 @@ def _unlimited_borrowing(config: ObjectSet, lines: tuple[QuotaLine, ...]) -> Ite
             pointer=line.pointer,
             rule="UnlimitedBorrowing",
             severity="note",
-            message=f"Nothing limits what it borrows of its cohort: up to {_listed(others[name])}.",
-            remedy="Set borrowingLimit where others must find their share free at once.",
+            message=message("UnlimitedBorrowing", amounts=tuple(others[name])),
         )
 
 
@@ -163,15 +160,16 @@ def _oversubscribed(
     for (flavor, resource), amount in sorted(promised.items()):
         there = capacity.get(flavor, {})
         if there and resource in offered and amount > there.get(resource, 0):
-            have = quantity_of(resource, there.get(resource, 0))
             yield LintWarning(
                 kind="ResourceFlavor",
                 name=flavor,
                 pointer="",
                 rule="Oversubscribed",
-                message=f"Nominal quotas promise {quantity_of(resource, amount)} {resource} of it; "
-                f"its nodes have {have}.",
-                remedy="Lower the quotas, or let queues borrow instead of owning.",
+                message=message(
+                    "Oversubscribed",
+                    quota=Amount(resource, amount),
+                    have=Amount(resource, there.get(resource, 0)),
+                ),
             )
 
 
@@ -185,8 +183,3 @@ def _tree(config: ObjectSet, line: QuotaLine) -> str:
     if line.cohort:
         return f"cohort/{root_cohort(config, line.cohort)}"
     return f"clusterqueue/{line.name}"
-
-
-def _listed(texts: list[str], most: int = 3) -> str:
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return ", ".join(texts[:most]) + more

@@ -7,6 +7,7 @@ from headgate.domain.lint.quotas import FlavorCapacity, quota_lines
 from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.quota.tree import root_cohort
+from headgate.domain.values.message import Message, message
 from headgate.domain.values.pointers import child
 
 
@@ -14,14 +15,13 @@ def flavor_warnings(config: ObjectSet, capacity: FlavorCapacity) -> Iterator[Lin
     """What is odd about flavors, by themselves and in the groups that list them."""
     for name, flavor in sorted(config.resource_flavors.items()):
         if config.nodes and flavor.spec.node_labels and not capacity[name]:
-            labels = ", ".join(f"{k}={v}" for k, v in sorted(flavor.spec.node_labels.items()))
+            labels = tuple(f"{k}={v}" for k, v in sorted(flavor.spec.node_labels.items()))
             yield LintWarning(
                 kind="ResourceFlavor",
                 name=name,
                 pointer="/spec/nodeLabels",
                 rule="UnreachableFlavor",
-                message=f"None of the {len(config.nodes)} nodes carries {labels}.",
-                remedy="Correct the labels of the flavor or of its nodes.",
+                message=message("UnreachableFlavor", nodes=len(config.nodes), labels=labels),
             )
     for name, queue in sorted(config.cluster_queues.items()):
         for index, group in enumerate(queue.spec.resource_groups):
@@ -42,8 +42,7 @@ def _in_group(
                 name=queue,
                 pointer=pointer,
                 rule="MissingReference",
-                message=f"ResourceFlavor {flavor.name} does not exist: the queue admits nothing.",
-                remedy="Create the flavor, or remove it here.",
+                message=message("MissingResourceFlavor", flavor=flavor.name),
             )
             continue
         spec = known.spec
@@ -55,9 +54,7 @@ def _in_group(
                 name=queue,
                 pointer=pointer,
                 rule="ShadowedFlavor",
-                message=f"Flavor {flavor.name} stands for the same nodes as {first} before it: "
-                "their quotas count the same machines twice.",
-                remedy="Give each flavor labels of its own, or put both quotas into one.",
+                message=message("ShadowedFlavor", flavor=flavor.name, first=first),
             )
 
 
@@ -77,18 +74,14 @@ def _empty_quotas(config: ObjectSet) -> Iterator[LintWarning]:
         root = root_cohort(config, line.cohort) if line.cohort else ""
         most = in_tree.get((root, line.flavor, quota.name), 0) if line.cohort else 0
         if most == 0 or quota.borrowing_limit == 0:
-            why = (
-                "nobody in its cohort owns any" if line.cohort else "it has no cohort to borrow of"
-            )
-            why = "its borrowing limit is 0 too" if quota.borrowing_limit == 0 else why
+            code = "QuotaWithoutLenders" if line.cohort else "QuotaWithoutCohort"
+            code = "QuotaWithBorrowingLimit0" if quota.borrowing_limit == 0 else code
             yield LintWarning(
                 kind="ClusterQueue",
                 name=line.name,
                 pointer=line.pointer,
                 rule="UnusableQuota",
-                message=f"It owns 0 {quota.name} of {line.flavor}, and {why}: no work that asks "
-                "for it can use this flavor.",
-                remedy="Give it quota, let it borrow, or remove the flavor.",
+                message=Message(code, {"resource": quota.name, "flavor": line.flavor}),
             )
 
 
@@ -103,8 +96,7 @@ def queue_warnings(config: ObjectSet) -> Iterator[LintWarning]:
                 name=name,
                 pointer="/spec/namespaceSelector",
                 rule="QueueWithoutNamespaces",
-                message="It takes work from no namespace: a missing selector selects nothing.",
-                remedy="Set namespaceSelector to {} for all namespaces, or select some.",
+                message=message("QueueWithoutNamespaces"),
             )
     for local in config.local_queues.values():
         if local.spec.cluster_queue not in config.cluster_queues:
@@ -114,9 +106,7 @@ def queue_warnings(config: ObjectSet) -> Iterator[LintWarning]:
                 name=local.name,
                 pointer="/spec/clusterQueue",
                 rule="MissingReference",
-                message=f"It leads to ClusterQueue {local.spec.cluster_queue}, which does not "
-                "exist: nothing submitted to it can start.",
-                remedy="Create the ClusterQueue, or delete the LocalQueue and make another.",
+                message=message("MissingClusterQueue", queue=local.spec.cluster_queue),
             )
     yield from _cohort_cycles(config)
 
@@ -131,8 +121,7 @@ def _of_cluster_queue(
             name=name,
             pointer="/spec/resourceGroups",
             rule="QueueWithoutFlavors",
-            message="It has no quota at all: whatever asks for a resource never starts in it.",
-            remedy="Give it a resource group with a flavor.",
+            message=message("QueueWithoutFlavors"),
         )
     if not has_local_queue:
         yield LintWarning(
@@ -141,8 +130,7 @@ def _of_cluster_queue(
             pointer="",
             rule="QueueWithoutLocalQueue",
             severity="note",
-            message="No LocalQueue leads to it, so that nobody can submit to it.",
-            remedy="Create a LocalQueue in each namespace that is to use it.",
+            message=message("QueueWithoutLocalQueue"),
         )
     for index, rule in enumerate(spec.admission_checks):
         if rule.name not in config.admission_checks:
@@ -151,8 +139,7 @@ def _of_cluster_queue(
                 name=name,
                 pointer=child("/spec/admissionChecksStrategy/admissionChecks", index),
                 rule="MissingReference",
-                message=f"AdmissionCheck {rule.name} does not exist: the queue admits nothing.",
-                remedy="Create the check, or remove it here.",
+                message=message("MissingAdmissionCheck", check=rule.name),
             )
 
 
@@ -169,7 +156,5 @@ def _cohort_cycles(config: ObjectSet) -> Iterator[LintWarning]:
                 name=name,
                 pointer="/spec/parentName",
                 rule="CohortCycle",
-                message=f"It is above itself: {' in '.join((*path, name))}. No queue in such a "
-                "circle admits anything.",
-                remedy="Take one of them out of its parent.",
+                message=message("CohortCycle", path=" → ".join((*path, name))),
             )

@@ -4,6 +4,8 @@ from typing import Literal
 
 import msgspec
 
+from headgate.domain.values.message import Message
+
 LintRule = Literal[
     "UnitSlip",
     "UnlimitedBorrowing",
@@ -20,7 +22,7 @@ LintRule = Literal[
 
 
 class LintWarning(msgspec.Struct, frozen=True, kw_only=True):
-    """`message` says what is so with its numbers, `remedy` what may have been meant.
+    """A likely mistake in one object; the text of `message` has the numbers, its remedy the fix.
 
     `kind` is as in manifests; `pointer` leads into the object. A note is true of many good
     configurations; a warning hardly ever is meant.
@@ -32,5 +34,4 @@ class LintWarning(msgspec.Struct, frozen=True, kw_only=True):
     pointer: str
     rule: LintRule
     severity: Literal["warning", "note"] = "warning"
-    message: str
-    remedy: str
+    message: Message

@@ -4,15 +4,15 @@ A step takes the fields of one version as a dictionary and gives those of the ne
 never changes once events of the newer version exist.
 """
 
-from headgate.event_log.upcasters.recorded_text import Fields
-from headgate.event_log.upcasters.recorded_text import Step
-from headgate.event_log.upcasters.workload_messages import deactivated_with_message
-from headgate.event_log.upcasters.workload_messages import dropped_with_message
-from headgate.event_log.upcasters.workload_messages import evicted_with_message
-from headgate.event_log.upcasters.workload_messages import finished_with_message
-from headgate.event_log.upcasters.workload_messages import forced_with_message
-from headgate.event_log.upcasters.workload_messages import pods_evicted_with_message
-
+from headgate.event_log.upcasters.recorded_text import Fields, Step
+from headgate.event_log.upcasters.workload_messages import (
+    deactivated_with_message,
+    dropped_with_message,
+    evicted_with_message,
+    finished_with_message,
+    forced_with_message,
+    pods_evicted_with_message,
+)
 
 __all__ = ["UPCASTERS", "Fields", "Step"]
 

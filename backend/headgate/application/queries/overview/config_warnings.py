@@ -1,7 +1,10 @@
 """What is odd about the configuration as it stands, or as it would stand after a change."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 from weakref import WeakKeyDictionary
+
+import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.commands.decide import config_after
@@ -11,6 +14,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.lint.lint import lint
 from headgate.domain.lint.warnings import LintWarning
 from headgate.domain.object_set import ObjectSet
+from headgate.messages.catalogue import remedy_of, text_of
 
 _KNOWN: WeakKeyDictionary[ClusterState, tuple[int, tuple[LintWarning, ...]]] = WeakKeyDictionary()
 """By cell the advice, and the position of the configuration that it is about."""
@@ -27,6 +31,8 @@ class AdviceView(Whole, kw_only=True, frozen=True):
     severity: str
     message: str
     remedy: str
+    code: str = ""
+    arguments: dict[str, Any] = {}
 
 
 class AdvicePage(Whole, kw_only=True, frozen=True):
@@ -72,8 +78,10 @@ def _shown(found: Iterable[LintWarning], scope: NamespaceScope) -> list[AdviceVi
             pointer=one.pointer,
             rule=one.rule,
             severity=one.severity,
-            message=one.message,
-            remedy=one.remedy,
+            message=text_of(one.message),
+            remedy=remedy_of(one.message),
+            code=one.message.code,
+            arguments=msgspec.to_builtins(one.message.arguments),
         )
         for one in found
         if scope is None or not one.namespace or one.namespace in scope

@@ -1,48 +1,43 @@
 """Why a workload waits: as the scheduler recorded it, or derived where it had no need to look."""
 
 import asyncio
-import msgspec
 from collections.abc import Sequence
-from headgate.application.access.redaction import NamespaceScope
-from headgate.application.access.redaction import visible_to
+from typing import Literal
+
+import msgspec
+
+from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries.queues.pending_order import PendingOrder
-from headgate.application.queries.queues.pending_order import pending_order
-from headgate.application.queries.queues.pending_order import pending_order_of_tree
-from headgate.application.queries.views import Free
-from headgate.application.queries.views import Position
-from headgate.application.queries.views import Schema
-from headgate.application.queries.views import Timestamp
-from headgate.application.queries.views import timestamp
-from headgate.application.queries.workloads.expected_start import ExpectedStart
-from headgate.application.queries.workloads.expected_start import expected_start
-from headgate.application.queries.workloads.reason_since import evaluation_count
-from headgate.application.queries.workloads.reason_since import reason_since
+from headgate.application.queries.queues.pending_order import (
+    PendingOrder,
+    pending_order,
+    pending_order_of_tree,
+)
+from headgate.application.queries.views import Free, Position, Schema, Timestamp, timestamp
+from headgate.application.queries.workloads.expected_start import ExpectedStart, expected_start
+from headgate.application.queries.workloads.reason_since import evaluation_count, reason_since
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.scheduling.pending_reasons import current_reason
-from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadExplained
-from headgate.domain.workloads.events import WorkloadHostsFailed
-from headgate.domain.workloads.events import WorkloadPlaced
-from headgate.domain.workloads.events import WorkloadQuotaReserved
-from headgate.domain.workloads.events import WorkloadScaledDown
-from headgate.domain.workloads.explanation import Blocker
-from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.state import Phase
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import phase_of
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadEvicted,
+    WorkloadExplained,
+    WorkloadHostsFailed,
+    WorkloadPlaced,
+    WorkloadQuotaReserved,
+    WorkloadScaledDown,
+)
+from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.state import Phase, Workload, phase_of
 from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
 from headgate.messages.catalogue import worded
 from headgate.messages.rendering import IsVisible
-from typing import Literal
 
 
 class BlockerView(Schema, kw_only=True, frozen=True):

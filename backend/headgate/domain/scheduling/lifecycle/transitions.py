@@ -6,55 +6,53 @@ always has a transition (Kueue: the workload controller's `Reconcile`). A transi
 that it follows from: firing it twice records nothing twice.
 """
 
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Literal, NamedTuple, TypeAlias
+
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.lifecycle.admission_checks import awaits_unblocked_admission
-from headgate.domain.scheduling.lifecycle.admission_checks import checks_events
-from headgate.domain.scheduling.lifecycle.admission_checks import checks_outcome
-from headgate.domain.scheduling.lifecycle.pods_ready import backoff_microseconds
-from headgate.domain.scheduling.lifecycle.pods_ready import is_past_limit
-from headgate.domain.scheduling.lifecycle.pods_ready import is_running
-from headgate.domain.scheduling.lifecycle.pods_ready import pods_ready_deadline
-from headgate.domain.scheduling.lifecycle.pods_ready import requeue_count_reset_at
-from headgate.domain.scheduling.lifecycle.pods_ready import retry_deadline
-from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
+from headgate.domain.scheduling.lifecycle.admission_checks import (
+    awaits_unblocked_admission,
+    checks_events,
+    checks_outcome,
+)
+from headgate.domain.scheduling.lifecycle.pods_ready import (
+    backoff_microseconds,
+    is_past_limit,
+    is_running,
+    pods_ready_deadline,
+    requeue_count_reset_at,
+    retry_deadline,
+    waits_for_pods_ready,
+)
 from headgate.domain.scheduling.queueing.queue_checks import local_queue_of
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import seconds_after
-from headgate.domain.values.message import Message
-from headgate.domain.values.message import message
+from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.commands import ReleaseWorkload
 from headgate.domain.workloads.decide.hold import release
-from headgate.domain.workloads.decide.termination import CANCELLATION_REQUESTED
-from headgate.domain.workloads.decide.termination import DELETION_REQUESTED
-from headgate.domain.workloads.events import DeactivationCause
-from headgate.domain.workloads.events import EvictionReason
-from headgate.domain.workloads.events import RequeueCountReset
-from headgate.domain.workloads.events import RequeueReason
-from headgate.domain.workloads.events import ReservationDropped
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadRequeued
-from headgate.domain.workloads.events import WorkloadStopped
+from headgate.domain.workloads.decide.termination import CANCELLATION_REQUESTED, DELETION_REQUESTED
+from headgate.domain.workloads.events import (
+    DeactivationCause,
+    EvictionReason,
+    RequeueCountReset,
+    RequeueReason,
+    ReservationDropped,
+    WorkloadDeactivated,
+    WorkloadDeleted,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadRequeued,
+    WorkloadStopped,
+)
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption_events import EvictionForced
-from headgate.domain.workloads.preemption_events import EvictionStalled
-from headgate.domain.workloads.state import Eviction
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import is_admitted
-from headgate.domain.workloads.transitions.eviction import EXECUTION_TIME_EXCEEDED
-from headgate.domain.workloads.transitions.eviction import has_no_execution_time_left
+from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
+from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
+from headgate.domain.workloads.transitions.eviction import (
+    EXECUTION_TIME_EXCEEDED,
+    has_no_execution_time_left,
+)
 from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
-from typing import Literal
-from typing import NamedTuple
-from typing import TypeAlias
-
 
 IMMEDIATELY: Instant = 0
 """The due instant of a transition that waits for no time."""
