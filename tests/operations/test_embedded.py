@@ -5,7 +5,6 @@ import socket
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -86,19 +85,22 @@ def test_a_child_ends_with_the_one_that_started_it(tmp_path: Path) -> None:
 def test_a_crashed_program_is_started_again_after_longer_and_longer_pauses(
     tmp_path: Path, supervisor: Supervisor, told: list[tuple[str, str]]
 ) -> None:
-    supervisor.start([program(tmp_path, "print('here', flush=True); raise SystemExit(3)")])
-    starts: list[float] = []
+    crashing = program(tmp_path, "print('here', flush=True); raise SystemExit(3)")
+    supervisor.start([crashing])
 
-    def has_crashed_thrice() -> bool:
+    def has_crashed_twice() -> bool:
         supervisor.look()
-        told_now = sum(line.startswith("ended with exit code 3") for _, line in told)
-        if told_now > len(starts):
-            starts.append(time.monotonic())
-        return len(starts) == 3
+        return sum(line.startswith("ended with exit code 3") for _, line in told) == 2
 
-    wait_until(has_crashed_thrice, "it has crashed three times")
-    assert starts[2] - starts[1] > starts[1] - starts[0] - 0.2
+    wait_until(has_crashed_twice, "it has crashed twice")
     assert ("child", "here") in told
+
+    child, pauses = Child(crashing), []
+    for _ in range(3):
+        child.start()
+        wait_until(lambda: child.ended() is not None, "it has crashed")
+        pauses.append(child.pause_seconds)
+    assert pauses == [1.0, 2.0, 4.0]
 
 
 def test_a_program_that_never_comes_up_is_given_up_with_what_it_said(
