@@ -13,7 +13,7 @@ from headgate.application.backtests.runner import BacktestLimits, BacktestRunner
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.kinds.cluster_queue import ClusterQueueChanged
 from headgate.event_log.codec import encode
-from tests.backtest.test_unchanged import day, state_at
+from tests.backtest.test_unchanged_configuration import day, state_at
 from tests.builders.world import quotas
 from tests.simulation.cluster import Cluster
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
-from tests.browser.clearing import clear
+from tests.browser.cleanup import clear
 from tests.browser.cluster import configuration
 from tests.browser.screen import MILLISECONDS_TO_APPEAR, Screen
 from tests.processes.up import Up, services

@@ -12,7 +12,7 @@ from tests.browser.cluster import GPU, HOSTNAME, HOSTS, NAMESPACE, RACK, workloa
 from tests.browser.conftest import new_context, sign_in
 from tests.browser.screen import Screen
 from tests.browser.test_live import make_ready, phase_of
-from tests.processes.running import wait_until
+from tests.processes.programs import wait_until
 from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser

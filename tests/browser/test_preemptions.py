@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from headgate.client.client import HeadgateClient
 from tests.browser.conftest import client_of
 from tests.browser.screen import Screen
-from tests.processes.running import wait_until
+from tests.processes.programs import wait_until
 from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ from headgate.client.client import HeadgateClient
 from tests.browser.cluster import NAMESPACE, RACK, workload
 from tests.browser.conftest import client_of, new_context, sign_in
 from tests.browser.screen import Screen
-from tests.processes.running import wait_until
+from tests.processes.programs import wait_until
 from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser

@@ -13,7 +13,7 @@ from tests.chaos.faults import Fault, fault_sequence
 from tests.chaos.ledger import Ledger, read_ledger
 from tests.contracts.adapters import on_postgres
 from tests.cycles.every_adapter import compare_on_every_adapter
-from tests.processes.running import wait_until
+from tests.processes.programs import wait_until
 from tests.processes.up import HEADGATE, Up, environment, services
 
 TRACES = Path(__file__).resolve().parents[3] / "shared" / "traces"

@@ -8,7 +8,7 @@ import redis
 
 from headgate.adapters.system.randomness import seeded
 from headgate.embedded.redis import socket_path
-from tests.processes.running import wait_until
+from tests.processes.programs import wait_until
 from tests.processes.up import Up
 
 Fault = Callable[[Up], str]

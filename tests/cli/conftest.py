@@ -16,7 +16,7 @@ from headgate.bootstrap import open_platform
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from headgate.settings import Settings
-from tests.cli.invoking import Invoker
+from tests.cli.invocation import Invoker
 
 SECRET = "an-admin-token-for-tests"
 

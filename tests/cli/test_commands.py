@@ -11,7 +11,7 @@ from headgate.cli.executor.runs import SimulatedRuns
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.builders.documents import queue_documents
-from tests.cli.invoking import Invoker
+from tests.cli.invocation import Invoker
 
 QUEUE = queue_documents("small", local="main", namespace="default", cpu=4)
 

@@ -9,7 +9,7 @@ from headgate.cli.demo.work import SORTS, Incidents, grown, next_workload, path_
 from headgate.cli.replay.arrivals import Object
 from headgate.cli.replay.replay_run import configure
 from headgate.client.client import HeadgateClient
-from tests.processes.running import wait_until
+from tests.processes.programs import wait_until
 
 SECONDS = 20.0
 

@@ -5,7 +5,7 @@ from typer.main import get_command
 
 from headgate.cli.main import app
 from headgate.cli.program import SECTIONS, Program
-from tests.cli.invoking import Invoker
+from tests.cli.invocation import Invoker
 
 
 def test_every_command_stands_under_exactly_one_heading() -> None:

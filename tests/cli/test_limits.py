@@ -1,6 +1,6 @@
 """LimitRanges and RuntimeClasses from the command line, applied with the work they are for."""
 
-from tests.cli.invoking import Invoker
+from tests.cli.invocation import Invoker
 
 TEAM = """
 apiVersion: kueue.x-k8s.io/v1beta2

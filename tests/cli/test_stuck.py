@@ -1,6 +1,6 @@
 """`headgate stuck`, and bulk actions on workloads."""
 
-from tests.cli.invoking import Invoker
+from tests.cli.invocation import Invoker
 
 
 def submit(headgate: Invoker, *names: str) -> None:

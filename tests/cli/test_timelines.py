@@ -11,7 +11,7 @@ from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation
-from tests.cli.invoking import Invoker
+from tests.cli.invocation import Invoker
 
 EXPLANATIONS = PAGE_SIZE + 99
 FACTS = EXPLANATIONS + 1

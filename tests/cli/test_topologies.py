@@ -1,6 +1,6 @@
 """`topology` against a real server: free capacity, fitting pods and blocking holders."""
 
-from tests.cli.invoking import Invoker
+from tests.cli.invocation import Invoker
 
 HOST = "kubernetes.io/hostname"
 HOSTS = f"""

@@ -10,8 +10,8 @@ import msgspec
 
 from tests.architecture.sources import ROOT
 from tests.conformance.cases import Case, case_files, read_cases
-from tests.conformance.judging import Verdict, avoided_traps, counted, judge
-from tests.conformance.passing import record
+from tests.conformance.pass_counts import record
+from tests.conformance.verdicts import Verdict, avoided_traps, counted, judge
 
 FOLDER = ROOT.parent / "shared" / "conformance"
 

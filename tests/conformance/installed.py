@@ -25,7 +25,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.streams import stream_of
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadDeleted
-from tests.conformance.completing import COMPLETED, with_readiness
+from tests.conformance.fixture_defaults import COMPLETED, with_readiness
 from tests.conformance.instants import NOW, instant_of
 from tests.conformance.statuses import life_of
 

@@ -9,8 +9,8 @@ import pytest
 from tests.architecture.sources import ROOT
 from tests.conformance.__main__ import FOLDER
 from tests.conformance.cases import case_files, read_cases
-from tests.conformance.judging import Verdict, avoided_traps, judge, listed_differences
-from tests.conformance.passing import passing, recorded
+from tests.conformance.pass_counts import passing, recorded
+from tests.conformance.verdicts import Verdict, avoided_traps, judge, listed_differences
 
 
 @pytest.fixture(scope="module")

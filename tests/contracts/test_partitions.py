@@ -5,7 +5,7 @@ import pytest
 
 from headgate.application.ports import AppendConflict, Appended, PartitionRow, Unavailable
 from tests.contracts.adapters import Adapters
-from tests.contracts.building import are_appended, event, fence, unit
+from tests.contracts.events import are_appended, event, fence, unit
 
 ONE, TWO = "workload/a/1", "workload/a/2"
 HOUR = 3_600_000_000

@@ -17,7 +17,7 @@ from headgate.embedded.postgres import EmbeddedPostgres
 from headgate.event_log.codec import Unstorable
 from tests.conftest import new_database
 from tests.contracts.adapters import Adapters, on_postgres
-from tests.contracts.building import are_appended, event, unit
+from tests.contracts.events import are_appended, event, unit
 
 PATIENCE_SECONDS = 60
 CHANGES = (

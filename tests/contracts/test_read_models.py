@@ -12,7 +12,7 @@ from headgate.domain.values.selectors import LabelSelector, Operator, Requiremen
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.state import Hold, Workload
 from tests.contracts.adapters import Adapters
-from tests.contracts.building import event, key, shown, unit
+from tests.contracts.events import event, key, shown, unit
 from tests.contracts.history import committed, submitted
 
 CREATED = 1_000

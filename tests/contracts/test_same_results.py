@@ -22,7 +22,7 @@ from headgate.domain.workloads.events import WorkloadPodsNotReady
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
 from tests.contracts.adapters import Adapters, in_memory, on_postgres
-from tests.contracts.building import AT, ORIGIN, key
+from tests.contracts.events import AT, ORIGIN, key
 
 STREAMS = tuple(f"workload/a/{n}" for n in range(4))
 PARTITIONS = ("installation", "p", "q")

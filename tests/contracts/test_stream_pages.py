@@ -8,7 +8,7 @@ import pytest
 from headgate.adapters.postgres.connections import Pool
 from headgate.adapters.postgres.event_log import STREAM_PAGE
 from tests.contracts.adapters import Adapters, on_postgres
-from tests.contracts.building import event, unit
+from tests.contracts.events import event, unit
 from tests.contracts.test_log_archive import archive_all, database_of_small_parts, pool
 
 __all__ = ["database_of_small_parts", "pool"]

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from headgate.domain.recorded_event import RecordedEvent
 from tests.contracts.adapters import Adapters
-from tests.contracts.building import event, unit
+from tests.contracts.events import event, unit
 
 PATIENCE_SECONDS = 60
 

@@ -5,7 +5,7 @@ import pytest
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse
 from headgate.adapters.manifests.registry import INSTEAD
-from tests.manifests.reading import a_manifest, refused
+from tests.manifests.readers import a_manifest, refused
 
 SET_UP = """
 apiVersion: kueue.x-k8s.io/v1alpha1

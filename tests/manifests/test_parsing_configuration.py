@@ -24,7 +24,7 @@ from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassS
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.selectors import LabelSelector, Requirement, Taint, Toleration
-from tests.manifests.reading import a_manifest, read, refused
+from tests.manifests.readers import a_manifest, read, refused
 
 FULL_CLUSTER_QUEUE = """
 apiVersion: kueue.x-k8s.io/v1beta2

@@ -6,7 +6,7 @@ from headgate.adapters.manifests.desired import as_written, named
 from headgate.domain.rejection import InvalidObject, Violation
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.specs import PriorityClassReference, SliceLayer, TopologyRequest
-from tests.manifests.reading import a_manifest, read, refused
+from tests.manifests.readers import a_manifest, read, refused
 from tests.manifests.workloads import TEMPLATE
 
 JOB = """

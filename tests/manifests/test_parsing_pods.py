@@ -10,7 +10,7 @@ from headgate.domain.values.selectors import (
     Requirement,
     Toleration,
 )
-from tests.manifests.reading import a_manifest, refused
+from tests.manifests.readers import a_manifest, refused
 from tests.manifests.workloads import TEMPLATE, a_workload_manifest, spec_of
 
 

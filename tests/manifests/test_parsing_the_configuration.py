@@ -17,7 +17,7 @@ from headgate.domain.kinds.configuration import (
     Transformation,
 )
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
-from tests.manifests.reading import a_manifest, read, refused
+from tests.manifests.readers import a_manifest, read, refused
 
 OURS = "headgate.dev/v1"
 KUEUES_FILE = b"""

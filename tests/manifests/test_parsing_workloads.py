@@ -11,7 +11,7 @@ from headgate.domain.workloads.specs import (
     SliceLayer,
     TopologyRequest,
 )
-from tests.manifests.reading import read, refused
+from tests.manifests.readers import read, refused
 from tests.manifests.workloads import TEMPLATE, a_workload_manifest, spec_of
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.domain.workloads.specs import WorkloadSpec
 from tests.builders.workloads import a_template
-from tests.manifests.reading import a_manifest, read
+from tests.manifests.readers import a_manifest, read
 
 TEMPLATE = a_template()
 

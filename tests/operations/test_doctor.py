@@ -17,7 +17,7 @@ from headgate.cli.operations.doctor import (
 )
 from headgate.settings import Settings
 from tests.contracts.adapters import Adapters, on_postgres
-from tests.processes.running import Broker, Workers, running_broker, wait_until
+from tests.processes.programs import Broker, Workers, running_broker, wait_until
 
 
 @pytest.fixture

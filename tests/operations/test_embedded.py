@@ -18,7 +18,7 @@ from headgate.embedded.children import Child, Program, end_all
 from headgate.embedded.ports import PortTaken, choose_port
 from headgate.embedded.run_directory import RunDirectory
 from headgate.embedded.supervisor import LogTail, StartFailed, Stopping, Supervisor
-from tests.processes.running import wait_until
+from tests.processes.programs import wait_until
 
 STUBBORN = """
 import signal, subprocess, sys, time

@@ -8,7 +8,7 @@ import pytest
 
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.directories import run_directory
-from tests.processes.running import Broker, Workers, running_broker
+from tests.processes.programs import Broker, Workers, running_broker
 
 
 @pytest.fixture

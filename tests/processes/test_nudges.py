@@ -6,7 +6,7 @@ import pytest
 
 from headgate.adapters.celery.application import make_celery
 from headgate.adapters.celery.nudges import CeleryNudges
-from tests.processes.running import DEADLINE_SECONDS, wait_until
+from tests.processes.programs import DEADLINE_SECONDS, wait_until
 
 
 class HangingBroker:

@@ -26,7 +26,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.settings import Settings
 from tests.contracts.adapters import Adapters
-from tests.processes.running import Workers, wait_until
+from tests.processes.programs import Workers, wait_until
 from tests.workers.cluster import FLAVOR, Fact, cluster, record, submitted_many
 
 BACKOFFS = 1_000

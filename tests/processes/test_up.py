@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.builders.documents import queue_documents
-from tests.processes.running import wait_until
+from tests.processes.programs import wait_until
 from tests.processes.up import HEADGATE, Up, environment, services
 
 QUEUES = queue_documents("main", local="main", namespace="team", cpu=100)

@@ -14,7 +14,7 @@ from headgate.bootstrap import migrate
 from headgate.domain.workloads.events import WorkloadAdmitted
 from headgate.embedded.postgres import start_postgres
 from tests.contracts.adapters import Adapters, on_postgres
-from tests.processes.running import Broker, Workers, wait_until
+from tests.processes.programs import Broker, Workers, wait_until
 from tests.workers.cluster import admitted, cluster, record, submitted, submitted_many
 
 SECONDS_TO_END = 60.0

@@ -15,7 +15,7 @@ import httpx
 import psutil
 
 from tests.directories import run_directory
-from tests.processes.running import wait_until
+from tests.processes.programs import wait_until
 
 SECONDS_TO_START = 90.0
 SECONDS_TO_STOP = 40.0

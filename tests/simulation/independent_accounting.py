@@ -15,7 +15,7 @@ from headgate.domain.kinds.resource_groups import ResourceQuota
 from headgate.domain.workloads.admission import Admission, PodSetAssignment
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
-from tests.simulation.lending import Free, free_of
+from tests.simulation.available_quota import Free, free_of
 
 GPU = "gpu"
 NO_WORKLOADS: Collection[str] = ()

@@ -12,10 +12,10 @@ from tests.conformance.families import (
     priorities,
     queues,
     quota_tree,
-    reconciling,
+    reconcile,
     replacements,
+    requeue_reasons,
     requeueing,
-    returning,
     validation,
     visibility,
 )
@@ -23,12 +23,12 @@ from tests.conformance.families.family import Family
 
 _BY_FOLDER: tuple[tuple[str, dict[str, Family]], ...] = (
     ("pkg/cache/queue", queues.FAMILIES),
-    ("pkg/cache/queue", returning.FAMILIES),
-    ("pkg/scheduler", returning.CYCLE_FAMILIES),
+    ("pkg/cache/queue", requeue_reasons.FAMILIES),
+    ("pkg/scheduler", requeue_reasons.CYCLE_FAMILIES),
     ("pkg/cache/scheduler", placement_steps.FAMILIES),
     ("pkg/cache/scheduler", replacements.FAMILIES),
     ("pkg/cache/scheduler", quota_tree.FAMILIES),
-    ("pkg/controller/core", reconciling.FAMILIES),
+    ("pkg/controller/core", reconcile.FAMILIES),
     ("pkg/controller/tas", failed_nodes.FAMILIES),
     ("pkg/workload", failed_nodes.WORKLOAD_FAMILIES),
     ("pkg/scheduler", cycles.FAMILIES),

@@ -26,7 +26,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.installed import NAMESPACE, Installed, read
 from tests.conformance.instants import instant_of, seconds_of

@@ -14,7 +14,7 @@ from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.consumption import share_by_usage, used_for_ages
 from tests.conformance.families.family import Family
 from tests.conformance.families.placements import other_pods, used_by_others

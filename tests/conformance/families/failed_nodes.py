@@ -11,7 +11,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed
 

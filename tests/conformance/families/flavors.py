@@ -13,7 +13,7 @@ from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.specs import ALLOWED_FLAVORS, PodSet
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.families.quota_tree import amounts_of
 from tests.conformance.installed import Installed, read

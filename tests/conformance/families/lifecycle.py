@@ -25,7 +25,7 @@ from headgate.domain.workloads.pods.limit_ranges import (
 from headgate.domain.workloads.state import Workload, condition, is_condition_true
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.families.reports import updates_in, with_reservation
 from tests.conformance.families.validation import judged, judged_pointers, problem_of_creation

@@ -47,7 +47,7 @@ from headgate.domain.scheduling.placement.search import search_request
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
 from headgate.domain.workloads.pods.trimmed_assignments import pod_count, trimmed_to
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed, read
 

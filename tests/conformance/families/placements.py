@@ -17,7 +17,7 @@ from headgate.domain.scheduling.placement.placement_context import PlacementCont
 from headgate.domain.scheduling.placement.replacement import RunningPods, place_scale_up
 from headgate.domain.workloads.specs import PodSet
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed, Unreadable, read
 from tests.conformance.statuses import decoded, topology_assignment

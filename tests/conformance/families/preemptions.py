@@ -26,7 +26,7 @@ from headgate.domain.values.quantities import FlavorResource, scaled
 from headgate.domain.workloads.preemption_message import preemption_message, preemptor_reference
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed, key_of, read, without_status
 

@@ -8,7 +8,7 @@ from headgate.domain.rejection import Rejection
 from headgate.domain.workloads.priority import DEFAULT_CLASS, resolve_priority, with_priority_boost
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed, read
 

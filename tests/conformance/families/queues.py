@@ -10,7 +10,7 @@ from headgate.domain.workloads.events import WorkloadDeleted, WorkloadSpecChange
 from headgate.domain.workloads.predicates import is_admissible
 from headgate.domain.workloads.state import Workload
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.consumption import first_by_usage
 from tests.conformance.families.family import Family
 from tests.conformance.installed import NAMESPACE, Installed, key_of, read

@@ -19,7 +19,7 @@ from headgate.domain.scheduling.quota.usage import (
 )
 from headgate.domain.values.quantities import FlavorUsage, amount_of
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed
 

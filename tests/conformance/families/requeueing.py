@@ -14,7 +14,7 @@ from headgate.domain.workloads.transitions.admission_checks import (
 from headgate.domain.workloads.transitions.eviction import apply_evicted
 from tests.builders.workloads import a_workload
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.instants import NOW, instant_of
 

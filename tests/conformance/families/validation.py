@@ -14,7 +14,7 @@ from headgate.domain.values.pointers import lies_within
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Drive, Family
 from tests.conformance.families.reports import broken_by_reports, named_checks, with_reservation
 from tests.conformance.installed import Installed, parsed

@@ -14,7 +14,7 @@ from headgate.application.queries.workloads.pending_workloads import (
 )
 from headgate.domain.rejection import NotFound
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed, read
 

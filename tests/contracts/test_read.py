@@ -6,7 +6,7 @@ from headgate.application.ports import EventCount, EventFilter, NewEvent
 from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.workloads.events import WorkloadActivated
 from tests.contracts.adapters import Adapters
-from tests.contracts.building import AT, ORIGIN, event, unit
+from tests.contracts.events import AT, ORIGIN, event, unit
 
 MINUTE = 60_000_000
 

@@ -3,7 +3,7 @@
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Report
 from tests.browser.cluster import HOSTS, configuration
-from tests.processes.running import wait_until
+from tests.processes.programs import wait_until
 
 
 def clear(client: HeadgateClient) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.cli.invoking import Invoker
+from tests.cli.invocation import Invoker
 
 SLIPPED = """
 apiVersion: kueue.x-k8s.io/v1beta2

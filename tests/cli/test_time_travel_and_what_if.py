@@ -7,7 +7,7 @@ import pytest
 from headgate.cli.commands.wait import goal_of, wait_for
 from headgate.client.client import HeadgateClient
 from tests.builders.documents import queue_documents
-from tests.cli.invoking import Invoker
+from tests.cli.invocation import Invoker
 
 OBJECTS = queue_documents(
     "small",

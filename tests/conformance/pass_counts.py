@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.conformance.judging import Verdict
+from tests.conformance.verdicts import Verdict
 
 PASSING = Path(__file__).parent / "passing.json"
 

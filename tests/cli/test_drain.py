@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.cli.invoking import Invoker
+from tests.cli.invocation import Invoker
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: old-fan}\nstatus: {allocatable: {cpu: 2}}\n"
 

@@ -14,7 +14,7 @@ from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.browser.conftest import client_of, token_of
 from tests.browser.screen import Screen
-from tests.processes.running import wait_until
+from tests.processes.programs import wait_until
 from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser

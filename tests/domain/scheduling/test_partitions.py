@@ -101,7 +101,7 @@ def test_what_belongs_to_no_queue_wakes_the_installation() -> None:
 
 
 PROGRAM = """
-from tests.domain.scheduling.test_partitions_and_wakes import busy_history
+from tests.domain.scheduling.test_partitions import busy_history
 print(busy_history())
 """
 

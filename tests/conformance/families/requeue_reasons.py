@@ -11,7 +11,7 @@ from headgate.application.queries.queues.pending_order import pending_order
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
 from tests.conformance.families.reasons import differing_reasons
 from tests.conformance.installed import Installed

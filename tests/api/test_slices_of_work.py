@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headgate.application.cooperative import Cooperative, at_once, each, run_yielding
 from headgate.application.live_state.live_state import LiveReader, LiveState
 from tests.contracts.adapters import in_memory
-from tests.contracts.building import event, unit
+from tests.contracts.events import event, unit
 
 NO_TIME = 0.0
 ALL_TIME = 3_600.0

@@ -17,7 +17,7 @@ from headgate.domain.workloads.events import WorkloadEvicted, WorkloadStopped
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 from tests.conformance.cases import Case
-from tests.conformance.comparing import differences
+from tests.conformance.comparison import differences
 from tests.conformance.families.consumption import consumed_until_now
 from tests.conformance.families.family import Family
 from tests.conformance.families.reasons import differing_reasons

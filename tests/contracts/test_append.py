@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.application.ports import AppendConflict, Appended, KeyReused, Replayed
 from tests.contracts.adapters import Adapters
-from tests.contracts.building import are_appended, event, key, unit
+from tests.contracts.events import are_appended, event, key, unit
 
 ONE, TWO = "workload/a/1", "workload/a/2"
 
