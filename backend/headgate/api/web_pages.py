@@ -106,6 +106,9 @@ def _section(kind: Kind) -> str:
     )
 
 
+MAX_PATH_CHARACTERS = 1_000
+"""No file of the build has a longer path."""
+
 IMMUTABLE = "public, max-age=31536000, immutable"
 
 
@@ -143,10 +146,14 @@ async def user_interface(request: Request[Any, Any, Any]) -> Response[bytes]:
 
 def _file_of(directory: Path, path: str) -> Path | None:
     """The file at that path, if it lies inside the build."""
-    if "\0" in path:
+    if "\0" in path or len(path) > MAX_PATH_CHARACTERS:
         return None
-    found = (directory / path.lstrip("/")).resolve()
-    return found if found.is_file() and found.is_relative_to(directory) else None
+    try:
+        found = (directory / path.lstrip("/")).resolve()
+        return found if found.is_file() and found.is_relative_to(directory) else None
+    except (OSError, RuntimeError):
+        # A part of the path is longer than names may be, or links lead in a circle.
+        return None
 
 
 def _served(file: Path, cache: str) -> Response[bytes]:

@@ -11,7 +11,8 @@ QUIET = ("psycopg.pool", "httpx")
 
 STANDARD_ERROR = 2
 MAX_FIELD_CHARACTERS = 1_000
-"""Characters of one field of a line: what a request sent must not fill the disk."""
+MAX_LINE_CHARACTERS = 16_000
+"""Limits of one field and of a line with its traceback: requests must not fill the disk."""
 
 
 class LogLines:
@@ -23,7 +24,8 @@ class LogLines:
     def msg(self, line: str) -> None:
         """Write one line, in one call so that lines of threads do not mix."""
         try:
-            os.write(STANDARD_ERROR, f"{line}\n".encode(errors="replace"))
+            written = f"{line[:MAX_LINE_CHARACTERS]}\n".encode(errors="replace")
+            os.write(STANDARD_ERROR, written)
         except OSError:
             return
 
