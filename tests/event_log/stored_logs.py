@@ -2,8 +2,8 @@
 
 The fixture holds one database for each log, as `COPY` writes its tables, and beside it what the API
 of that commit answered: phases of workloads, counts of ClusterQueues, and timelines, at several
-positions. Phases that have been renamed since have their present names. A later commit whose stored
-shapes must be read gets a fixture of its own; a fixture never changes.
+positions. Phases that have been renamed since have their present names. A later commit with stored
+shapes that must be read gets a fixture of its own; a fixture never changes.
 """
 
 import lzma

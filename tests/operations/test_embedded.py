@@ -190,7 +190,7 @@ def test_a_log_that_grew_large_is_rotated_while_its_process_writes(
     assert list(tail.lines()) == [("a", "after")]
 
 
-def test_a_program_whose_heartbeat_stops_is_killed_and_started_again(
+def test_a_program_without_heartbeat_is_killed_and_restarted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(children, "HEARTBEAT_SECONDS", 0.3)

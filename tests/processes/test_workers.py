@@ -103,7 +103,7 @@ def test_an_emptied_and_a_dead_broker_cost_only_time(
     nudges.close()
 
 
-def test_a_worker_whose_log_lines_cannot_be_written_decides_on(
+def test_a_worker_that_cannot_write_log_lines_keeps_deciding(
     adapters: Adapters, workers: Workers, fresh_database_url: str
 ) -> None:
     record(adapters.log, *cluster("gpu"), submitted("first", "gpu"))

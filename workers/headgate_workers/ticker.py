@@ -70,7 +70,7 @@ class Ticker:
         try:
             while not self._is_stopping:
                 self._wait(self._turn_with_retries())
-        except BaseException:  # noqa: BLE001 - a process whose ticker has ended must end
+        except BaseException:  # noqa: BLE001 - a process without its ticker must end
             try:
                 log.exception("ticker failed", ticker=self._name)
             finally:

@@ -16,7 +16,7 @@ FIRST_PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 30.0
 SECONDS_THAT_COUNT_AS_WELL = 60.0
 HEARTBEAT_SECONDS = 60.0
-"""A process whose heartbeat is older hangs; workers touch it at every step of a turn."""
+"""A process with an older heartbeat hangs; workers touch it at every step of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
