@@ -6,7 +6,6 @@ from contextlib import aclosing
 
 import pytest
 
-from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.event_hub import EventHub, EventSubscription
 from headgate.bootstrap import Platform
 from headgate.domain.recorded_event import RecordedEvent
@@ -40,7 +39,7 @@ def test_a_watcher_too_slow_for_the_ring_is_told_to_begin_anew(
     monkeypatch.setattr("headgate.application.event_hub.MAX_KEPT", 4)
 
     async def scenario() -> None:
-        hub = EventHub(platform.event_log, NamespaceRedaction())
+        hub = EventHub(platform.event_log)
         async with aclosing(hub.watch(EventSubscription(), None, _always)) as chunks:
             assert b"position 0" in await _next(chunks)
             hub.publish(recorded[:2])
@@ -59,7 +58,7 @@ def test_a_watcher_hears_a_heartbeat_while_nothing_happens(
     monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_HEARTBEATS", 0.01)
 
     async def scenario() -> None:
-        hub = EventHub(platform.event_log, NamespaceRedaction())
+        hub = EventHub(platform.event_log)
         async with aclosing(hub.watch(EventSubscription(), None, _always)) as chunks:
             await _next(chunks)
             assert (await _next(chunks)).startswith(b": heartbeat 0")
@@ -76,7 +75,7 @@ def test_a_stream_ends_when_its_token_is_revoked(
     monkeypatch.setattr("headgate.application.event_hub.SECONDS_BETWEEN_CHECKS", 0.0)
 
     async def scenario() -> list[bytes]:
-        hub = EventHub(platform.event_log, NamespaceRedaction())
+        hub = EventHub(platform.event_log)
         return [chunk async for chunk in hub.watch(EventSubscription(), None, _never)]
 
     assert len(asyncio.run(scenario())) == 1
@@ -86,7 +85,7 @@ def test_watchers_of_everything_share_the_same_bytes(
     platform: Platform, recorded: list[RecordedEvent]
 ) -> None:
     async def scenario() -> None:
-        hub = EventHub(platform.event_log, NamespaceRedaction())
+        hub = EventHub(platform.event_log)
         async with (
             aclosing(hub.watch(EventSubscription(), None, _always)) as first,
             aclosing(hub.watch(EventSubscription(), None, _always)) as second,
@@ -101,7 +100,7 @@ def test_watchers_of_everything_share_the_same_bytes(
 
 def test_streams_end_when_the_hub_closes(platform: Platform) -> None:
     async def scenario() -> list[bytes]:
-        hub = EventHub(platform.event_log, NamespaceRedaction())
+        hub = EventHub(platform.event_log)
         asyncio.get_running_loop().call_later(0.01, hub.close)
         return [chunk async for chunk in hub.watch(EventSubscription(), None, _always)]
 

@@ -2,7 +2,7 @@
 
 import types
 from collections.abc import Callable
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
@@ -56,7 +56,12 @@ def _literal(numbers: _Numbers, choices: tuple[Any, ...], name: str) -> object:
     return choices[-1]
 
 
+def _annotated(numbers: _Numbers, parts: tuple[Any, ...], name: str) -> object:
+    return numbers.sample(parts[0], name)
+
+
 SAMPLES_BY_ORIGIN: dict[Any, Callable[[_Numbers, tuple[Any, ...], str], object]] = {
+    Annotated: _annotated,
     Union: _union,
     types.UnionType: _union,
     dict: _dictionary,

@@ -8,7 +8,12 @@ from headgate.adapters.manifests.preemption_settings import stage_of
 from headgate.adapters.manifests.workload import rendered_admission
 from headgate.api.schemas import Position, Schema, Timestamp
 from headgate.api.workloads.schemas import Admission
-from headgate.application.access.redaction import NamespaceScope
+from headgate.application.access.redaction import (
+    NamespaceScope,
+    shown_key,
+    shown_references,
+    visible_to,
+)
 from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
@@ -118,7 +123,7 @@ def rendered_round(
     return {
         "id": found.id,
         "stage": found.stage,
-        "preemptor": hide(found.preemptor, scope),
+        "preemptor": shown_key(found.preemptor, scope),
         "preemptorPriority": found.preemptor_priority,
         "clusterQueue": found.cluster_queue,
         "cohort": found.cohort,
@@ -127,7 +132,7 @@ def rendered_round(
         "guaranteeing": reclaims_nominal_quota(found),
         "considered": found.considered,
         "refused": [
-            {"workload": hide(refused.workload, scope), "rule": refused.rule}
+            {"workload": shown_key(refused.workload, scope), "rule": refused.rule}
             for refused in found.refused
         ],
         "budgetViolations": sum(bool(victim.violates) for victim in found.victims),
@@ -150,7 +155,7 @@ def _victim(
     stage = stage_of(leaves) if leaves else _stage_without(victim, found, workload)
     soft = leaves.soft if leaves else None
     return {
-        "workload": services.redaction.redacted(victim.workload, scope),
+        "workload": shown_key(victim.workload, scope),
         "clusterQueue": victim.cluster_queue,
         "cohort": victim.cohort,
         "reason": victim.reason,
@@ -161,7 +166,7 @@ def _victim(
         "freed": dict(victim.freed),
         "lost": {name: amount * victim.running_seconds for name, amount in victim.freed.items()},
         "runningSeconds": victim.running_seconds,
-        "violates": list(victim.violates),
+        "violates": shown_references(victim.violates, "disruptionbudget", visible_to(scope)),
         "released": stage == "Released",
         "stage": stage,
         "mode": victim.mode,

@@ -14,7 +14,7 @@ from headgate.api.pages import Continue, Limit, after_token, collect_page, conti
 from headgate.api.parameters import instant_or_none
 from headgate.api.preemption_rounds import PreemptionRound, RoundChain, RoundPage, rendered_round
 from headgate.api.problems import NOT_FOUND, ApiFailure
-from headgate.application.access.redaction import NamespaceScope
+from headgate.application.access.redaction import NamespaceScope, shown_key
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Loaded
 from headgate.application.queries.preemption_chains import chain_of
@@ -75,7 +75,7 @@ async def chain(request: Caller, round_id: str) -> Answer:
             {
                 "from": link.earlier,
                 "to": link.later,
-                "workload": services.redaction.redacted(link.workload, scope),
+                "workload": shown_key(link.workload, scope),
             }
             for link in linked.links
         ],

@@ -30,7 +30,7 @@ def application_services(platform: Platform) -> ApplicationServices:
     """Everything the use cases work with; nothing is read before it is started."""
     redaction = NamespaceRedaction()
     reader = LiveReader(platform.live_state(), platform.tail, _exit_process)
-    hub = EventHub(platform.event_log, redaction)
+    hub = EventHub(platform.event_log)
     commits = GroupCommit(platform.event_log, _nudging(platform.nudges, reader))
     return ApplicationServices(
         log=platform.event_log,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import msgspec
 
 from headgate.application.access.redaction import (
-    NamespaceRedaction,
     NamespaceScope,
     allows,
     namespace_of,
@@ -76,9 +75,8 @@ class EventHub:
     A stream that resumes late reads from the log what the frames no longer hold.
     """
 
-    def __init__(self, log: EventLog, redaction: NamespaceRedaction) -> None:
+    def __init__(self, log: EventLog) -> None:
         self._log = log
-        self._tenants = redaction
         self._frames: deque[Frame] = deque(maxlen=MAX_KEPT)
         self._shared: dict[tuple[int, int, NamespaceScope], bytes] = {}
         self._more = asyncio.Event()
@@ -182,7 +180,7 @@ class EventHub:
         return b"".join(self._redacted(frame, wanted.scope) for frame in chosen)
 
     def _redacted(self, frame: Frame, scope: NamespaceScope) -> bytes:
-        shown = shown_event(frame.recorded, self._tenants, scope)
+        shown = shown_event(frame.recorded, scope)
         return _fact(frame.recorded.position, msgspec.json.encode(shown))
 
     def _wake(self) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from headgate.application.access.redaction import NamespaceRedaction, NamespaceScope
+from headgate.application.access.redaction import NamespaceScope, visible_to
+from headgate.application.access.typed_redaction import redactor_of
 from headgate.application.queries.views import timestamp
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.event_log.codec import encode
@@ -14,7 +15,9 @@ _ENCODER = msgspec.json.Encoder()
 
 
 def render_event(recorded: RecordedEvent) -> bytes:
-    """The whole of an event as JSON."""
+    """The whole of an event as JSON, for readers of all namespaces."""
+    if redactor_of(type(recorded.event)) is not None:
+        return _ENCODER.encode(shown_event(recorded, None))
     kind, _, fields = encode(recorded.event)
     return _ENCODER.encode(_envelope(recorded, kind, msgspec.Raw(fields)))
 
@@ -24,17 +27,13 @@ def _whole(data: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def shown_event(
-    recorded: RecordedEvent,
-    redaction: NamespaceRedaction,
-    scope: NamespaceScope,
-    cut: Callable[[Any], Any] = _whole,
+    recorded: RecordedEvent, scope: NamespaceScope, cut: Callable[[Any], Any] = _whole
 ) -> dict[str, Any]:
     """The event redacted for a scope, as JSON values; `cut` leaves out some of its fields."""
     kind, _, fields = encode(recorded.event)
-    data = redaction.redacted(cut(msgspec.json.decode(fields)), scope)
-    envelope = _envelope(recorded, kind, data)
-    envelope["reason"] = redaction.redacted(recorded.metadata.reason, scope)
-    return envelope
+    data = cut(msgspec.json.decode(fields))
+    redact = redactor_of(type(recorded.event))
+    return _envelope(recorded, kind, redact(data, visible_to(scope)) if redact else data)
 
 
 def _envelope(recorded: RecordedEvent, kind: str, data: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON

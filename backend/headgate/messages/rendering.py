@@ -23,7 +23,6 @@ LISTED = 3
 
 BINARY_UNITS = (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 UNKNOWN_UID = "UNKNOWN"
-ONE_FOREIGN_WORKLOAD = "a workload of another team"
 
 _PART = re.compile(r"\[([^][]*)\]")
 _ARGUMENT = re.compile(r"\{(\w+)(?::([\w -]+))?\}")
@@ -107,7 +106,7 @@ def _formatted(
         text = text_of(value)
         return text[:1].lower() + text[1:] if how == "lower" else text
     if isinstance(value, ObjectReference):
-        return value.key if is_visible(value) else ONE_FOREIGN_WORKLOAD
+        return value.key if is_visible(value) else foreign_objects(value.kind, 0)
     if isinstance(value, Amount):
         return _number(value, units) if how == "number" else amount_text(value, units)
     if how in _FORMATS:
@@ -121,19 +120,21 @@ def _items(
     text_of: Callable[[Message], str],
     is_visible: IsVisible,
 ) -> Iterator[str]:
-    hidden = 0
+    hidden: dict[str, int] = {}
     for value in values:
         if isinstance(value, ObjectReference) and not is_visible(value):
-            hidden += 1
+            hidden[value.kind] = hidden.get(value.kind, 0) + 1
         else:
             yield _formatted(value, "", units, text_of, is_visible)
-    if hidden:
-        yield foreign_workloads(hidden)
+    yield from (foreign_objects(kind, number) for kind, number in hidden.items())
 
 
-def foreign_workloads(number: int) -> str:
-    """Returns how workloads of other namespaces are counted for a reader who may not see them."""
-    return "1 workload of other teams" if number == 1 else f"{number} workloads of other teams"
+def foreign_objects(kind: str, number: int) -> str:
+    """Returns the words for objects that a reader may not see; 0 for one that is not counted."""
+    noun = "workload" if kind == "workload" else "object"
+    if number == 0:
+        return f"{'a' if noun == 'workload' else 'an'} {noun} of another team"
+    return f"{number} {noun if number == 1 else f'{noun}s'} of other teams"
 
 
 def _listed(items: list[str], how: str) -> str:

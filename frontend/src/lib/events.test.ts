@@ -18,6 +18,8 @@ test("a type reads as words", () => {
 
 test("an event says the reason people ask for first", () => {
   expect(factDetail({ type: "workload.explained", data: { explanation: { sentence: "Needs 8." } } })).toBe("Needs 8.");
+  const message = { code: "PodsStopped", arguments: {}, text: "All pods have stopped" };
+  expect(factDetail({ type: "workload.evicted", data: { message } })).toBe("All pods have stopped");
   expect(factDetail({ type: "cluster_queue.stopped", data: { stop: { reason: "upgrade" } } })).toBe("upgrade");
   expect(factDetail({ type: "workload.quota_reserved", data: { admission: { clusterQueue: "gpu" } } })).toBe("in gpu");
 });

@@ -58,6 +58,7 @@ export function factDetail(fact: Pick<Fact, "type" | "data">): string {
 }
 
 function textOf(value: unknown): string {
+  if (typeof value === "object" && value !== null && "text" in value) return textOf(value.text);
   return typeof value === "string" ? value : "";
 }
 

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, NAMESPACED_STREAMS
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
-from headgate.messages.rendering import IsVisible, everything_visible
+from headgate.domain.values.message import ObjectReference
+from headgate.messages.rendering import IsVisible, everything_visible, foreign_objects
 
 NamespaceScope: TypeAlias = frozenset[str] | None
 """The namespaces that a user may read; None means all of them."""
@@ -16,7 +17,7 @@ IN_NAMESPACES = ("workload", *NAMESPACED_STREAMS)
 OPEN_KINDS = tuple(
     name for name in KINDS_BY_STREAM if name not in NAMESPACED_STREAMS and name != "namespace"
 )
-FOREIGN_WORKLOAD = "a workload of another team"
+FOREIGN_WORKLOAD = foreign_objects("workload", 0)
 UIDS = ("uid", "job_uid")
 _KEY = re.compile(
     rf"(?<![\w./-])(?:(?:{'|'.join(IN_NAMESPACES)})/)?"
@@ -53,6 +54,34 @@ def open_prefixes(scope: frozenset[str]) -> tuple[str, ...]:
     own = (f"{kind}/{namespace}/" for kind in IN_NAMESPACES for namespace in sorted(scope))
     names = (f"namespace/{namespace}" for namespace in sorted(scope))
     return (*(f"{kind}/" for kind in OPEN_KINDS), *own, *names)
+
+
+def foreign_workloads(number: int) -> str:
+    """Returns how workloads of other namespaces are counted."""
+    return foreign_objects("workload", number)
+
+
+def shown_key(key: str, scope: NamespaceScope) -> str:
+    """Returns the key of a workload, or what a reader reads who may not see it."""
+    return key if _is_visible_key(key, "workload", visible_to(scope)) else FOREIGN_WORKLOAD
+
+
+def shown_keys(keys: Iterable[str], scope: NamespaceScope) -> list[str]:
+    """Returns the keys that a reader may see; the others are counted at the end."""
+    return shown_references(keys, "workload", visible_to(scope))
+
+
+def shown_references(keys: Iterable[str], kind: str, is_visible: IsVisible) -> list[str]:
+    """Returns the keys of visible objects of a kind; the others are counted at the end."""
+    listed = list(keys)
+    kept = [key for key in listed if _is_visible_key(key, kind, is_visible)]
+    hidden = len(listed) - len(kept)
+    return [*kept, foreign_objects(kind, hidden)] if hidden else kept
+
+
+def _is_visible_key(key: str, kind: str, is_visible: IsVisible) -> bool:
+    """Whether the key may be shown; a text that is no key (`namespace/name`) always may."""
+    return "/" not in key or is_visible(ObjectReference(kind, key))
 
 
 class NamespaceRedaction:
@@ -108,8 +137,3 @@ class NamespaceRedaction:
         hidden = len(values) - len(kept)
         shown = [self.redacted(value, scope) for value in kept]
         return [*shown, foreign_workloads(hidden)] if hidden else shown
-
-
-def foreign_workloads(number: int) -> str:
-    """How others' workloads are spoken of."""
-    return "1 workload of other teams" if number == 1 else f"{number} workloads of other teams"

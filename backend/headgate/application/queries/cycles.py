@@ -156,7 +156,7 @@ async def detail(
     return CycleDetail(
         position=services.reader.position,
         cycle=_view(services, record, scope),
-        events=shown(services, seen, scope),
+        events=shown(seen, scope),
     )
 
 

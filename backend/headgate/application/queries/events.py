@@ -101,7 +101,7 @@ async def page(
     found = await asyncio.to_thread(services.log.page, where, before=before, limit=limit)
     return EventPage(
         position=max(position, found[0].position if found and before is None else 0),
-        items=shown(services, found, scope),
+        items=shown(found, scope),
         next=found[-1].position if len(found) == limit else None,
     )
 
@@ -130,12 +130,9 @@ async def histogram(
     return Histogram(position=position, bucket_seconds=width // 1_000_000, buckets=buckets)
 
 
-def shown(
-    services: ApplicationServices, found: Sequence[RecordedEvent], scope: NamespaceScope
-) -> list[EventView]:
+def shown(found: Sequence[RecordedEvent], scope: NamespaceScope) -> list[EventView]:
     """Events redacted for a scope."""
-    redaction = services.redaction
-    return [EventView(**shown_event(recorded, redaction, scope)) for recorded in found]
+    return [EventView(**shown_event(recorded, scope)) for recorded in found]
 
 
 def visible_streams(streams: tuple[str, ...], scope: NamespaceScope) -> tuple[str, ...]:

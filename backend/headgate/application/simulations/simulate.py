@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from headgate.application.access.redaction import NamespaceScope
+from headgate.application.access.redaction import NamespaceScope, shown_key
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import StreamCommand
@@ -148,7 +148,7 @@ class _View:
             workloads=[self._workload(key) for key in outcome.at_first],
             rounds=[
                 RoundView(
-                    preemptor=self._hidden(one.preemptor),
+                    preemptor=shown_key(one.preemptor, self.viewer.scope),
                     victims=[self._victim(victim) for victim in one.victims],
                     because=self._hidden(one.cause),
                 )
@@ -165,7 +165,7 @@ class _View:
         first, last = self.outcome.at_first[key], self.outcome.in_the_end[key]
         workload, why = first.workload, first.explanation
         return ForeseenView(
-            workload=self._hidden(key),
+            workload=shown_key(key, self.viewer.scope),
             verdict=_verdict(first),
             in_the_end=_verdict(last),
             phase=phase_of(workload) if workload else None,
@@ -191,7 +191,7 @@ class _View:
 
     def _victim(self, victim: RoundVictim) -> VictimView:
         return VictimView(
-            workload=self._hidden(victim.workload),
+            workload=shown_key(victim.workload, self.viewer.scope),
             cluster_queue=victim.cluster_queue,
             reason=victim.reason,
             priority=victim.priority,

@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import BudgetKey, WorkloadKey
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import ProtectedCandidate
@@ -28,7 +29,7 @@ class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
     `deadline_at` until when a Soft eviction lets it save its work.
     """
 
-    workload: str
+    workload: WorkloadKey
     cluster_queue: str
     reason: PreemptionReason
     priority: int
@@ -37,7 +38,7 @@ class RoundVictim(msgspec.Struct, frozen=True, kw_only=True):
     running_seconds: int
     protection: int = 0
     cohort: str = ""
-    violates: tuple[str, ...] = ()
+    violates: tuple[BudgetKey, ...] = ()
     mode: Literal["Immediate", "Soft"] = "Immediate"
     deadline_at: Instant | None = None
     shrinks_to: dict[str, int] = {}
@@ -65,7 +66,7 @@ class RoundCommitted(msgspec.Struct, frozen=True, kw_only=True, tag="round.commi
     """
 
     round_id: str
-    preemptor: str
+    preemptor: WorkloadKey
     preemptor_priority: int
     cluster_queue: str
     admission: Admission
@@ -83,7 +84,7 @@ class RoundCommitted(msgspec.Struct, frozen=True, kw_only=True, tag="round.commi
 class VictimReleased(msgspec.Struct, frozen=True, kw_only=True, tag="round.victim_released"):
     """The quota and hosts of one victim are free."""
 
-    workload: str
+    workload: WorkloadKey
     by: ReleaseCause
 
 
@@ -96,7 +97,7 @@ class PlacementInvalidated(
     """
 
     by: InvalidatedBy
-    taken_by: str = ""
+    taken_by: WorkloadKey = ""
 
 
 class RoundSatisfied(msgspec.Struct, frozen=True, tag="round.satisfied"):
@@ -110,7 +111,7 @@ class RoundCompleted(msgspec.Struct, frozen=True, kw_only=True, tag="round.compl
     """
 
     waited_seconds: int
-    called_back: tuple[str, ...] = ()
+    called_back: tuple[WorkloadKey, ...] = ()
 
 
 class RoundSuperseded(msgspec.Struct, frozen=True, kw_only=True, tag="round.superseded"):
@@ -122,7 +123,7 @@ class RoundSuperseded(msgspec.Struct, frozen=True, kw_only=True, tag="round.supe
 
     admission: Admission | None = None
     by_round: str = ""
-    called_back: tuple[str, ...] = ()
+    called_back: tuple[WorkloadKey, ...] = ()
 
 
 class RoundAborted(msgspec.Struct, frozen=True, kw_only=True, tag="round.aborted"):
@@ -132,13 +133,13 @@ class RoundAborted(msgspec.Struct, frozen=True, kw_only=True, tag="round.aborted
     """
 
     cause: str
-    called_back: tuple[str, ...] = ()
+    called_back: tuple[WorkloadKey, ...] = ()
 
 
 class RoundExpired(msgspec.Struct, frozen=True, kw_only=True, tag="round.expired"):
     """The victims in `stalled` did not stop in time."""
 
-    stalled: tuple[str, ...]
+    stalled: tuple[WorkloadKey, ...]
 
 
 RoundEvent = (

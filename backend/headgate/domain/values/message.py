@@ -4,7 +4,7 @@ Rules return messages, the log and the fold hold them, and the edges render them
 Control flow and tenant isolation read `code` and `arguments`; no code reads a rendered text.
 """
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,16 @@ class ObjectReference(msgspec.Struct, frozen=True, gc=False, tag_field="type", t
 
     kind: str
     key: str
+
+
+WorkloadKey: TypeAlias = Annotated[str, msgspec.Meta(extra={"reference": "workload"})]
+"""The key of a workload, `namespace/name`, in a field that redaction reads by its type."""
+
+BudgetKey: TypeAlias = Annotated[str, msgspec.Meta(extra={"reference": "disruptionbudget"})]
+"""The key of a DisruptionBudget, `namespace/name`."""
+
+WorkloadUid: TypeAlias = Annotated[str, msgspec.Meta(extra={"uid_of": "workload"})]
+"""A uid that tells as much as the key of the workload beside it."""
 
 
 class Amount(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="amount"):

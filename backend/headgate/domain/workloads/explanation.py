@@ -4,6 +4,8 @@ from typing import Literal
 
 import msgspec
 
+from headgate.domain.values.message import WorkloadKey
+
 BlockerType = Literal[
     "Quota",
     "Topology",
@@ -20,7 +22,7 @@ BlockerType = Literal[
 class ProtectedCandidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A preemption candidate and the rule that protects it."""
 
-    workload: str
+    workload: WorkloadKey
     rule: str
 
 
@@ -42,7 +44,7 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     need: int | None = None
     have: int | None = None
     short_by: int | None = None
-    held_by: tuple[str, ...] = ()
+    held_by: tuple[WorkloadKey, ...] = ()
     refused: tuple[ProtectedCandidate, ...] = ()
     excluded_hosts: dict[str, int] = {}
 

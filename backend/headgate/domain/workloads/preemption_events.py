@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.message import Message
+from headgate.domain.values.message import Message, WorkloadKey, WorkloadUid
 
 
 class DivergingPodSet(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,9 +34,9 @@ class PreemptorReference(msgspec.Struct, frozen=True, kw_only=True):
     are empty.
     """
 
-    workload: str = ""
-    uid: str = ""
-    job_uid: str = ""
+    workload: WorkloadKey = ""
+    uid: WorkloadUid = ""
+    job_uid: WorkloadUid = ""
     path: str = ""
     victim_path: str = ""
 

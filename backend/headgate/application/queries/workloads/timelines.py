@@ -55,9 +55,9 @@ def _entry(
 ) -> TimelineEntry:
     redaction = services.redaction
     event = (
-        shown_event(recorded, redaction, scope)
+        shown_event(recorded, scope)
         if detail == "Whole"
-        else shown_event(recorded, redaction, scope, in_brief)
+        else shown_event(recorded, scope, in_brief)
     )
     title, more = title_of(recorded.event)
     return TimelineEntry(
