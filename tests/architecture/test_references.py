@@ -1,4 +1,4 @@
-"""Fields of events that hold keys of namespaced objects say so by type: redaction reads the type."""
+"""Fields of events that hold keys of namespaced objects say so by their types."""
 
 from collections.abc import Iterator
 

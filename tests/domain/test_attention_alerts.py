@@ -17,7 +17,7 @@ from tests.builders.world import World, quotas
 
 @pytest.mark.parametrize(
     ("waiting", "said"),
-    [(0, "Nobody waits."), (1, "1 workload waits."), (2, "2 workloads wait.")],
+    [(0, "No pending workloads."), (1, "1 pending workload."), (2, "2 pending workloads.")],
 )
 def test_a_queue_that_admits_nothing_is_told_in_whole_sentences(waiting: int, said: str) -> None:
     world = World()
@@ -43,12 +43,13 @@ def strict_line(*, others: int) -> World:
 
 
 @pytest.mark.parametrize(
-    ("others", "said"), [(0, "No workload waits behind it."), (2, "2 workloads wait behind it.")]
+    ("others", "said"),
+    [(0, "No pending workloads behind it."), (2, "2 pending workloads behind it.")],
 )
 def test_a_strict_line_behind_a_head_that_can_never_start_is_told(others: int, said: str) -> None:
     cluster_state = ClusterState.load(strict_line(others=others).cluster_state.dump())
     (found,) = attention(cluster_state, 0, None)
-    assert found.title == "ClusterQueue q starts nothing behind team/big"
+    assert found.title == "StrictFIFO queue q is blocked by team/big"
     assert "can never use more than 4" in found.detail
     assert found.detail.endswith(said)
 
@@ -96,8 +97,8 @@ def test_a_strict_line_that_has_not_moved_for_an_hour_is_told() -> None:
         for one in attention(world.cluster_state, world.at, None)
         if one.kind == "HeadOfLineBlocking"
     ]
-    assert [one.title for one in found] == ["ClusterQueue q starts nothing behind team/second"]
-    assert found[0].detail.endswith("1 workload waits behind it.")
+    assert [one.title for one in found] == ["StrictFIFO queue q is blocked by team/second"]
+    assert found[0].detail.endswith("1 pending workload behind it.")
     assert found[0].stream == "workload/team/second"
 
 
@@ -112,7 +113,7 @@ def test_cohorts_in_a_circle_are_told_though_their_queues_count_as_active() -> N
         ("Configuration", "cohort/lower"),
         ("Configuration", "cohort/upper"),
     ]
-    assert "No queue in such a circle admits anything." in found[0].detail
+    assert "No queue of the cycle admits workloads." in found[0].detail
 
 
 def test_of_each_kind_only_the_first_few_are_shown_and_all_are_counted() -> None:
@@ -136,5 +137,5 @@ def test_pods_that_do_not_stop_are_told_though_the_rest_of_the_workload_runs() -
     world.settle()
     world.wait(2 * 3600)
     (found,) = [one for one in attention(world.cluster_state, world.at, None) if low in one.title]
-    assert found.title == "team/low does not stop"
-    assert found.detail == "It is to give up pods (2 of main) and still holds their quota."
+    assert found.title == "team/low: eviction stalled"
+    assert found.detail == "Scale-down pending; still holding quota for 2 pods of main."

@@ -13,6 +13,7 @@ from headgate.application.queries.workloads.explanations import explanation_of
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.specs import TopologyRequest
+from headgate.messages.catalogue import text_of
 from tests.builders.world import World, quotas
 
 HOUR = 3_600
@@ -66,8 +67,8 @@ def test_a_request_beyond_capacity_is_unschedulable_and_does_not_starve() -> Non
     world = _overtaken(5)
     (found,) = detected_problems(world.cluster_state, world.at)
     assert (found.kind, found.about) == ("NeverStarts", "team/large")
-    assert found.sentence == (
-        "Needs 5 gpu of flavor plain; ClusterQueue gpu can never use more than 4. What would help: "
+    assert text_of(found.detail) == (
+        "Needs 5 gpu of flavor plain; ClusterQueue gpu can never use more than 4. How to unblock: "
         "a nominal quota higher by 1 gpu of flavor plain, or a request of at most 4."
     )
     assert found.evidence == "workload/team/large"
@@ -127,9 +128,9 @@ def test_a_gang_for_which_no_rack_is_large_enough_even_empty_never_starts() -> N
     world = _gang(pods=17)
     (found,) = detected_problems(world.cluster_state, world.at)
     assert found.kind == "NeverStarts"
-    assert found.sentence == (
+    assert text_of(found.detail) == (
         "Needs room for 17 pods in one rack; the best rack r2 has room for 16. "
-        "What would help: room for 1 more pod in one rack."
+        "How to unblock: room for 1 more pod in one rack."
     )
 
 
@@ -142,8 +143,9 @@ def test_a_gang_with_its_rack_in_use_or_drained_is_not_unschedulable() -> None:
 def test_one_that_another_evicts_again_and_again_thrashes_too() -> None:
     world = _evicting(again=2)
     (found,) = detected_problems(world.cluster_state, world.at)
-    assert found.sentence.startswith("team/urgent made team/small go 3 times in an hour")
-    assert "InClusterQueue" in found.sentence
+    assert found.detail.code == "RepeatedPreemption"
+    told = "team/urgent preempted team/small 3 times in an hour, most recently by rule"
+    assert text_of(found.detail) == f"{told} InClusterQueue."
 
 
 def test_two_that_evict_each_other_thrash() -> None:
@@ -157,7 +159,10 @@ def test_two_that_evict_each_other_thrash() -> None:
     )
     (found,) = detected_problems(world.cluster_state, world.at)
     assert found.kind == "Thrash"
-    assert found.sentence.startswith("team/small and team/urgent made each other go 3 times")
+    assert found.detail.code == "MutualPreemption"
+    assert text_of(found.detail).startswith(
+        "team/small and team/urgent preempted each other 3 times"
+    )
 
 
 def test_what_is_long_past_is_no_thrashing() -> None:

@@ -5,6 +5,48 @@ from collections.abc import Mapping
 from headgate.messages.rendering import Text
 
 TEXTS: Mapping[str, Text] = {
+    # What needs attention
+    "QueueInactive": Text("ClusterQueue {queue} is inactive"),
+    "InactiveWithPending": Text("{reason}. {pending}."),
+    "NoPendingWorkloads": Text("No pending workloads"),
+    "PendingWorkloads": Text("{count:pending workload}"),
+    "HeadOfLineBlocking": Text("StrictFIFO queue {queue} is blocked by {head}"),
+    "HeadPendingWithOthers": Text("{reason}. {pending} behind it."),
+    "HeadUnschedulable": Text("It cannot start with the present configuration"),
+    "HeadPendingForLong": Text("It has been the head of the queue for a long time"),
+    "ConfigurationWarning": Text("Configuration warning: {kind} {name}"),
+    "NodeNotReady": Text("Node {node} is not ready"),
+    "NodeUnschedulable": Text("Unschedulable; its pods may be rescheduled."),
+    "WorkloadInactive": Text("{workload} is inactive"),
+    "DeactivatedAfterAttempts": Text(
+        "Deactivated after {attempts:failed attempt}. Activate to retry."
+    ),
+    "InactiveUntilActivated": Text("Not queued until activated."),
+    "AdmittedNotStarted": Text("{workload}: admitted {since:duration} ago, pods not ready"),
+    "QuotaHeldWhileStarting": Text("It holds its quota meanwhile."),
+    "EvictionIsStalled": Text("{workload}: eviction stalled"),
+    "EvictedHoldsQuota": Text("Evicted ({reason}); still holding quota."),
+    "ScaleDownPending": Text("Scale-down pending; still holding quota for {pods:all}."),
+    "PodsOfSet": Text("{count:pod} of {pod_set}"),
+    "StreamSkipped": Text("Scheduler error: {stream} skipped"),
+    "ErrorText": Text("{text}"),
+    "Starving": Text("{workload} is starving (repeatedly overtaken)"),
+    "StarvingDetail": Text(
+        "{overtakers:younger workload} of no higher priority started before it in {queue},"
+        " most recently {last}."
+    ),
+    "IsUnschedulable": Text("{workload} is unschedulable"),
+    "UnschedulableDetail": Text("{reason}.[ How to unblock: {remedies:all}.]"),
+    "PreemptionLoop": Text("Preemption loop: {workload} and {other}"),
+    "MutualPreemption": Text(
+        "{one} and {other} preempted each other {rounds} times in an hour, most recently by rule"
+        " {rule}."
+    ),
+    "RepeatedPreemption": Text(
+        "{preemptor} preempted {victim} {rounds} times in an hour, most recently by rule {rule}."
+    ),
+    "ReadModelLagging": Text("Read model {name} is lagging"),
+    "ReadModelLag": Text("{events:event} behind."),
     # Lint warnings of a configuration
     "QuotaOfFewBytes": Text(
         "{amount} of {resource} are {amount} bytes, less than any pod requests.",

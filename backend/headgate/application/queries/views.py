@@ -5,7 +5,10 @@ from typing import Annotated, Any
 
 import msgspec
 
+from headgate.application.access.typed_redaction import message_json
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message
+from headgate.messages.rendering import IsVisible, everything_visible
 
 Timestamp = Annotated[
     str, msgspec.Meta(description="RFC 3339, UTC", examples=["2026-09-24T12:03:11Z"])
@@ -23,6 +26,19 @@ class Schema(msgspec.Struct, rename="camel", kw_only=True, frozen=True, omit_def
 
 class Whole(msgspec.Struct, rename="camel", kw_only=True, frozen=True):
     """A view with all fields always present."""
+
+
+class MessageView(Whole, kw_only=True, frozen=True):
+    """The code and arguments of a message, of which the text stands beside it."""
+
+    code: str
+    arguments: Free
+
+
+def message_view(found: Message, is_visible: IsVisible = everything_visible) -> MessageView:
+    """Returns a message redacted for a reader."""
+    shown = message_json(found, is_visible)
+    return MessageView(code=shown["code"], arguments=shown["arguments"])
 
 
 def timestamp(at: Instant) -> str:

@@ -1,30 +1,35 @@
 """What a person should look at: queues that admit nothing, absent hosts, work that is stuck."""
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
-from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
+from msgspec.structs import replace
+
+from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.cooperative import Cooperative, at_once, each
-from headgate.application.queries.overview.config_warnings import advice
+from headgate.application.queries.overview.config_warnings import warnings_in
 from headgate.application.queries.overview.unschedulable import UNSCHEDULABLE
 from headgate.application.queries.overview.views import Attention
+from headgate.application.queries.views import message_view
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.state import Workload, condition, phase_of
 from headgate.domain.workloads.transitions.partial_eviction import (
     evicting_pods,
     oldest_ongoing_eviction,
 )
+from headgate.messages.catalogue import remedy_of, text_of
+from headgate.messages.rendering import IsVisible, everything_visible
 
 LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300
 LONG_HEAD_SECONDS = 3_600
 """A strict line that has not moved for so long is told, whatever its head waits for."""
 MAX_PER_KIND = 10
-NEVER_STARTS = "It cannot start as things are configured"
-LONG_AGO = "It has been the first for a long time"
 SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
 
 
@@ -62,6 +67,28 @@ def most_severe(found: Iterable[Attention]) -> list[Attention]:
     return few
 
 
+def _alert(  # noqa: PLR0913 - what an alert is
+    kind: str,
+    severity: Literal["info", "warning", "critical"],
+    title: Message,
+    detail: Message,
+    *,
+    link: str,
+    stream: str,
+    is_visible: IsVisible = everything_visible,
+) -> Attention:
+    return Attention(
+        kind=kind,
+        severity=severity,
+        title=text_of(title, is_visible),
+        detail=text_of(detail, is_visible),
+        link=link,
+        stream=stream,
+        title_message=message_view(title, is_visible),
+        detail_message=message_view(detail, is_visible),
+    )
+
+
 def _queues(cluster_state: ClusterState) -> Iterator[Attention]:
     for name in sorted(cluster_state.config.cluster_queues):
         activity = cluster_queue_activity(cluster_state.config, name)
@@ -71,14 +98,22 @@ def _queues(cluster_state: ClusterState) -> Iterator[Attention]:
             "Pending", 0
         )
         stopped = activity.reason == "Stopped"
-        yield Attention(
-            kind="QueueInactive",
-            severity="info" if stopped and not waiting else "warning",
-            title=f"ClusterQueue {name} admits nothing",
-            detail=f"{activity.message.removesuffix('.')}. {_pending_count_text(waiting)}.",
+        yield _alert(
+            "QueueInactive",
+            "info" if stopped and not waiting else "warning",
+            message("QueueInactive", queue=name),
+            message(
+                "InactiveWithPending",
+                reason=activity.message.removesuffix("."),
+                pending=_pending(waiting),
+            ),
             link=f"/queues/{name}",
             stream=f"clusterqueue/{name}",
         )
+
+
+def _pending(count: int) -> Message:
+    return message("PendingWorkloads", count=count) if count else message("NoPendingWorkloads")
 
 
 def _blocked_lines(
@@ -103,53 +138,47 @@ def _blocked_lines(
         if not is_hopeless and (not behind or _waited_seconds(head, at) < LONG_HEAD_SECONDS):
             continue
         is_open = scope is None or head.namespace in scope
-        who = head.key if is_open else FOREIGN_WORKLOAD
-        untold = NEVER_STARTS if is_hopeless else LONG_AGO
-        yield Attention(
-            kind="HeadOfLineBlocking",
-            severity="warning",
-            title=f"ClusterQueue {name} starts nothing behind {who}",
-            detail=f"{head.explanation.sentence if is_open else untold}. "
-            f"{_pending_count_text(behind, 'behind it')}.",
+        yield _alert(
+            "HeadOfLineBlocking",
+            "warning",
+            message("HeadOfLineBlocking", queue=name, head=workload_reference(head.key)),
+            message(
+                "HeadPendingWithOthers",
+                reason=head.explanation.sentence
+                if is_open
+                else message("HeadUnschedulable" if is_hopeless else "HeadPendingForLong"),
+                pending=_pending(behind),
+            ),
             link=f"/workloads/{head.key}" if is_open else f"/queues/{name}",
             stream=workload_stream(head.key) if is_open else "",
+            is_visible=visible_to(scope),
         )
 
 
 def _configuration(cluster_state: ClusterState, scope: NamespaceScope) -> Iterator[Attention]:
     """What is allowed and hardly meant; a queue that is inactive for it says so by itself."""
-    for one in advice(cluster_state, scope).items:
+    for one in warnings_in(cluster_state, scope):
         if one.severity == "warning" and one.rule != "MissingReference":
             name = f"{one.namespace}/{one.name}" if one.namespace else one.name
-            yield Attention(
-                kind="Configuration",
-                severity="warning",
-                title=f"{one.kind} {name} is most likely not meant so",
-                detail=f"{one.message} {one.remedy}",
+            alert = _alert(
+                "Configuration",
+                "warning",
+                message("ConfigurationWarning", kind=one.kind, name=name),
+                one.message,
                 link=f"/queues/{one.name}" if one.kind == "ClusterQueue" else "/queues",
                 stream=f"{one.kind.lower()}/{name}",
             )
-
-
-def _pending_count_text(count: int, where: str = "") -> str:
-    match count:
-        case 0:
-            told = "Nobody waits"
-        case 1:
-            told = "1 workload waits"
-        case _:
-            told = f"{count} workloads wait"
-    return f"{told} {where}".rstrip()
+            yield replace(alert, detail=f"{alert.detail} {remedy_of(one.message)}")
 
 
 def _nodes(cluster_state: ClusterState) -> Iterator[Attention]:
     for name, node in sorted(cluster_state.config.nodes.items()):
         if not node.spec.ready:
-            yield Attention(
-                kind="NodeNotReady",
-                severity="warning",
-                title=f"Node {name} is not ready",
-                detail="It takes no pods; workloads with pods there may be moved.",
+            yield _alert(
+                "NodeNotReady",
+                "warning",
+                message("NodeNotReady", node=name),
+                message("NodeUnschedulable"),
                 link="/topology",
                 stream=f"node/{name}",
             )
@@ -168,43 +197,52 @@ def _workloads(
 
 def _workload(workload: Workload, at: Instant) -> Iterator[Attention]:
     phase = phase_of(workload)
+    named, stream = workload_reference(workload.key), workload_stream(workload.key)
     link = f"/workloads/{workload.key}"
     if phase == "Inactive":
-        yield Attention(
-            kind="WorkloadInactive",
-            severity="warning",
-            title=f"{workload.key} is inactive",
-            detail="It competes for nothing until somebody activates it.",
+        yield _alert(
+            "WorkloadInactive",
+            "warning",
+            message("WorkloadInactive", workload=named),
+            _why_inactive(workload),
             link=link,
-            stream=workload_stream(workload.key),
+            stream=stream,
         )
     elif phase == "Starting" and _seconds_since(workload, "Admitted", at) > LONG_START_SECONDS:
-        yield Attention(
-            kind="NotStarted",
-            severity="warning",
-            title=f"{workload.key} was admitted and has not started",
-            detail="Its pods are not ready; it holds its quota meanwhile.",
+        waited = _seconds_since(workload, "Admitted", at)
+        yield _alert(
+            "NotStarted",
+            "warning",
+            message("AdmittedNotStarted", workload=named, since=waited),
+            message("QuotaHeldWhileStarting"),
             link=link,
-            stream=workload_stream(workload.key),
+            stream=stream,
         )
     elif _eviction_seconds(workload, at) > LONG_EVICTION_SECONDS:
-        yield Attention(
-            kind="EvictionStalled",
-            severity="critical",
-            title=f"{workload.key} does not stop",
-            detail=_what_it_holds(workload),
+        yield _alert(
+            "EvictionStalled",
+            "critical",
+            message("EvictionIsStalled", workload=named),
+            _held_quota(workload),
             link=link,
-            stream=workload_stream(workload.key),
+            stream=stream,
         )
+
+
+def _why_inactive(workload: Workload) -> Message:
+    requeues = workload.deactivation.requeues if workload.deactivation else 0
+    if requeues:
+        return message("DeactivatedAfterAttempts", attempts=requeues)
+    return message("InactiveUntilActivated")
 
 
 def _quarantined(cluster_state: ClusterState) -> Iterator[Attention]:
     for stream, reason in sorted(cluster_state.quarantined.items()):
-        yield Attention(
-            kind="SetAside",
-            severity="critical",
-            title=f"{stream} is left out",
-            detail=reason,
+        yield _alert(
+            "SetAside",
+            "critical",
+            message("StreamSkipped", stream=stream),
+            message("ErrorText", text=reason),
             link=f"/events?stream={stream}",
             stream=stream,
         )
@@ -224,9 +262,9 @@ def _eviction_seconds(workload: Workload, at: Instant) -> int:
     return 0 if eviction is None else (at - eviction.started_at) // MICROSECONDS_PER_SECOND
 
 
-def _what_it_holds(workload: Workload) -> str:
+def _held_quota(workload: Workload) -> Message:
     if workload.eviction is not None:
-        return f"It was evicted ({workload.eviction.reason}) and still holds its quota."
+        return message("EvictedHoldsQuota", reason=workload.eviction.reason)
     going = evicting_pods(workload.pod_evictions)
-    pods = ", ".join(f"{count} of {name}" for name, count in going.items())
-    return f"It is to give up pods ({pods}) and still holds their quota."
+    pods = tuple(message("PodsOfSet", count=count, pod_set=name) for name, count in going.items())
+    return message("ScaleDownPending", pods=pods)

@@ -1,15 +1,12 @@
 """What is odd about the configuration as it stands, or as it would stand after a change."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 from weakref import WeakKeyDictionary
-
-import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.commands.decide import config_after
 from headgate.application.commands.requests import CommandResult
-from headgate.application.queries.views import Position, Whole
+from headgate.application.queries.views import Free, Position, Whole, message_view
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.lint.lint import lint
 from headgate.domain.lint.warnings import LintWarning
@@ -32,7 +29,7 @@ class AdviceView(Whole, kw_only=True, frozen=True):
     message: str
     remedy: str
     code: str = ""
-    arguments: dict[str, Any] = {}
+    arguments: Free = {}
 
 
 class AdvicePage(Whole, kw_only=True, frozen=True):
@@ -45,6 +42,15 @@ class AdvicePage(Whole, kw_only=True, frozen=True):
 def advice(cluster_state: ClusterState, scope: NamespaceScope) -> AdvicePage:
     """About the whole configuration, as far as one may see it."""
     return AdvicePage(position=cluster_state.position, items=_shown(_known(cluster_state), scope))
+
+
+def warnings_in(cluster_state: ClusterState, scope: NamespaceScope) -> list[LintWarning]:
+    """The warnings about the whole configuration, as far as a user may read it."""
+    return [found for found in _known(cluster_state) if _is_visible(found, scope)]
+
+
+def _is_visible(found: LintWarning, scope: NamespaceScope) -> bool:
+    return scope is None or not found.namespace or found.namespace in scope
 
 
 def _known(cluster_state: ClusterState) -> tuple[LintWarning, ...]:
@@ -81,8 +87,8 @@ def _shown(found: Iterable[LintWarning], scope: NamespaceScope) -> list[AdviceVi
             message=text_of(one.message),
             remedy=remedy_of(one.message),
             code=one.message.code,
-            arguments=msgspec.to_builtins(one.message.arguments),
+            arguments=message_view(one.message).arguments,
         )
         for one in found
-        if scope is None or not one.namespace or one.namespace in scope
+        if _is_visible(one, scope)
     ]

@@ -7,7 +7,7 @@ Blocked queues, admitted work that does not start and unusable configuration are
 them.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,7 @@ from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import round_stream, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload, condition, phase_of
 
@@ -41,7 +42,8 @@ class DetectedProblem:
 
     kind: ProblemKind
     about: str
-    sentence: str
+    title: Message
+    detail: Message
     evidence: str = ""
     namespace: str = ""
 
@@ -63,7 +65,10 @@ def drifted_followers(positions: Mapping[str, int], head: int) -> list[DetectedP
     """Read models that are too far behind the log."""
     return [
         DetectedProblem(
-            "FollowerDrift", name, f"Read model {name} is {head - position} events behind."
+            "FollowerDrift",
+            name,
+            message("ReadModelLagging", name=name),
+            message("ReadModelLag", events=head - position),
         )
         for name, position in sorted(positions.items())
         if head - position > DRIFT_EVENTS
@@ -81,11 +86,11 @@ def _unschedulable(cluster_state: ClusterState, at: Instant) -> Cooperative[list
 
 
 def _unschedulable_problem(workload: Workload, why: Explanation) -> DetectedProblem:
-    helps = f" What would help: {'; '.join(why.would_unblock)}." if why.would_unblock else ""
     return DetectedProblem(
         "NeverStarts",
         workload.key,
-        f"{why.sentence}.{helps}",
+        message("IsUnschedulable", workload=workload_reference(workload.key)),
+        message("UnschedulableDetail", reason=why.sentence, remedies=why.would_unblock),
         workload_stream(workload.key),
         workload.namespace,
     )
@@ -109,8 +114,13 @@ def _starving(
             told = DetectedProblem(
                 "Starvation",
                 key,
-                f"{len(overtakers)} younger workloads of no higher priority started before it in "
-                f"{queue}, {last.key} the last of them.",
+                message("Starving", workload=workload_reference(key)),
+                message(
+                    "StarvingDetail",
+                    overtakers=len(overtakers),
+                    queue=queue,
+                    last=workload_reference(last.key),
+                ),
                 workload_stream(last.key),
                 workload.namespace,
             )
@@ -155,18 +165,27 @@ def _thrashing(cluster_state: ClusterState, at: Instant) -> Iterator[DetectedPro
             yield DetectedProblem(
                 "Thrash",
                 one,
-                f"{_mutual_evictions(one, other, rounds)} {len(rounds)} times in an hour, the last "
-                f"time by the rule {_rule_of(last, (one, other))}.",
+                message(
+                    "PreemptionLoop",
+                    workload=workload_reference(one),
+                    other=workload_reference(other),
+                ),
+                _loop_detail((one, other), rounds, _rule_of(last, (one, other))),
                 round_stream(last.id),
                 one.partition("/")[0],
             )
 
 
-def _mutual_evictions(one: str, other: str, rounds: Iterable[Round]) -> str:
+def _loop_detail(pair: tuple[str, str], rounds: Sequence[Round], rule: str) -> Message:
+    one, other = map(workload_reference, pair)
     first, *more = sorted({found.preemptor for found in rounds})
+    count = len(rounds)
     if more:
-        return f"{one} and {other} made each other go"
-    return f"{first} made {other if first == one else one} go"
+        return message("MutualPreemption", one=one, other=other, rounds=count, rule=rule)
+    preemptor, victim = (one, other) if first == one.key else (other, one)
+    return message(
+        "RepeatedPreemption", preemptor=preemptor, victim=victim, rounds=count, rule=rule
+    )
 
 
 def _rule_of(found: Round, pair: Iterable[str]) -> str:

@@ -5,16 +5,17 @@ from collections import Counter
 
 import msgspec
 
-from headgate.application.access.redaction import NamespaceScope, allows
+from headgate.application.access.redaction import NamespaceScope, allows, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import EventFilter
 from headgate.application.queries import events
 from headgate.application.queries.overview.attention import find_attention, most_severe
 from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
 from headgate.application.queries.overview.views import Attention, CountAt, Overview
-from headgate.application.queries.views import timestamp
+from headgate.application.queries.views import message_view, timestamp
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.workloads.state import phase_of
+from headgate.messages.catalogue import text_of
 
 MINUTES = 60
 MICROSECONDS_PER_MINUTE = 60_000_000
@@ -24,12 +25,6 @@ LOOKED_AT = 100
 EXPLAINED = "workload.explained"
 ADMITTED = "workload.admitted"
 MAX_PROBLEMS = 20
-TITLES = {
-    "Starvation": "{} starves",
-    "NeverStarts": "{} can never start as it is",
-    "Thrash": "{} and another evict each other again and again",
-    "FollowerDrift": "Read model {} has fallen behind",
-}
 
 
 async def overview(services: ApplicationServices, scope: NamespaceScope) -> Overview:
@@ -69,6 +64,7 @@ async def _detected(
     cluster_state = services.reader.cluster_state
     positions = await asyncio.to_thread(services.followers.positions)
     shown = await services.reader.while_still(detect_problems(cluster_state, now))
+    is_visible = visible_to(scope)
     found = [
         one
         for one in (*shown, *drifted_followers(positions, services.reader.position))
@@ -78,8 +74,10 @@ async def _detected(
         Attention(
             kind=one.kind,
             severity="warning",
-            title=TITLES[one.kind].format(one.about),
-            detail=services.redaction.redacted(one.sentence, scope),
+            title=text_of(one.title, is_visible),
+            detail=services.redaction.redacted(text_of(one.detail, is_visible), scope),
+            title_message=message_view(one.title, is_visible),
+            detail_message=message_view(one.detail, is_visible),
             link=f"/workloads/{one.about}" if one.namespace else "/events",
             stream=one.evidence if allows(scope, one.evidence) else "",
         )

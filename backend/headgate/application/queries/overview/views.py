@@ -3,13 +3,14 @@
 from typing import Literal
 
 from headgate.application.queries.events import EventView
-from headgate.application.queries.views import Position, Timestamp, Whole
+from headgate.application.queries.views import MessageView, Position, Timestamp, Whole
 
 
 class Attention(Whole, kw_only=True, frozen=True):
     """One thing a person should look at, and where.
 
-    The last event of `stream`, at `position`, shows it.
+    `title` and `detail` are the texts of `title_message` and `detail_message`. The last event of
+    `stream`, at `position`, shows it.
     """
 
     kind: str
@@ -19,6 +20,8 @@ class Attention(Whole, kw_only=True, frozen=True):
     link: str
     stream: str = ""
     position: int = 0
+    title_message: MessageView
+    detail_message: MessageView
 
 
 class CountAt(Whole, kw_only=True, frozen=True):
