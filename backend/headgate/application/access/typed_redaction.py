@@ -108,7 +108,7 @@ def _of_struct(kind: inspect.StructType) -> Redactor | None:
 
 
 def _sentence_of(kind: inspect.StructType, field: inspect.Field) -> Redactor | None:
-    """How a field is redacted whose sentences may name workloads; None for all others."""
+    """How a field of sentences that may name workloads is redacted; None for other fields."""
     if (kind.cls.__name__, field.name) not in SENTENCES:
         return None
     if isinstance(field.type, inspect.VarTupleType):
