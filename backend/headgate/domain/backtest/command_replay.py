@@ -1,7 +1,7 @@
-"""From what was recorded to what must have been asked for, to be asked once more.
+"""Commands that led to recorded events, decided again in a backtest.
 
-In a rehearsal a workload may stand elsewhere than it did, so that the same request leads to other
-facts or to none.
+In a backtest a workload may be in another state than it was, so that the same command gives other
+events or none.
 """
 
 from headgate.domain.backtest.recorded_window import GONE
@@ -56,7 +56,7 @@ COPIED_EVENTS = (
 def redecide_command(
     state: WorkloadState, event: DomainEvent, at: Instant, eviction: str
 ) -> tuple[WorkloadEvent, ...] | None:
-    """The facts that follow when what led to an event is asked for again; None if it is refused.
+    """Returns the events of the command behind an event, decided again; None if rejected.
 
     `eviction` names the eviction that may follow.
     """
@@ -121,7 +121,7 @@ def _request(event: DomainEvent, eviction: str) -> c.WorkloadCommand | None:
 
 
 def redecide_report(state: Workload, event: DomainEvent, at: Instant) -> tuple[WorkloadEvent, ...]:
-    """The facts of a report that follows in a scene; none where it does not apply any more."""
+    """Returns the events of a recorded report, decided again; none where it no longer applies."""
     command = _end(state, event) or _report(state, event)
     if command is None:
         return ()
@@ -141,7 +141,7 @@ def _end(state: Workload, event: DomainEvent) -> c.WorkloadCommand | None:
 
 
 def _report(state: Workload, event: DomainEvent) -> c.WorkloadCommand | None:
-    """What an executor or a check controller said, of the workload as it stands now."""
+    """Returns the report of an executor or check controller for the workload as it is now."""
     known = oldest_ongoing_eviction(state)
     uid, eviction = state.uid, known.id if known else ""
     match event:

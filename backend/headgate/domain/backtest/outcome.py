@@ -1,4 +1,4 @@
-"""What differs between a stretch of the log and its rehearsal: by workload, by queue and in all."""
+"""The differences between a time range of the log and its backtest, by workload and queue."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ from headgate.domain.backtest.workload_traces import QueueUsage, WorkloadTrace, 
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 SAME_START_TOLERANCE = MICROSECONDS_PER_SECOND
-"""Starts no further apart than this count as the same: so much depends on when a worker looked."""
+"""Starts that differ by at most this count as equal: planning times of workers vary so much."""
 
 MAX_LISTED = 1_000
 PERCENT = 100
@@ -27,7 +27,7 @@ DifferenceKind = Literal[
 
 
 class WorkloadOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a workload on one side."""
+    """The starts, preemptions, evictions and end of a workload on one side."""
 
     started_at: Instant | None = None
     starts: int = 0
@@ -37,7 +37,7 @@ class WorkloadOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutcomeDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """A workload that fares differently; `places_differ` counts starts with another placement."""
+    """A workload with another outcome; `places_differ` counts starts with another placement."""
 
     key: str
     cluster_queue: str
@@ -58,7 +58,7 @@ class WaitTimes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UsageComparison(msgspec.Struct, frozen=True, kw_only=True):
-    """The average amount of one resource in use in each bucket of time."""
+    """The average amount of one resource in use, for each bucket of time and each side."""
 
     resource: str
     actual: tuple[int, ...] = msgspec.field(name="then")
@@ -66,7 +66,7 @@ class UsageComparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """One ClusterQueue on both sides."""
+    """The waits, preemptions and usage of one ClusterQueue on both sides."""
 
     cluster_queue: str
     actual: WaitTimes = msgspec.field(name="then")
@@ -77,7 +77,7 @@ class QueueOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BacktestTotals(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts of workloads, save those of facts: events read, passed over, decided anew."""
+    """Counts of workloads; of events read, skipped and decided; of scheduler runs and cycles."""
 
     workloads: int = 0
     same: int = 0
@@ -98,7 +98,7 @@ class BacktestTotals(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BacktestOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is told of a rehearsal; `bucket_microseconds` is the time one average covers.
+    """The result of a backtest; `bucket_microseconds` is the time that one average covers.
 
     `workloads` are the first that differ, by key; `listed_all` says whether those are all.
     """
@@ -113,7 +113,7 @@ class BacktestOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def backtest_outcome(window: RecordedWindow, progress: ReplayProgress) -> BacktestOutcome:
-    """The two sides beside each other."""
+    """Compares the recorded window with the finished replay."""
     actual, backtest = window.traces, progress.traces
     found = [
         _difference(workload_id, trace, backtest.by_id.get(workload_id))

@@ -1,7 +1,7 @@
-"""A stretch of the log taken apart: what came from outside, when was decided, and what became.
+"""A time range of the log: external events, executor behavior, scheduler runs and outcomes.
 
-Whatever the scheduler decided is left out, for it is decided anew; but the instants at which it
-looked are kept, so that a rehearsal looks when it really looked.
+Decisions of the scheduler are left out, for a backtest makes them anew. The instants of its runs
+are kept, so that a backtest plans at the recorded times.
 """
 
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ from headgate.domain.workloads.state import Workload, condition
 from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
 
 RESERVED, ADMITTED, EVICTED = 0, 1, 2
-"""What something follows from."""
+"""The transitions that begin a lifecycle phase."""
 
 
 LATER_THAN_ALL = 2**62
@@ -71,9 +71,9 @@ class DelayedReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LifecyclePhase(msgspec.Struct, kw_only=True):
-    """What followed from one reservation, admission or eviction; `until` is how long it lasted.
+    """The reports after one reservation, admission or eviction; `until` is how long it lasted.
 
-    `eviction` is the name of the latter.
+    `eviction` names the eviction that began the phase.
     """
 
     began_at: Instant
@@ -83,9 +83,9 @@ class LifecyclePhase(msgspec.Struct, kw_only=True):
 
 
 class PodBehavior(msgspec.Struct, kw_only=True):
-    """All scenes of one workload by what they follow from; its last run took `run` if it ended.
+    """All lifecycle phases of one workload by kind; `run` is its end after its last start, if any.
 
-    `in_flight` are the kinds of scenes that had begun before the stretch did.
+    `in_flight` are the kinds of phases that had begun before the window did.
     """
 
     phases: tuple[list[LifecyclePhase], list[LifecyclePhase], list[LifecyclePhase]]
@@ -94,14 +94,14 @@ class PodBehavior(msgspec.Struct, kw_only=True):
 
 
 class ObservedBehavior(msgspec.Struct, kw_only=True):
-    """The conduct of every workload by key and uid, and the middle of all delays."""
+    """The pod behavior of every workload by key and uid, and the sorted delays of all of them."""
 
     by_id: dict[str, PodBehavior] = {}
     ready_delays: list[int] = []
     stop_delays: list[int] = []
 
     def begin(self, workload_id: str, workload: Workload | None) -> None:
-        """A workload is there; what it is in the middle of began before."""
+        """Adds a workload that exists; its present phases began before."""
         behavior = PodBehavior(phases=([], [], []))
         self.by_id[workload_id] = behavior
         if workload is None or workload.finished_at is not None:
@@ -118,7 +118,7 @@ class ObservedBehavior(msgspec.Struct, kw_only=True):
     def observe(
         self, workload_id: str, position: int, event: DomainEvent, at: Instant, *, outside: bool
     ) -> bool:
-        """Take in the next fact of a workload; whether it is something that follows in a scene."""
+        """Adds the next event of a workload; returns whether it is a report of a phase."""
         behavior = self.by_id.get(workload_id)
         if behavior is None:
             return False
@@ -142,7 +142,7 @@ class ObservedBehavior(msgspec.Struct, kw_only=True):
         return True
 
     def end(self, at: Instant) -> None:
-        """The stretch is over: what is still going on lasts at least so long."""
+        """Ends the window: phases that still last count up to here."""
         for behavior in self.by_id.values():
             for phases in behavior.phases:
                 _close(phases, at)
@@ -150,7 +150,7 @@ class ObservedBehavior(msgspec.Struct, kw_only=True):
         self.stop_delays.sort()
 
     def following(self, workload_id: str, kind: int, number: int) -> tuple[DelayedReport, ...]:
-        """What follows from the reservation, admission or eviction of that number, from 0."""
+        """Returns the reports after the reservation, admission or eviction of a number, from 0."""
         behavior = self.by_id[workload_id]
         phases = behavior.phases[kind]
         phase = phases[min(number, len(phases) - 1)] if phases else None
@@ -177,7 +177,7 @@ class ObservedBehavior(msgspec.Struct, kw_only=True):
     def _run(
         self, behavior: PodBehavior, phase: LifecyclePhase | None
     ) -> tuple[DelayedReport, ...]:
-        """Ready as it was or as most were; ended when it had run as long as it did in the end."""
+        """Returns readiness as recorded or by the median, and the end after the run time."""
         if phase is None:
             ready = WorkloadPodsReady()
             return (
@@ -203,7 +203,7 @@ class ObservedBehavior(msgspec.Struct, kw_only=True):
 
 
 def phase_begun_by(event: DomainEvent) -> int | None:
-    """Whether something follows from a fact, and which kind of scene it begins."""
+    """Returns the kind of phase that an event begins; None for other events."""
     match event:
         case WorkloadQuotaReserved():
             return RESERVED
@@ -216,7 +216,7 @@ def phase_begun_by(event: DomainEvent) -> int | None:
 
 
 def median(delays: list[int]) -> int:
-    """The middle of sorted delays; 0 where there are none."""
+    """Returns the middle of sorted delays; 0 where there are none."""
     return delays[len(delays) // 2] if delays else 0
 
 
@@ -231,13 +231,13 @@ def _follows_from(event: DomainEvent) -> int | None:
 
 
 def _of_eviction(phases: list[LifecyclePhase], event: DomainEvent) -> list[LifecyclePhase]:
-    """The scene of the eviction that a fact is about; all where that is not known."""
+    """Returns the phases of the eviction that an event names; all if it names none."""
     name = getattr(event, "eviction", "")
     return [phase for phase in phases if name and phase.eviction == name] or phases
 
 
 def _close(phases: list[LifecyclePhase], at: Instant) -> None:
-    """What is still on has lasted so long."""
+    """Sets the duration of phases that are still open."""
     for phase in phases:
         if not phase.until:
             phase.until = max(0, at - phase.began_at)
@@ -247,7 +247,7 @@ SCHEDULER = "scheduler"
 
 
 class RecordedStep(NamedTuple):
-    """Something that came from outside, or a look of the scheduler where there is no `event`."""
+    """An external event, or a run of the scheduler where there is no `event`."""
 
     at: Instant
     position: int
@@ -256,9 +256,9 @@ class RecordedStep(NamedTuple):
 
 
 class RecordedWindow(msgspec.Struct, kw_only=True):
-    """What happened from one position to another, and how it would be asked for again.
+    """The external events between two positions, the behavior of executors, and the outcomes.
 
-    `steps` are in order; `traces` and `use` say what became of it; `events` were read.
+    `steps` are in order; `traces` and `usage` hold the outcomes; `events` counts the events read.
     """
 
     begin_at: Instant
@@ -271,12 +271,12 @@ class RecordedWindow(msgspec.Struct, kw_only=True):
 
 
 class ReplacedObjects(NamedTuple):
-    """What is configured otherwise in the rehearsal: what was configured then does not count."""
+    """The objects that a backtest configures otherwise: their recorded changes do not count."""
 
     streams: frozenset[str] = frozenset()
 
     def covers(self, stream: str, event: DomainEvent) -> bool:
-        """Whether a fact of the log is to be passed over; stops and reports of nodes never are."""
+        """Whether an event of the log is skipped; stops and reports of nodes never are."""
         return stream in self.streams and not isinstance(event, StatusEvent)
 
 
@@ -286,7 +286,7 @@ def read_window(
     period: tuple[Instant, Instant],
     replaced: ReplacedObjects,
 ) -> RecordedWindow:
-    """The stretch that begins at the state of `cluster_state`, which is folded to its end."""
+    """Reads the window that begins at the state of `cluster_state`, which is folded to its end."""
     reading = _WindowReader(cluster_state, period, replaced)
     for one in recorded:
         reading.take(one)
@@ -294,7 +294,7 @@ def read_window(
 
 
 class _WindowReader:
-    """A stretch as far as it has been read."""
+    """Reads a window event by event."""
 
     def __init__(
         self,
@@ -362,13 +362,13 @@ class _WindowReader:
                 window.steps.append(RecordedStep(self._now, one.position, one.stream, event))
 
     def _note_look(self, one: RecordedEvent) -> None:
-        """All that was decided together was decided in one look."""
+        """Notes one scheduler run for all events with one correlation."""
         if one.metadata.correlation != self._looked:
             self._looked = one.metadata.correlation
             self._window.steps.append(RecordedStep(self._now, one.position))
 
     def _is_consequence(self, kind: str, key: str, event: DomainEvent) -> bool:
-        """Whether it followed by itself from something that is noted already."""
+        """Whether an event follows from a command that is noted already."""
         if kind in KINDS_BY_STREAM:
             return False
         if kind != "workload":
@@ -387,4 +387,4 @@ def _must_end(workload: object) -> bool:
 
 
 CONSEQUENTIAL_EVENTS = (WorkloadEvicted, ReservationDropped, WorkloadStopped)
-"""From outside these only follow from a request recorded beside them, save one to requeue."""
+"""From outside these only follow from a command recorded beside them, except a requeue."""

@@ -1,7 +1,8 @@
-"""The rehearsal itself: a cell, a clock that is set, and what is still to come.
+"""The replay of a backtest: a cluster state, a virtual clock, and the pending steps.
 
-Steps of the stretch and lines of conducts come in their order; the scheduler looks at what they
-wake when it looked then, and at the latest `MAX_EVALUATION_DELAY` after it was woken.
+Recorded steps and scheduled reports are applied in order of time. Partitions that they wake are
+planned at the recorded instants of scheduler runs, at the latest `MAX_EVALUATION_DELAY` after being
+woken.
 """
 
 import heapq
@@ -34,15 +35,16 @@ MAX_EVALUATION_DELAY = MICROSECONDS_PER_SECOND // 2
 
 ALL_PARTITIONS = "*"
 ScheduledReport = tuple[Instant, int, str, int, int, int]
-"""When, the position then, the workload's id, the kind of scene, its number, the line in it."""
+"""Instant, recorded position, workload id, kind of phase, its number, and the report in it."""
 
 
 class ReplayProgress(msgspec.Struct, kw_only=True):
-    """All of a rehearsal under way, to be kept and gone on with.
+    """The whole state of a replay, which can be stored and continued.
 
-    `next_step` is the first of the stretch that is still to come, `schedule` are lines that are,
-    `phases` how many of each kind a workload has had, `woken` and `dues` when a partition was woken
-    and when it is due, `passed_over` counts what was refused here although it was taken then.
+    `next_step` is the first pending step of the window, `schedule` holds the pending reports,
+    `phases` counts the phases of each kind by workload, `woken` and `dues` hold when a partition
+    was woken and when it is due, `passed_over` counts commands that were accepted in the log and
+    are rejected here.
     """
 
     cluster_state: bytes
@@ -66,7 +68,7 @@ def start_replay(
     window: RecordedWindow,
     changes: Iterable[tuple[str, DomainEvent]],
 ) -> ReplayProgress:
-    """The rehearsal at its first instant: the state then, with what is configured otherwise."""
+    """Returns the progress at the first instant: the recorded state with the replaced objects."""
     begun = window.begin_at
     traces, use = WorkloadTraces(), QueueUsage(begin_at=begun, end_at=window.end_at, now=begun)
     traces.begin(cluster_state.config, cluster_state.workloads)
@@ -87,7 +89,7 @@ def start_replay(
 def advance(
     progress: ReplayProgress, window: RecordedWindow, steps: int
 ) -> tuple[ReplayProgress, bool]:
-    """Some moves further, and whether that was the end; the same moves give the same bytes."""
+    """Takes up to a number of steps; returns whether the replay ended. Equal steps, equal bytes."""
     run = ReplayRun(progress, window)
     with run.cluster_state.overlay() as overlay:
         is_over = not all(run.step() for _ in range(steps))
@@ -131,7 +133,7 @@ def replay_cycle(
 
 
 class ReplayRun:
-    """A rehearsal that goes on; `progress` is taken over and changed."""
+    """A replay in progress; `progress` is owned and changed."""
 
     def __init__(self, progress: ReplayProgress, window: RecordedWindow) -> None:
         self.progress = progress
@@ -141,7 +143,7 @@ class ReplayRun:
             self.cluster_state.partition(key).restore_inadmissible(inadmissible)
 
     def saved_progress(self) -> ReplayProgress:
-        """The progress with the state as it is now."""
+        """Returns the progress with the present state."""
         progress, cluster_state = self.progress, self.cluster_state
         progress.cluster_state = cluster_state.dump()
         memories = {
@@ -152,7 +154,7 @@ class ReplayRun:
         return progress
 
     def load_in_flight(self) -> None:
-        """Cue what is to follow from reservations, admissions and evictions before the stretch."""
+        """Schedules the reports of reservations, admissions and evictions before the window."""
         for workload_id, behavior in self.window.observed.by_id.items():
             key = workload_id.partition(" ")[0]
             if self.progress.traces.ids.get(key) != workload_id:
@@ -161,7 +163,7 @@ class ReplayRun:
                 self._schedule_reports(workload_id, kind, behavior.phases[kind][0].began_at)
 
     def step(self) -> bool:
-        """The next step, line or look, whichever comes first; False when nothing is left."""
+        """Takes the next step, report or scheduler run, by time; False when none is left."""
         step, scheduled, look = self._step(), self._first_scheduled(), self._look_by()
         ends = [(step.at, step.position)] if step else []
         ends += [(scheduled[0], scheduled[1])] if scheduled else []
@@ -182,14 +184,14 @@ class ReplayRun:
         return True
 
     def apply_event(self, stream: str, event: DomainEvent) -> None:
-        """A fact that does not come from the scheduler."""
+        """Applies an event that does not come from the scheduler."""
         woken, _ = wakes_of(self.cluster_state, stream, event)
         self.cluster_state.assume(stream, event, self.progress.now)
         self._wake_all(woken)
         self._observe(stream, event)
 
     def wake(self, keys: tuple[str, ...]) -> None:
-        """These partitions have something to look at from now on."""
+        """Notes that partitions must be planned from now on."""
         for key in keys:
             self.progress.woken.setdefault(key, self.progress.now)
 
@@ -229,7 +231,7 @@ class ReplayRun:
             self.apply_event(step.stream, event)
 
     def _act(self, scheduled: ScheduledReport) -> None:
-        """A line of a scene, unless its scene is over by now."""
+        """Applies a scheduled report, unless its phase is over."""
         _, _, workload_id, kind, number, report_index = scheduled
         key = workload_id.partition(" ")[0]
         workload = self.cluster_state.workloads.get(key)
@@ -243,7 +245,7 @@ class ReplayRun:
             self.apply_event(workload_stream(key), event)
 
     def _look(self) -> None:
-        """Plan in every partition that is woken or due until nothing more is decided."""
+        """Plans every woken or due partition until no more decisions follow."""
         progress = self.progress
         progress.scheduler_runs += 1
         while keys := self._to_look_at():
@@ -289,7 +291,7 @@ class ReplayRun:
             self._schedule_reports(workload_id, phase, progress.now)
 
     def _schedule_reports(self, workload_id: str, kind: int, began_at: Instant) -> None:
-        """What follows from a new scene is to come in its time."""
+        """Schedules the reports of a phase that has begun."""
         if workload_id not in self.window.observed.by_id:
             return
         phases = self._phases(workload_id)

@@ -1,6 +1,7 @@
-"""What became of each workload in a stretch, told from facts; the same for the log and a rehearsal.
+"""The outcomes of workloads and the usage of queues in a time range, folded from its events.
 
-A start is an admission: from then on pods may run. Places are told by a digest of the admission.
+Both the log and a backtest are folded so. A start is an admission: from then on pods may run.
+Placements are compared by a digest of the admission.
 """
 
 import hashlib
@@ -34,7 +35,7 @@ DIGEST_LENGTH = 16
 
 
 class WorkloadTrace(msgspec.Struct, kw_only=True):
-    """One workload; `waited_from` is None for one that had its place when the stretch began.
+    """The outcome of one workload; `waited_from` is None if it was admitted at the beginning.
 
     `places` has one digest for each start, and for each second pass after it.
     """
@@ -51,7 +52,7 @@ class WorkloadTrace(msgspec.Struct, kw_only=True):
 
 
 class WorkloadTraces(msgspec.Struct, kw_only=True):
-    """Every workload of a stretch by its key and uid."""
+    """The traces of every workload of a window by key and uid."""
 
     by_id: dict[str, WorkloadTrace] = {}
     ids: dict[str, str] = {}
@@ -69,7 +70,7 @@ class WorkloadTraces(msgspec.Struct, kw_only=True):
                 )
 
     def observe(self, stream: str, event: DomainEvent, at: Instant, config: ObjectSet) -> None:
-        """Take in the next fact."""
+        """Adds the next event."""
         kind, key = kind_and_key(stream)
         if kind != "workload":
             return
@@ -89,7 +90,7 @@ class WorkloadTraces(msgspec.Struct, kw_only=True):
 
 
 def digest(admission: Admission) -> str:
-    """A short name for an admission: equal for equal queues, flavors, counts and places."""
+    """Returns a short hash of an admission: equal for equal queues, flavors, counts and hosts."""
     return hashlib.sha256(msgspec.json.encode(admission)).hexdigest()[:DIGEST_LENGTH]
 
 
@@ -125,11 +126,11 @@ Amounts = dict[str, int]
 
 
 class QueueUsage(msgspec.Struct, kw_only=True):
-    """Use from `begin_at` to `end_at`, in buckets of equal length.
+    """Usage of resources from `begin_at` to `end_at`, averaged in buckets of equal length.
 
-    Resources are named `<cluster queue>/<resource>`; what each workload holds is in `held`. In each
+    Resources are named `<cluster queue>/<resource>`; `held` has the usage of each workload. In each
     bucket `means` is the average so far, and `areas` the amount times microseconds that does not
-    yet make one more of it: bytes times microseconds alone are more than can be kept as a number.
+    yet make one more of it: bytes times microseconds alone exceed the largest stored integer.
     """
 
     begin_at: Instant
@@ -149,7 +150,7 @@ class QueueUsage(msgspec.Struct, kw_only=True):
     def observe(
         self, stream: str, event: DomainEvent, at: Instant, after: Workload | None = None
     ) -> None:
-        """Take in the next fact; `after` is the workload as it is then, where that is known."""
+        """Adds the next event; `after` is the workload after it, if it is known."""
         kind, key = kind_and_key(stream)
         if kind != "workload":
             return
@@ -168,7 +169,7 @@ class QueueUsage(msgspec.Struct, kw_only=True):
             self._hold(key, _amounts(after.admission, after))
 
     def pass_time(self, at: Instant) -> None:
-        """Count what is used now as used up to an instant."""
+        """Counts the present usage up to an instant."""
         width = self.bucket_microseconds
         until = min(at, self.end_at)
         while self.now < until:
@@ -181,11 +182,11 @@ class QueueUsage(msgspec.Struct, kw_only=True):
 
     @property
     def bucket_microseconds(self) -> int:
-        """How long one bucket is; the last one may be a little longer."""
+        """The length of a bucket; the last one may be a little longer."""
         return max(1, (self.end_at - self.begin_at) // BUCKETS)
 
     def averages(self) -> dict[str, list[int]]:
-        """The average amount in each bucket, by resource."""
+        """Returns the average usage of each bucket, by resource."""
         width = self.bucket_microseconds
         return {
             name: [mean + area // width for mean, area in zip(self.means[name], areas, strict=True)]

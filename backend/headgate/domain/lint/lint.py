@@ -1,4 +1,4 @@
-"""All advice about a configuration, as one pure function."""
+"""The lint of a whole configuration, as one pure function."""
 
 from headgate.domain.lint.quotas import capacity_of_flavors, quota_warnings
 from headgate.domain.lint.unusable_objects import flavor_warnings, queue_warnings
@@ -7,7 +7,7 @@ from headgate.domain.object_set import ObjectSet
 
 
 def lint(config: ObjectSet) -> tuple[LintWarning, ...]:
-    """Everything that is worth a look, in order of kind, name and place; warnings come first."""
+    """Returns all lint warnings in order of kind, name and field; warnings before notes."""
     capacity = capacity_of_flavors(config)
     found = (
         *queue_warnings(config),

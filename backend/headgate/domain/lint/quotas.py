@@ -1,4 +1,4 @@
-"""Amounts that are most likely not meant: units that slipped, loans without end, too much sold."""
+"""Lint of quota amounts: slipped units, unlimited borrowing, and oversubscribed flavors."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import FlavorUsage, Requests
 
 FlavorCapacity: TypeAlias = Mapping[str, Requests]
-"""By flavor what all its nodes offer together; nothing where it has no node."""
+"""The capacity of all nodes of a flavor; no entry for a flavor without nodes."""
 
 
 def capacity_of_flavors(config: ObjectSet) -> FlavorCapacity:
-    """Every flavor's capacity, in one pass over the nodes: those alike to all flavors are one."""
+    """Returns the capacity of every flavor in one pass over the nodes."""
     keys = sorted({key for f in config.resource_flavors.values() for key in f.spec.node_labels})
     alike: dict[tuple[str, ...], Requests] = {}
     for _, node in sorted(config.nodes.items()):
@@ -45,7 +45,7 @@ BYTES = ("memory", "ephemeral-storage", "storage")
 
 @dataclass(frozen=True, slots=True)
 class QuotaLine:
-    """One line of quota and where it stands."""
+    """One quota of a ClusterQueue or Cohort, with its place in the object."""
 
     kind: str
     name: str
@@ -55,7 +55,7 @@ class QuotaLine:
     quota: ResourceQuota
 
     def unit_slip(self, found: Message, field: str) -> LintWarning:
-        """A slip of the unit in one of its amounts."""
+        """Returns a likely slip of the unit in one of its amounts."""
         return LintWarning(
             kind=self.kind,
             name=self.name,
@@ -66,7 +66,7 @@ class QuotaLine:
 
 
 def quota_warnings(config: ObjectSet, capacity: FlavorCapacity) -> Iterator[LintWarning]:
-    """What is odd about the amounts of ClusterQueues and Cohorts."""
+    """Returns the warnings about amounts of ClusterQueues and Cohorts."""
     lines = tuple(quota_lines(config))
     for line in lines:
         yield from _unit_slips(line, capacity.get(line.flavor, {}).get(line.quota.name, 0))
@@ -75,7 +75,7 @@ def quota_warnings(config: ObjectSet, capacity: FlavorCapacity) -> Iterator[Lint
 
 
 def quota_lines(config: ObjectSet) -> Iterator[QuotaLine]:
-    """Every line of quota there is."""
+    """Returns every quota of the configuration."""
     for name, queue in sorted(config.cluster_queues.items()):
         yield from _lines("ClusterQueue", name, queue.spec.cohort_name, queue.spec.resource_groups)
     for name, cohort in sorted(config.cohorts.items()):
@@ -119,7 +119,7 @@ def _unit_slips(line: QuotaLine, capacity: int) -> Iterator[LintWarning]:
 
 
 def _unlimited_borrowing(config: ObjectSet, lines: tuple[QuotaLine, ...]) -> Iterator[LintWarning]:
-    """Where a queue may take everything that all others of its tree can lend."""
+    """Yields queues that may borrow all that the rest of their tree can lend."""
     offers: dict[str, FlavorUsage] = {}
     for line in lines:
         offer = offers.setdefault(_tree(config, line), {})
@@ -151,7 +151,7 @@ def _unlimited_borrowing(config: ObjectSet, lines: tuple[QuotaLine, ...]) -> Ite
 def _oversubscribed(
     lines: tuple[QuotaLine, ...], capacity: FlavorCapacity
 ) -> Iterator[LintWarning]:
-    """Flavors of which more is promised than their nodes have, of what nodes offer at all."""
+    """Yields flavors with more nominal quota than their nodes have."""
     offered = {resource for there in capacity.values() for resource in there}
     promised: FlavorUsage = {}
     for line in lines:

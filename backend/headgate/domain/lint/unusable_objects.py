@@ -1,4 +1,4 @@
-"""Flavors that no work can reach: missing, without nodes, behind one just like them, or empty."""
+"""Lint of objects that no workload can use: missing, without nodes, shadowed, or empty."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from headgate.domain.values.pointers import child
 
 
 def flavor_warnings(config: ObjectSet, capacity: FlavorCapacity) -> Iterator[LintWarning]:
-    """What is odd about flavors, by themselves and in the groups that list them."""
+    """Returns the warnings about flavors and the resource groups that list them."""
     for name, flavor in sorted(config.resource_flavors.items()):
         if config.nodes and flavor.spec.node_labels and not capacity[name]:
             labels = tuple(f"{k}={v}" for k, v in sorted(flavor.spec.node_labels.items()))
@@ -59,7 +59,7 @@ def _in_group(
 
 
 def _empty_quotas(config: ObjectSet) -> Iterator[LintWarning]:
-    """Lines of nothing in queues that cannot borrow any either."""
+    """Yields zero quotas of queues that cannot borrow either."""
     in_tree: dict[tuple[str, str, str], int] = {}
     lines = tuple(quota_lines(config))
     for line in lines:
@@ -86,7 +86,7 @@ def _empty_quotas(config: ObjectSet) -> Iterator[LintWarning]:
 
 
 def queue_warnings(config: ObjectSet) -> Iterator[LintWarning]:
-    """What is odd about ClusterQueues, LocalQueues and Cohorts apart from their amounts."""
+    """Returns the warnings about ClusterQueues, LocalQueues and Cohorts except amounts."""
     local_queues = {local.spec.cluster_queue for local in config.local_queues.values()}
     for name, queue in sorted(config.cluster_queues.items()):
         yield from _of_cluster_queue(config, name, has_local_queue=name in local_queues)

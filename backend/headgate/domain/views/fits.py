@@ -1,6 +1,6 @@
-"""What would fit where now: the largest gang of each level, and how near a workload is to a place.
+"""The pods that fit now: the largest gang of each level, and the nearest fits of a workload.
 
-Figures are those the scheduler places by (`scheduling.placement`): they never say otherwise.
+The numbers are those of the scheduler (`scheduling.placement`), so they never contradict it.
 """
 
 from collections.abc import Collection, Iterator
@@ -30,7 +30,7 @@ MAX_HOLDERS = 5
 
 @dataclass(frozen=True, slots=True)
 class BlockingHolder:
-    """A workload that holds some of what a domain is short of, with its pods there."""
+    """A workload that uses some of what a domain is short of, with its pods there."""
 
     workload: str
     pods: int
@@ -51,7 +51,7 @@ class NearFit:
 def largest_fits(
     cluster_state: ClusterState, topology: str, requests: Requests
 ) -> tuple[LevelCapacity, ...]:
-    """The largest gang of pods that ask for `requests`, for each flavor and level of a topology."""
+    """Returns the largest gang of pods with these requests, by flavor and level of a topology."""
     return tuple(
         fit
         for partition, flavor in _flavors(cluster_state, topology)
@@ -62,9 +62,9 @@ def largest_fits(
 def near_fits(
     cluster_state: ClusterState, topology: str, workload: Workload
 ) -> tuple[NearFit, ...]:
-    """The domains of a topology that come nearest to taking each pod set, nearest first.
+    """Returns the domains of a topology that are nearest to taking each pod set, nearest first.
 
-    Of a workload that takes over pods of another one, only those to be added need a place.
+    A workload that replaces a workload slice needs a placement only for the added pods.
     """
     key = cluster_state.partition_of_workload(workload)
     offered = _offered(cluster_state, workload)
@@ -83,7 +83,7 @@ def near_fits(
 def _sought(
     cluster_state: ClusterState, partition: Partition, flavor: str, workload: Workload
 ) -> Iterator[tuple[PlacementContext, PodSet]]:
-    """Each pod set with the ground it may lie on."""
+    """Returns each pod set with its placement context."""
     context = _ground(cluster_state, partition, flavor, (ACTUAL, PROJECTED))
     pod_sets = needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
     old = replaced_slice(partition, cluster_state.workloads, workload)
@@ -96,7 +96,7 @@ def _sought(
 
 
 def _flavors(cluster_state: ClusterState, topology: str) -> Iterator[tuple[Partition, str]]:
-    """The flavors of a topology with the partitions that place pods on them."""
+    """Returns the flavors of a topology with the partitions that place pods on them."""
     for key in cluster_state.partition_keys():
         partition = cluster_state.partition(key)
         for flavor, places in sorted(partition.topologies.items()):
@@ -105,7 +105,7 @@ def _flavors(cluster_state: ClusterState, topology: str) -> Iterator[tuple[Parti
 
 
 def _offered(cluster_state: ClusterState, workload: Workload) -> frozenset[str]:
-    """The flavors of the workload's ClusterQueue."""
+    """Returns the flavors of the workload's ClusterQueue."""
     queue = cluster_state.config.cluster_queues.get(
         cluster_queue_of(cluster_state.config, workload)
     )

@@ -1,4 +1,4 @@
-"""What would come of facts that have not happened: tried on the cell and taken back."""
+"""The effect of assumed events on a workload, tried in an overlay and undone."""
 
 from collections.abc import Iterable
 
@@ -45,7 +45,7 @@ def _waiting(cluster_state: ClusterState, workload: Workload, at: Instant) -> st
 
 
 def _competing(cluster_state: ClusterState, workload: Workload) -> str:
-    """What a look at it would find; empty where it is not its turn to be looked at."""
+    """Returns the result of an evaluation; empty where the workload would not be evaluated."""
     partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
     if not partition.is_admission_candidate(workload):
         return ""
@@ -63,7 +63,7 @@ def _competing(cluster_state: ClusterState, workload: Workload) -> str:
 
 
 def _if_pods_fail(cluster_state: ClusterState, workload: Workload) -> str:
-    """How soon its pods must be ready, and how often it may fail before it is deactivated."""
+    """Returns the pods-ready timeout and the number of failures until deactivation."""
     waits = waits_for_pods_ready(cluster_state.config, workload)
     if waits is None:
         return ""

@@ -29,7 +29,7 @@ UNBLOCKING_ACTIONS: dict[Phase, UnblockingAction] = {
 
 @dataclass(frozen=True, slots=True)
 class DeactivationLimit:
-    """One limit that may make it inactive: the field, what it allows, and how much is used."""
+    """One limit that may deactivate a workload: its field, its value, and how much is used."""
 
     field: str
     most: int
@@ -39,12 +39,12 @@ class DeactivationLimit:
 
 @dataclass(frozen=True, slots=True)
 class StuckWorkload:
-    """One workload and how it came to this.
+    """A stuck workload with its cause.
 
-    `cause` is a CamelCase word, `sentence` the same for people; `attempts` counts requeues after
-    pods-ready timeouts up to now, or up to its deactivation. `gives_up_at` is when the time to try
-    is over. `helps` is the action that lets it compete again, `resets` what that action starts over
-    and `keeps` what it does not.
+    `cause` is a CamelCase word, `sentence` its text; `attempts` counts requeues after pods-ready
+    timeouts up to now, or up to the deactivation. `gives_up_at` is when the requeuing timeout ends.
+    `helps` is the action that lets it compete again, `resets` the counters that the action resets
+    and `keeps` those that it does not.
     """
 
     workload: Workload
@@ -66,7 +66,7 @@ class StuckWorkload:
 def stuck_workload(
     cluster_state: ClusterState, workload: Workload, at: Instant
 ) -> StuckWorkload | None:
-    """Returns the cause by which a workload is stuck; None if it is not."""
+    """Returns a workload with the cause by which it is stuck; None if it is not stuck."""
     phase = phase_of(workload)
     if phase not in STUCK_PHASES:
         return None

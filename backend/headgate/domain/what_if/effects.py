@@ -18,7 +18,7 @@ EffectKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a change does to one workload; the states are those at the end, without and with it."""
+    """The effect of a change on one workload, with its last states without and with the change."""
 
     key: str
     what: EffectKind
@@ -39,7 +39,7 @@ def effects(
     without: tuple[Iterable[StreamEvent], Mapping[str, Workload]],
     with_change: tuple[Iterable[StreamEvent], Mapping[str, Workload]],
 ) -> tuple[Effect, ...]:
-    """Every workload that fares differently, by key; each side is its facts and its last states."""
+    """Returns each workload with another end, by key; a side is its events and its last states."""
     before, after = without[1], with_change[1]
     facts_without, facts_with = tuple(without[0]), tuple(with_change[0])
     evicted_anyway, evicted = _evicted(facts_without), _evicted(facts_with)

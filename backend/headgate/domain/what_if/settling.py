@@ -1,6 +1,6 @@
-"""Going on from a state until nothing moves: first as it is, then as if victims stopped at once.
+"""Planning from a state until no decisions follow: first as it is, then with evictions completed.
 
-Everything happens in a trial of the cell, by the same rules and cycles as in earnest.
+Everything happens in an overlay of the cluster state, by the rules and cycles of the scheduler.
 """
 
 from collections.abc import Callable
@@ -20,14 +20,15 @@ from headgate.domain.workloads.transitions.partial_eviction import (
 
 
 class DidNotSettle(Exception):
-    """It did not come to rest within what may be spent on it."""
+    """The simulation still makes decisions after its limit of events or time."""
 
 
 @dataclass(slots=True)
 class SettlingRun:
-    """Facts in the order they would be decided in, at one instant.
+    """The events of a simulation in decision order, all at one instant.
 
-    After each cycle `is_spent` is asked with the number of facts so far; then it is `DidNotSettle`.
+    After each cycle `is_spent` is called with the number of events so far; if it is true,
+    `DidNotSettle` is raised.
     """
 
     cluster_state: ClusterState
@@ -43,7 +44,7 @@ class SettlingRun:
             self.events.append((stream, event))
 
     def run_until_quiescent(self) -> None:
-        """Cycle after cycle in every partition until none decides anything more."""
+        """Plans every partition, repeatedly until none decides anything more."""
         is_moving = True
         while is_moving:
             is_moving = False

@@ -1,7 +1,8 @@
-"""In which order the entries of one cycle are settled: two orders (queueing.md §3.7).
+"""The two orders in which the entries of one cycle are processed (queueing.md §3.7).
 
-Both take every entry exactly once. The second looks at the shares anew before each turn, so that
-its turns must be taken one after the other, each settled before the next is asked for.
+Kueue: the iterators of `pkg/scheduler`, such as `fair_sharing_iterator.go`. Both take every entry
+exactly once. The fair sharing order computes the shares anew before each entry, so each entry must
+be processed before the next is taken.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +16,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload, condition
 
 WorkloadOrder: TypeAlias = tuple[int, Instant, str, str]
-"""Sorts the more urgent first: priority descending, queued at, uid, key."""
+"""The sort key across ClusterQueues: priority descending, queued at, uid, key."""
 
 
 QueueOrder: TypeAlias = tuple[bool, int, Instant, str, str]
@@ -23,10 +24,10 @@ QueueOrder: TypeAlias = tuple[bool, int, Instant, str, str]
 
 
 def queued_at(workload: Workload, spec: ClusterQueueSpec) -> Instant:
-    """When it took its place in the line among equals.
+    """Returns the time that orders workloads of equal priority (Kueue: `GetQueueOrderTimestamp`).
 
-    Its creation; after a pods-ready timeout the eviction, unless the queue's policy is Creation;
-    after an admission check's eviction that eviction, whatever the policy (trap T13).
+    It is the creation; after a pods-ready timeout the eviction, unless the queue's policy is
+    Creation; after an eviction by an admission check that eviction, whatever the policy (trap T13).
     """
     evicted = condition(workload, "Evicted")
     if evicted is None or not evicted.status:
@@ -41,15 +42,15 @@ def queued_at(workload: Workload, spec: ClusterQueueSpec) -> Instant:
 
 
 def workload_order(workload: Workload, spec: ClusterQueueSpec) -> WorkloadOrder:
-    """Its place among those of other ClusterQueues; total, as no two share a key."""
+    """Returns the sort key of a workload among all ClusterQueues; total, as keys are unique."""
     return (-workload.spec.priority, queued_at(workload, spec), workload.uid, workload.key)
 
 
 def queue_order(workload: Workload, spec: ClusterQueueSpec) -> QueueOrder:
-    """Its place in the line of its ClusterQueue.
+    """Returns the sort key of a workload in its ClusterQueue.
 
-    Where the best effort counts, one that others make room for goes first, so that it gets the
-    room; in a strict line it waits its turn (queueing.md §2.5).
+    In a BestEffortFIFO queue a workload that waits for its victims goes first, so that it gets
+    their capacity; in a StrictFIFO queue it keeps its place (queueing.md §2.5).
     """
     is_sticky = workload.round_id is not None and spec.queueing_strategy == "BestEffortFIFO"
     return (not is_sticky, *workload_order(workload, spec))
@@ -61,14 +62,15 @@ def priority_of(order: QueueOrder) -> int:
 
 
 DrsKey: TypeAlias = tuple[bool, tuple[bool, Fraction]]
-"""Whether a child would borrow from its parent, and the order of the share it would then have."""
+"""Whether a child would borrow from its parent, and the order of the share it would have."""
 
 
 class CycleEntry(msgspec.Struct, frozen=True):
-    """What decides when an entry is settled; `number` tells which of the cycle's it is.
+    """The sort keys of one entry; `number` identifies it within the cycle.
 
-    `path` lists the nodes of the quota tree from its ClusterQueue to the root. `level` is how far
-    it would borrow from. `holds_quota`: it has its quota and wants only another place.
+    `path` lists the nodes of the quota tree from its ClusterQueue to the root. `borrowing_level` is
+    the height of the subtree it borrows from. `holds_quota`: it has its quota and needs hosts
+    alone.
     """
 
     number: int
@@ -88,11 +90,11 @@ def fair_sharing_iterator(
 ) -> Iterator[CycleEntry]:
     """Orders entries: quota reserved, then the winner of each tree's tournament, repeatedly.
 
-    `standings` tells for each node of the path but the root how it would stand at its parent with
-    the entry's usage added. Each cohort sends up the child that would not borrow from it, then the
-    one of the smallest share, then by priority and age. Several entries of one ClusterQueue take
-    part one after the other and none is lost (trap T27). Between trees, which share nothing but
-    hosts, priority and age decide.
+    `standings` returns for each node of the path but the root its share at the parent with the
+    entry's usage added. Each cohort sends up the child that would not borrow from it, then the one
+    of the smallest share, then by priority and age. Several entries of one ClusterQueue take part
+    one after the other and none is lost (trap T27). Between trees, which share nothing but hosts,
+    priority and age decide.
     """
     left = sorted(entries, key=_classical)
     while left and left[0].holds_quota:
@@ -110,7 +112,7 @@ def _classical(entry: CycleEntry) -> tuple[bool, int, WorkloadOrder]:
 def _winners(
     entries: Iterable[CycleEntry], standings: Callable[[CycleEntry], tuple[DrsKey, ...]]
 ) -> list[CycleEntry]:
-    """The winner of each tree."""
+    """Returns the winner of each tree."""
     first_of_queue: dict[str, CycleEntry] = {}
     for entry in sorted(entries, key=lambda entry: entry.order):
         first_of_queue.setdefault(entry.path[0], entry)
@@ -124,7 +126,7 @@ def _winners(
 def _sent_up(
     candidates: Iterable[tuple[CycleEntry, tuple[DrsKey, ...]]], depth: int
 ) -> list[tuple[CycleEntry, tuple[DrsKey, ...]]]:
-    """One of all that stand so deep below the same parent; those not so deep come in later."""
+    """Returns one entry for each parent of the deepest nodes; higher ones come in later."""
     best: dict[str, tuple[tuple[DrsKey, WorkloadOrder], CycleEntry, tuple[DrsKey, ...]]] = {}
     later = []
     for entry, standing in candidates:

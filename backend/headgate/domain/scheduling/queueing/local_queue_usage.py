@@ -1,7 +1,8 @@
-"""What every LocalQueue has used of late, folded from the log (admission fair sharing, ADR 0012).
+"""The recent usage of each LocalQueue, folded from the log (admission fair sharing, ADR 0012).
 
-Part of the fold: it is kept in the state cache with the pending penalties, and is the same after a
-restart. Nothing is kept while admission fair sharing is off; switching it on starts from nothing.
+Kueue: `pkg/cache/queue/afs`, `reconcileConsumedUsage`. It is part of the fold: the state cache
+keeps it with the pending penalties, so a restart changes nothing. Nothing is kept while admission
+fair sharing is off; switching it on starts from nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +31,7 @@ FACTOR_SCALE = 1 << FACTOR_BITS
 
 
 GUARD_BITS = 32
-"""Kept beyond `FACTOR_BITS` while a part is worked out, so that roundings do not add up."""
+"""Bits kept beyond `FACTOR_BITS` in a product, so that roundings do not add up."""
 
 
 ScaledAmounts: TypeAlias = dict[str, int]
@@ -38,10 +39,10 @@ ScaledAmounts: TypeAlias = dict[str, int]
 
 
 class Consumption(msgspec.Struct, frozen=True, kw_only=True):
-    """What one LocalQueue had used at `at`, and its admitted `usage` ever since.
+    """The usage that one LocalQueue had consumed at `at`, and its admitted `usage` since then.
 
-    `penalties` are what workloads with reserved quota will add when they are admitted, by their
-    keys: a reservation counts at once, long before the usage shows.
+    `penalties` are what workloads with reserved quota add when they are admitted, by their keys: a
+    reservation counts at once, long before the usage shows.
     """
 
     at: Instant
@@ -51,7 +52,7 @@ class Consumption(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decayed(found: Consumption, at: Instant, rules: AdmissionFairSharing) -> Consumption:
-    """The same as it is at a later instant; without a half-life nothing is remembered."""
+    """Returns the consumption at a later instant; a half-life of 0 forgets everything."""
     elapsed = max(0, at - found.at)
     if not rules.usage_half_life_seconds:
         consumed: ScaledAmounts = {}
@@ -64,7 +65,7 @@ def decayed(found: Consumption, at: Instant, rules: AdmissionFairSharing) -> Con
 
 
 def entry_penalty(requests: Mapping[str, int], rules: AdmissionFairSharing) -> ScaledAmounts:
-    """What letting in a workload adds: what one sampling interval of its requests would leave."""
+    """Returns the penalty of an admission: what one sampling interval of its requests leaves."""
     if not rules.usage_half_life_seconds:
         return {}
     interval = rules.usage_sampling_interval_seconds * MICROSECONDS_PER_SECOND
@@ -76,7 +77,7 @@ def entry_penalty(requests: Mapping[str, int], rules: AdmissionFairSharing) -> S
 
 
 def with_penalties(found: Consumption) -> ScaledAmounts:
-    """What counts in the order: what was consumed, and what is about to be added."""
+    """Returns the consumption that counts in the order: consumed usage and pending penalties."""
     total = dict(found.consumed)
     for penalty in found.penalties.values():
         total = summed(total, penalty)
@@ -86,7 +87,7 @@ def with_penalties(found: Consumption) -> ScaledAmounts:
 def rank_of(
     amounts: Mapping[str, int], rules: AdmissionFairSharing, weight_milli: int
 ) -> LocalQueueRank:
-    """Sorts a LocalQueue by its weighted usage; one without weight comes last (trap T15).
+    """Returns the rank of a LocalQueue by weighted usage; one without weight is last (trap T15).
 
     Weights are for base units, of which a core has a thousand millicores.
     """
@@ -96,7 +97,7 @@ def rank_of(
 
 
 def weighted_usage(amounts: Mapping[str, int], rules: AdmissionFairSharing) -> Fraction:
-    """The sum over resources of weight times base units."""
+    """Returns the sum over resources of weight times base units."""
     weights = rules.resource_weights_milli
     thousandths = sum(
         weights.get(name, 1000) * amount * (1 if name == "cpu" else 1000)
@@ -106,14 +107,14 @@ def weighted_usage(amounts: Mapping[str, int], rules: AdmissionFairSharing) -> F
 
 
 def summed(left: Mapping[str, int], right: Mapping[str, int]) -> ScaledAmounts:
-    """Two amounts together, resource by resource, without those that are nothing."""
+    """Returns the sum of two amounts by resource, without zeros."""
     names = sorted({*left, *right})
     total = {name: left.get(name, 0) + right.get(name, 0) for name in names}
     return {name: amount for name, amount in total.items() if amount}
 
 
 def decay_factor(elapsed: int, half_life_seconds: int) -> int:
-    """`2 ** -(elapsed / half-life)` in `FACTOR_SCALE`-ths; `elapsed` is in microseconds.
+    """Returns `2 ** -(elapsed / half-life)` in `FACTOR_SCALE`-ths; `elapsed` is in microseconds.
 
     Whole half-lives are shifts. The rest, a binary fraction, is a product of the roots of one half
     that stand for its digits.
@@ -143,7 +144,7 @@ def _moving_average(
 
 
 def _roots_of_one_half() -> tuple[int, ...]:
-    """The square root of one half, its root, and so on."""
+    """Returns the square root of one half, its root, and so on."""
     roots = []
     root = 1 << _ROOT_BITS - 1
     for _ in range(FACTOR_BITS):
@@ -159,13 +160,13 @@ _ROOTS = _roots_of_one_half()
 
 
 UsageUndo = dict[str, Consumption | None]
-"""Queues that changed, with what was known of them before."""
+"""The LocalQueues that changed, with their consumption before."""
 
 
 class UsageHistory:
-    """Consumption by LocalQueue (`namespace/name`); `rules` is None while it is switched off.
+    """The consumption of each LocalQueue (`namespace/name`); `rules` is None while it is off.
 
-    A queue that is deleted and created again keeps its history: deleting washes nothing away.
+    A queue that is deleted and created again keeps its history.
     """
 
     def __init__(self) -> None:
@@ -175,7 +176,7 @@ class UsageHistory:
     def configure(
         self, rules: AdmissionFairSharing | None, workloads: Iterable[Workload], at: Instant
     ) -> UsageUndo:
-        """Go on by other rules: what faded until now faded by the old ones; to be undone."""
+        """Changes the rules: usage until now decays by the old ones. Returns the undo."""
         old_rules, self.rules = self.rules, rules
         before = self.queues
         if rules is None or old_rules is None:
@@ -188,7 +189,7 @@ class UsageHistory:
         return {key: before.get(key) for key in sorted({*before, *self.queues})}
 
     def replace(self, old: Workload | None, new: Workload | None, at: Instant) -> UsageUndo:
-        """A workload came, changed or went; what was known before, to undo it."""
+        """Counts a workload that was added, changed or deleted. Returns the undo."""
         if self.rules is None or not _matters(old, new):
             return {}
         changed = {_queue_of(workload) for workload in (old, new) if workload is not None}
@@ -201,7 +202,7 @@ class UsageHistory:
         return before
 
     def restore(self, before: UsageUndo) -> None:
-        """Undo a `replace`, the latest first."""
+        """Undoes a `replace`, the latest first."""
         for key, found in before.items():
             if found is None:
                 self.queues.pop(key, None)
@@ -209,26 +210,26 @@ class UsageHistory:
                 self.queues[key] = found
 
     def at(self, local_queue: str, at: Instant) -> Consumption:
-        """What a LocalQueue has used at an instant not before the last change."""
+        """Returns the consumption of a LocalQueue at an instant not before its last change."""
         found = self.queues.get(local_queue)
         if self.rules is None or found is None:
             return Consumption(at=at)
         return decayed(found, at, self.rules)
 
     def copied(self) -> "UsageHistory":
-        """Another one that knows the same."""
+        """Returns an independent copy."""
         history = UsageHistory()
         history.rules = self.rules
         history.queues = dict(self.queues)
         return history
 
     def dump(self) -> bytes:
-        """Everything known, as text, in which a number may be as large as it needs."""
+        """Returns the history as text, which bounds no number."""
         return msgspec.json.encode(self.queues)
 
     @classmethod
     def load(cls, rules: AdmissionFairSharing | None, body: bytes) -> "UsageHistory":
-        """The history that `dump` wrote down."""
+        """Returns the history that `dump` wrote."""
         history = cls()
         history.rules = rules
         history.queues = msgspec.json.decode(body, type=dict[str, Consumption])
@@ -240,7 +241,7 @@ class UsageHistory:
         self.queues[key] = replace(found, usage=left)
 
     def _penalize(self, old: Workload | None, new: Workload | None) -> None:
-        """Set the penalty at reservation; add it at admission; drop it if neither came."""
+        """Sets the penalty at reservation, adds it at admission, and drops it without either."""
         if old is not None and (new is None or _queue_of(new) != _queue_of(old)):
             self._settle(old, is_due=False)
         if new is None or not has_quota_reservation(new):
@@ -266,7 +267,7 @@ class UsageHistory:
 
 
 def _matters(old: Workload | None, new: Workload | None) -> bool:
-    """Whether quota is held before or after, and something about it changed."""
+    """Whether quota is reserved before or after, and something about it changed."""
     if old is None or new is None:
         return any(found is not None and has_quota_reservation(found) for found in (old, new))
     if not has_quota_reservation(old) and not has_quota_reservation(new):
@@ -284,7 +285,7 @@ def _queue_of(workload: Workload) -> str:
 
 
 def _used(workload: Workload) -> Requests:
-    """What it uses as far as it is admitted; a mere reservation uses nothing yet."""
+    """Returns the admitted usage of a workload; a reservation uses nothing yet."""
     return _reserved(workload) if has_quota_reservation(workload) and is_admitted(workload) else {}
 
 

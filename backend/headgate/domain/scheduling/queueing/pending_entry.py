@@ -1,4 +1,4 @@
-"""How a workload waits in the line of its ClusterQueue, as its queues and its own state let it."""
+"""The entry of a workload in the pending queue of its ClusterQueue."""
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.object_set import ObjectSet
@@ -20,24 +20,24 @@ from headgate.domain.workloads.specs import ALLOWED_FLAVORS, REPLACES, PodSet
 from headgate.domain.workloads.state import Workload
 
 USAGE_BASED = "UsageBasedAdmissionFairSharing"
-"""The admission mode in which LocalQueues that used little come first."""
+"""The admission mode that puts LocalQueues with the least usage first (KEP-4136)."""
 
 RESERVING_REASONS = ("WaitingForPreemptedWorkloads", "WaitingForPodsReady")
 """Pending reasons of workloads that would preempt if the capacity they count on were taken."""
 
 
 def is_admission_candidate(config: ObjectSet, workload: Workload) -> bool:
-    """Whether it is to be looked at when it is its turn."""
+    """Whether a workload is evaluated once it is the head of its queue."""
     return is_admissible(workload) and check_queues(config, workload) is None
 
 
 def is_unadmitted(workload: Workload | None) -> bool:
-    """Whether it can be in a line at all."""
+    """Whether a workload may be in a pending queue at all."""
     return workload is not None and workload.admission is None and workload.finished_at is None
 
 
 def reserves_quota_while_pending(config: ObjectSet, workload: Workload) -> bool:
-    """Whether quota is kept for it while it waits, so that others gain where it goes."""
+    """Whether quota is kept for a workload while it is pending; its end frees it."""
     if workload.spec.preemptibility == "Preemptible":
         return False
     local = config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
@@ -83,15 +83,15 @@ def preemption_enabled(spec: ClusterQueueSpec) -> bool:
 
 
 def reclaim_enabled(spec: ClusterQueueSpec) -> bool:
-    """Whether workloads of a ClusterQueue may make those of others leave."""
+    """Whether workloads of a ClusterQueue may preempt in other ClusterQueues."""
     return bool(spec.cohort_name) and spec.preemption.reclaim_within_cohort != "Never"
 
 
 def requeues_on_usage_increase(workload: Workload, spec: ClusterQueueSpec) -> bool:
-    """Whether it may find its turn where others take room, and not only where they leave some.
+    """Whether a workload may become admissible where other workloads take capacity.
 
-    Room that was counted on may go, so that others must be made to leave instead; a circle of
-    evictions may open; and a slice takes over the quota of the one it replaces.
+    Capacity that it counted on may be taken, so that it needs other victims; a cycle of evictions
+    may open; and a workload slice takes over the quota of the slice that it replaces.
     """
     if REPLACES in workload.annotations:
         return True
@@ -115,7 +115,7 @@ def _closes_eviction_cycle(workload: Workload) -> bool:
 
 
 def uses_admission_fair_sharing(config: ObjectSet, spec: ClusterQueueSpec) -> bool:
-    """Whether past usage of its LocalQueues orders a ClusterQueue (queueing.md §2.9)."""
+    """Whether the past usage of its LocalQueues orders a ClusterQueue (queueing.md §2.9)."""
     enabled = config.configuration.admission_fair_sharing is not None
     return enabled and spec.admission_mode == USAGE_BASED
 
@@ -134,7 +134,7 @@ def _becomes_candidate_later(workload: Workload) -> bool:
 
 
 def equivalence_class(workload: Workload, local_queue: str = "") -> EquivalenceClass:
-    """Everything about it that decides whether and where it fits, and the lane it waits in."""
+    """Returns all that decides whether and where a workload fits, and its lane."""
     spec = workload.spec
     return (
         local_queue,

@@ -1,4 +1,4 @@
-"""Whether queues take work and workloads may compete in them, and if not, why (queueing.md §6)."""
+"""The checks whether queues are active and workloads may compete in them (queueing.md §6)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ class QueueCheckFailure:
 
 
 def local_queue_of(config: ObjectSet, workload: Workload) -> Configured[LocalQueueSpec] | None:
-    """The LocalQueue it was submitted to, if there is one."""
+    """Returns the LocalQueue that a workload was submitted to; None if it is absent."""
     return config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
 
 
 def cluster_queue_of(config: ObjectSet, workload: Workload) -> str:
-    """The ClusterQueue it is charged to or waits for; empty if there is none."""
+    """Returns the ClusterQueue of a workload's admission or LocalQueue; empty if none."""
     if workload.admission is not None and workload.finished_at is None:
         return workload.admission.cluster_queue
     local = local_queue_of(config, workload)
@@ -44,21 +44,21 @@ def cluster_queue_of(config: ObjectSet, workload: Workload) -> str:
 
 
 def pods_ready_rules(config: ObjectSet, cluster_queue: str) -> WaitForPodsReady | None:
-    """How long pods may take to become ready: the queue's own rules, or the installation's."""
+    """Returns the waitForPodsReady rules of a queue, or else of the installation."""
     queue = config.cluster_queues.get(cluster_queue)
     own = queue.spec.wait_for_pods_ready if queue else None
     return own or config.configuration.wait_for_pods_ready
 
 
 def effective_spec(config: ObjectSet, cluster_queue: str) -> ClusterQueueSpec:
-    """A ClusterQueue's spec with what it leaves to the installation filled in."""
+    """Returns a ClusterQueue's spec with the defaults of the installation."""
     spec = config.cluster_queues[cluster_queue].spec
     rules = pods_ready_rules(config, cluster_queue)
     return spec if rules is spec.wait_for_pods_ready else replace(spec, wait_for_pods_ready=rules)
 
 
 def check_cluster_queue(config: ObjectSet, name: str) -> QueueCheckFailure | None:
-    """Why a ClusterQueue admits nothing now: what its condition Active says first, or a circle."""
+    """Returns why a ClusterQueue is inactive: its Active condition, or a cohort cycle."""
     queue = config.cluster_queues.get(name)
     if queue is None:
         remedy = "create the ClusterQueue, or name another queue"
@@ -74,7 +74,7 @@ def check_cluster_queue(config: ObjectSet, name: str) -> QueueCheckFailure | Non
 
 
 def check_local_queue(config: ObjectSet, workload: Workload) -> QueueCheckFailure | None:
-    """Why its LocalQueue lets it not through; a missing LocalQueue included."""
+    """Returns why the LocalQueue of a workload keeps it from competing; None if it does not."""
     name = workload.spec.queue_name
     if not name:
         where = f"namespace {workload.namespace}"
@@ -96,7 +96,7 @@ def check_local_queue(config: ObjectSet, workload: Workload) -> QueueCheckFailur
 
 
 def check_queues(config: ObjectSet, workload: Workload) -> QueueCheckFailure | None:
-    """Why the queues of a workload keep it from competing."""
+    """Returns why the queues of a workload keep it from competing; None if they do not."""
     found = check_local_queue(config, workload)
     if found is not None:
         return found
@@ -127,7 +127,7 @@ def check_namespace(
 
 
 def expiring_stops(config: ObjectSet) -> Iterator[tuple[Instant, str, str]]:
-    """When a stop runs out, of which queue (by stream), and the ClusterQueue it is or leads to."""
+    """Yields stops that expire: instant, stream of the queue, and ClusterQueue concerned."""
     for name, queue in sorted(config.cluster_queues.items()):
         if queue.spec.stop is not None and queue.spec.stop.expires_at is not None:
             yield queue.spec.stop.expires_at, f"clusterqueue/{name}", name
@@ -137,7 +137,7 @@ def expiring_stops(config: ObjectSet) -> Iterator[tuple[Instant, str, str]]:
 
 
 def namespace_labels(config: ObjectSet, namespace: str) -> dict[str, str]:
-    """The labels of a namespace, its name among them as in Kubernetes."""
+    """Returns the labels of a namespace with its name among them, as in Kubernetes."""
     found = config.namespaces.get(namespace)
     return {NAMESPACE_NAME_LABEL: namespace, **(found.labels if found else {})}
 
