@@ -29,6 +29,6 @@ def is_full_depth() -> bool:
     return os.environ.get(DEPTH_VARIABLE) == FULL
 
 
-def examples(full: int) -> int:
-    """`full` examples in the nightly run, a twentieth of them but at least 10 in `make test`."""
-    return full if is_full_depth() else max(MIN_EXAMPLES, full // 20)
+def examples(full: int, quick: int = 0) -> int:
+    """`full` examples in the nightly run; else `quick`, or a twentieth but at least 10."""
+    return full if is_full_depth() else quick or max(MIN_EXAMPLES, full // 20)

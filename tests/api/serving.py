@@ -16,6 +16,7 @@ from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET
 
 SECONDS_TO_START = 90
+SECONDS_TO_ANSWER = 20
 SECONDS_TO_STOP = 60
 
 
@@ -26,7 +27,9 @@ class Server:
         self.settings = settings
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.headers = {"Authorization": f"Bearer {ADMIN_SECRET}"}
+        headers = {"Authorization": f"Bearer {ADMIN_SECRET}"}
+        # One for all requests: making a client takes longer than most answers.
+        self.http = httpx.Client(base_url=self.url, headers=headers, timeout=SECONDS_TO_ANSWER)
         self._process = self._start()
 
     def stop(self) -> int:
@@ -65,7 +68,7 @@ class Server:
         while time.monotonic() < until:
             assert process.poll() is None, "the server ended by itself"
             try:
-                if httpx.get(f"{self.url}/readyz").status_code == 200:
+                if self.http.get("/readyz").status_code == 200:
                     return
             except httpx.TransportError:
                 time.sleep(0.05)
@@ -79,6 +82,7 @@ def serving(settings: Settings) -> Iterator[Server]:
     try:
         yield server
     finally:
+        server.http.close()
         server.kill()
 
 

@@ -17,13 +17,13 @@ from headgate.application.ports import Ids
 from headgate.bootstrap import Platform
 from tests.api.callers import ADMIN_SECRET, Api, workload
 
-MANY = 1_500
+MANY = 300
 ANSWERED = 3
 """So many others are answered in the middle of the work; without slices it is none, or the one that
 was being answered already.
 """
 
-MOMENT_SECONDS = 0.01
+MOMENT_SECONDS = 0.05
 OF_REQUESTS = 10
 """So many ids, or fewer, may have been taken for requests that are under way themselves."""
 

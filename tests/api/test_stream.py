@@ -24,19 +24,15 @@ def server(settings: Settings) -> Iterator[Server]:
 
 
 def submit(server: Server, name: str, namespace: str = "team-a") -> int:
-    answer = httpx.post(
-        f"{server.url}/v1/namespaces/{namespace}/workloads",
-        json=workload(name, namespace),
-        headers=server.headers,
-    )
+    path = f"/v1/namespaces/{namespace}/workloads"
+    answer = server.http.post(path, json=workload(name, namespace))
     assert answer.status_code == 201, answer.text
     return int(answer.headers["x-log-position"])
 
 
 def wait_for(server: Server, position: int) -> None:
     """Return once the server has folded the log up to a position."""
-    known = f"{server.url}/v1/overview?minPosition={position}"
-    httpx.get(known, headers=server.headers, timeout=SECONDS).raise_for_status()
+    server.http.get(f"/v1/overview?minPosition={position}").raise_for_status()
 
 
 Frame = tuple[int, str, dict[str, Any]]
@@ -44,9 +40,8 @@ Frame = tuple[int, str, dict[str, Any]]
 
 @contextmanager
 def watching(server: Server, query: str = "", **headers: str) -> Iterator[Iterator[Frame]]:
-    given = {**server.headers, **{name.replace("_", "-"): v for name, v in headers.items()}}
-    url = f"{server.url}/v1/stream{query}"
-    with httpx.stream("GET", url, headers=given, timeout=SECONDS) as answer:
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    with server.http.stream("GET", f"/v1/stream{query}", headers=given) as answer:
         assert answer.status_code == 200
         assert answer.headers["content-type"].startswith("text/event-stream")
         assert answer.headers["x-accel-buffering"] == "no"
@@ -74,8 +69,7 @@ def test_a_watcher_sees_what_happens_from_now_on(server: Server) -> None:
 def test_a_stream_says_where_the_log_stands_before_its_first_fact(server: Server) -> None:
     position = submit(server, "before-the-stream")
     wait_for(server, position)
-    url = f"{server.url}/v1/stream"
-    with httpx.stream("GET", url, headers=server.headers, timeout=SECONDS) as answer:
+    with server.http.stream("GET", "/v1/stream") as answer:
         assert int(answer.headers["x-log-position"]) >= position
 
 
@@ -111,7 +105,7 @@ def test_a_watcher_sees_only_what_it_asks_for(server: Server) -> None:
     start = submit(server, "start")
     submit(server, "unwanted")
     wanted = submit(server, "wanted")
-    httpx.delete(f"{server.url}/v1/namespaces/team-a/workloads/unwanted", headers=server.headers)
+    server.http.delete("/v1/namespaces/team-a/workloads/unwanted")
     with watching(server, f"?after={start}&streams=workload/team-a/wanted") as frames:
         assert next(frames)[0] == wanted
     with watching(server, f"?after={start}&types=workload.deleted") as frames:
@@ -125,7 +119,7 @@ def test_a_watcher_sees_only_what_it_asks_for(server: Server) -> None:
 
 def test_a_submitter_watches_its_own_namespaces(server: Server) -> None:
     asked = {"name": "watcher", "role": "submitter", "namespaces": ["team-b"]}
-    made = httpx.post(f"{server.url}/v1/tokens", json=asked, headers=server.headers)
+    made = server.http.post("/v1/tokens", json=asked)
     assert made.status_code == 201, made.text
     start = submit(server, "not-theirs")
     theirs = submit(server, "theirs", namespace="team-b")

@@ -14,7 +14,7 @@ import redis
 
 from headgate.embedded.redis import redis_command, redis_url, socket_path
 
-DEADLINE_SECONDS = 60.0
+DEADLINE_SECONDS = 180.0
 
 
 def wait_until(is_so: Callable[[], bool], what: str, seconds: float = DEADLINE_SECONDS) -> None:

@@ -30,7 +30,7 @@ from tests.processes.programs import Workers, wait_until
 from tests.workers.cluster import FLAVOR, Fact, cluster, record, submitted_many
 
 BACKOFFS = 1_000
-SECONDS_UNTIL_DUE = 15
+SECONDS_UNTIL_DUE = 10
 WRONG_CLOCK = """
 import time
 real = time.time

@@ -17,8 +17,9 @@ import psutil
 from tests.directories import run_directory
 from tests.processes.programs import wait_until
 
-SECONDS_TO_START = 90.0
-SECONDS_TO_STOP = 40.0
+SECONDS_TO_START = 180.0
+SECONDS_TO_ANSWER = 30.0
+SECONDS_TO_STOP = 90.0
 HEADGATE = str(Path(sys.executable).with_name("headgate"))
 
 
@@ -29,6 +30,9 @@ class Up:
         self.directory = directory
         self.output = directory / "up.out"
         self.process: subprocess.Popen[bytes] | None = None
+        # One for all requests, as making a client takes long; no connection outlives a crash.
+        without_keeping = httpx.Limits(max_keepalive_connections=0)
+        self._http = httpx.Client(timeout=SECONDS_TO_ANSWER, limits=without_keeping)
 
     def start(self, *arguments: str) -> "Up":
         """Start it, and wait until it is ready."""
@@ -67,12 +71,12 @@ class Up:
         """Ask its API as the admin."""
         token = (self.data / "admin-token").read_text().strip()
         headers = {"Authorization": f"Bearer {token}", "Content-Type": kind}
-        return httpx.request(method, f"{self.url}{path}", content=body, headers=headers, timeout=30)
+        return self._http.request(method, f"{self.url}{path}", content=body, headers=headers)
 
     def answers(self) -> bool:
         """Whether its API is ready."""
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=5).status_code == 200
+            return self._http.get(f"{self.url}/readyz", timeout=5).status_code == 200
         except (httpx.HTTPError, FileNotFoundError):
             return False
 
@@ -92,6 +96,7 @@ class Up:
 
     def end(self) -> None:
         """Kill what is left of it."""
+        self._http.close()
         for process in self._processes():
             process.kill()
 

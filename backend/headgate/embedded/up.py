@@ -1,41 +1,34 @@
 """Runs servers, API and workers on one machine until a signal stops it (`headgate up`)."""
 
 import hashlib
-import httpx
-import psutil
 import signal
 import time
-from collections.abc import Callable
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from dataclasses import field
-from headgate.application.access.identity import Token
-from headgate.bootstrap import migrate
-from headgate.bootstrap import open_platform
-from headgate.bootstrap import unique_key
-from headgate.embedded.children import Program
-from headgate.embedded.children import signal_all
-from headgate.embedded.ports import choose_port
-from headgate.embedded.postgres import EmbeddedPostgres
-from headgate.embedded.postgres import PostgresFailed
-from headgate.embedded.postgres import start_postgres
-from headgate.embedded.programs import API
-from headgate.embedded.programs import api_program
-from headgate.embedded.programs import broker_program
-from headgate.embedded.programs import demo_program
-from headgate.embedded.programs import environment_of
-from headgate.embedded.programs import worker_programs
-from headgate.embedded.redis import redis_command
-from headgate.embedded.redis import redis_url
-from headgate.embedded.run_directory import RunDirectory
-from headgate.embedded.supervisor import Stopping
-from headgate.embedded.supervisor import Supervisor
-from headgate.embedded.supervisor import Tell
-from headgate.settings import Settings
-from msgspec.structs import replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
+import psutil
+from msgspec.structs import replace
+
+from headgate.application.access.identity import Token
+from headgate.bootstrap import migrate, open_platform, unique_key
+from headgate.embedded.children import Program, signal_all
+from headgate.embedded.ports import choose_port
+from headgate.embedded.postgres import EmbeddedPostgres, PostgresFailed, start_postgres
+from headgate.embedded.programs import (
+    API,
+    api_program,
+    broker_program,
+    demo_program,
+    environment_of,
+    worker_programs,
+)
+from headgate.embedded.redis import redis_command, redis_url
+from headgate.embedded.run_directory import RunDirectory
+from headgate.embedded.supervisor import Stopping, Supervisor, Tell
+from headgate.settings import Settings
 
 SECONDS_BETWEEN_LOOKS = 2.0
 

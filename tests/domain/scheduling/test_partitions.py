@@ -116,7 +116,7 @@ def busy_history() -> str:
             name, quotas("cpu", tas=(16, 8, 4)), cohort_name="team", preemption=lower
         )
     made = []
-    for number in range(60):
+    for number in range(36):
         world.submit(
             f"w{number}",
             "abc"[number % 3],
