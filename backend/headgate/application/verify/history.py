@@ -67,13 +67,13 @@ class History:
         self.last_at: Instant = 0
         self.settings = ConfigurationAudit()
         self.sequence = SequenceAudit(self.findings)
-        self.lives = LifecycleAudit(self.findings)
+        self.lifecycle = LifecycleAudit(self.findings)
         self.quota = QuotaAudit(self.settings, self.findings)
         self.hosts = HostAudit(self.settings, self.findings)
         self.sizes = SizeAudit()
         self._placed: dict[str, WorkloadSpec] = {}
         self._free_early: set[str] = set()
-        self.rounds = RoundAudit(self.lives.lives, self.findings)
+        self.rounds = RoundAudit(self.lifecycle.workloads, self.findings)
 
     def read(self, recorded: RecordedEvent) -> None:
         """Put one event through the books it concerns."""
@@ -94,13 +94,13 @@ class History:
         """Check what must hold at the end, but for what has changed just now."""
         self.findings.at(self.sequence.position, "")
         self.rounds.check_end(now, GRACE)
-        for key in unexplained(self.lives.lives, self.settings, now, GRACE):
+        for key in unexplained(self.lifecycle.workloads, self.settings, now, GRACE):
             self.findings.add("every pending workload has a reason", key, stream=f"workload/{key}")
 
     def _read_workload(self, key: str, event: WorkloadEvent, at: Instant) -> None:
-        before = self.lives.lives.get(key)
+        before = self.lifecycle.workloads.get(key)
         held = before.quota if before else None
-        released = self.lives.read(key, event, at)
+        released = self.lifecycle.read(key, event, at)
         if isinstance(event, WorkloadQuotaReserved) and before is not None:
             if held is not None:
                 self.quota.give_back(held)

@@ -47,31 +47,31 @@ class LifecycleAudit:
 
     def __init__(self, findings: Findings) -> None:
         self._findings = findings
-        self.lives: dict[str, AuditedWorkload] = {}
+        self.workloads: dict[str, AuditedWorkload] = {}
 
     def read(self, key: str, event: e.WorkloadEvent, at: Instant) -> Admission | None:
         """Judge and follow one step; the admission that is over with it, if one is."""
-        life = self.lives.get(key)
+        workload = self.workloads.get(key)
         if isinstance(event, e.WorkloadSubmitted):
-            self._submitted(key, life, event, at)
+            self._submitted(key, workload, event, at)
             return None
-        if life is None:
+        if workload is None:
             self._wrong("events concern existing workloads", type(event).__name__)
             return None
-        if life.is_finished and not isinstance(event, AFTER_THE_END):
+        if workload.is_finished and not isinstance(event, AFTER_THE_END):
             self._wrong("nothing happens after the end", type(event).__name__)
-        held = life.quota
-        self._step(key, life, event, at)
+        held = workload.quota
+        self._step(key, workload, event, at)
         if not isinstance(event, e.WorkloadExplained):
-            life.changed_at = at
-        return held if held is not None and life.quota is None else None
+            workload.changed_at = at
+        return held if held is not None and workload.quota is None else None
 
     def _submitted(
-        self, key: str, life: AuditedWorkload | None, event: e.WorkloadSubmitted, at: Instant
+        self, key: str, workload: AuditedWorkload | None, event: e.WorkloadSubmitted, at: Instant
     ) -> None:
-        if life is not None:
+        if workload is not None:
             self._wrong("a name is free before it is used again", f"{key} still exists")
-        self.lives[key] = AuditedWorkload(
+        self.workloads[key] = AuditedWorkload(
             namespace=event.namespace,
             spec=event.spec,
             created_at=at,
@@ -79,177 +79,183 @@ class LifecycleAudit:
             is_active=event.spec.active,
         )
 
-    def _step(self, key: str, life: AuditedWorkload, event: e.WorkloadEvent, at: Instant) -> None:
+    def _step(
+        self, key: str, workload: AuditedWorkload, event: e.WorkloadEvent, at: Instant
+    ) -> None:
         match event:
             case e.WorkloadQuotaReserved():
-                self._reserved(life, event, at)
+                self._reserved(workload, event, at)
             case e.WorkloadAdmitted():
-                self._admitted(life)
+                self._admitted(workload)
             case e.WorkloadEvicted():
-                self._evicted(life, event)
+                self._evicted(workload, event)
             case e.WorkloadStopped():
-                self._stopped(life, event)
+                self._stopped(workload, event)
             case e.ReservationDropped():
-                self._dropped(life)
+                self._dropped(workload)
             case e.WorkloadFinished():
-                self._finished(life, event)
+                self._finished(workload, event)
             case e.WorkloadDeleted():
-                self._deleted(key, life)
+                self._deleted(key, workload)
             case _:
-                self._small_step(life, event)
+                self._small_step(workload, event)
 
-    def _small_step(self, life: AuditedWorkload, event: e.WorkloadEvent) -> None:
+    def _small_step(self, workload: AuditedWorkload, event: e.WorkloadEvent) -> None:
         match event:
             case e.WorkloadHostsFailed() | e.WorkloadHostsRecovered():
-                if life.quota is None:
+                if workload.quota is None:
                     self._wrong("hosts fail for placed workloads", type(event).__name__)
             case e.WorkloadPlaced():
-                self._placed(life, event)
+                self._placed(workload, event)
             case e.WorkloadScaledDown():
-                if life.quota is None or life.eviction:
+                if workload.quota is None or workload.eviction:
                     self._wrong(
                         "only running workloads are scaled down",
-                        life.eviction or "it holds no quota",
+                        workload.eviction or "it holds no quota",
                     )
             case e.WorkloadPodsReady() | e.WorkloadPodsNotReady():
-                if not life.is_admitted:
+                if not workload.is_admitted:
                     self._wrong("only admitted pods are ready or not", type(event).__name__)
             case e.WorkloadCheckReported() | e.WorkloadChecksRequired():
-                if life.quota is None:
+                if workload.quota is None:
                     self._wrong("checks concern workloads with quota", type(event).__name__)
             case EvictionCancelled():
-                self._called_back(life, event)
+                self._called_back(workload, event)
             case WorkloadPodsEvicted():
-                self._pods_evicted(life, event)
+                self._pods_evicted(workload, event)
             case WorkloadShrunk():
-                self._shrunk(life, event)
+                self._shrunk(workload, event)
             case e.EvictionAcknowledged() | e.EvictionProgressed():
-                if not is_leaving_for(life, event.eviction):
+                if not is_leaving_for(workload, event.eviction):
                     self._wrong("handlers report on ongoing evictions", event.eviction)
             case e.WorkloadExplained():
-                life.is_explained = True
-                if life.quota is not None:
+                workload.is_explained = True
+                if workload.quota is not None:
                     self._wrong("only pending workloads have reasons recorded", "it holds quota")
             case e.WorkloadRequeued():
-                life.backs_off_until = None
-                if life.quota is not None:
+                workload.backs_off_until = None
+                if workload.quota is not None:
                     self._wrong("only workloads without quota are requeued", event.reason)
             case e.WorkloadSpecChanged():
-                life.spec, life.is_explained = event.spec, False
-                life.is_active = event.spec.active
+                workload.spec, workload.is_explained = event.spec, False
+                workload.is_active = event.spec.active
             case e.WorkloadHeld():
-                life.is_held = True
+                workload.is_held = True
             case e.WorkloadReleased():
-                life.is_held = False
+                workload.is_held = False
             case e.WorkloadDeactivated():
-                life.is_active, life.backs_off_until = False, None
+                workload.is_active, workload.backs_off_until = False, None
             case e.WorkloadActivated():
-                life.is_active, life.backs_off_until = True, None
+                workload.is_active, workload.backs_off_until = True, None
             case e.WorkloadDeletionRequested() | e.WorkloadCancellationRequested():
-                life.is_leaving = True
+                workload.is_leaving = True
             case _:
                 pass
 
-    def _reserved(self, life: AuditedWorkload, event: e.WorkloadQuotaReserved, at: Instant) -> None:
-        if life.quota is not None:
-            self._wrong("quota is reserved once", f"it holds quota in {life.quota.cluster_queue}")
-        if not life.is_active:
+    def _reserved(
+        self, workload: AuditedWorkload, event: e.WorkloadQuotaReserved, at: Instant
+    ) -> None:
+        if workload.quota is not None:
+            self._wrong(
+                "quota is reserved once", f"it holds quota in {workload.quota.cluster_queue}"
+            )
+        if not workload.is_active:
             self._wrong("no quota is reserved while inactive", "it is inactive")
-        if life.is_held:
+        if workload.is_held:
             self._wrong("no quota is reserved on hold", "it is held")
-        if life.is_leaving:
+        if workload.is_leaving:
             self._wrong("no quota is reserved while evicting", "it is to be cancelled or deleted")
-        if life.backs_off_until is not None and life.backs_off_until > at:
-            self._wrong("no quota is reserved in backoff", f"until {life.backs_off_until}")
-        life.quota, life.is_admitted, life.eviction = event.admission, False, ""
-        life.backs_off_until, life.is_explained = None, False
+        if workload.backs_off_until is not None and workload.backs_off_until > at:
+            self._wrong("no quota is reserved in backoff", f"until {workload.backs_off_until}")
+        workload.quota, workload.is_admitted, workload.eviction = event.admission, False, ""
+        workload.backs_off_until, workload.is_explained = None, False
 
-    def _admitted(self, life: AuditedWorkload) -> None:
-        if life.quota is None:
+    def _admitted(self, workload: AuditedWorkload) -> None:
+        if workload.quota is None:
             self._wrong("only workloads with quota are admitted", "it holds none")
-        if life.is_admitted:
+        if workload.is_admitted:
             self._wrong("a workload is admitted once", "it is admitted")
-        if life.eviction:
-            self._wrong("no evicting workload is admitted", life.eviction)
-        life.is_admitted = True
+        if workload.eviction:
+            self._wrong("no evicting workload is admitted", workload.eviction)
+        workload.is_admitted = True
 
-    def _placed(self, life: AuditedWorkload, event: e.WorkloadPlaced) -> None:
-        if life.quota is None:
+    def _placed(self, workload: AuditedWorkload, event: e.WorkloadPlaced) -> None:
+        if workload.quota is None:
             self._wrong("only workloads with quota are placed", "it holds none")
-        elif event.admission.cluster_queue != life.quota.cluster_queue:
+        elif event.admission.cluster_queue != workload.quota.cluster_queue:
             self._wrong("a second pass keeps the quota", event.admission.cluster_queue)
-        if life.eviction:
-            self._wrong("no evicting workload is placed", life.eviction)
+        if workload.eviction:
+            self._wrong("no evicting workload is placed", workload.eviction)
 
-    def _evicted(self, life: AuditedWorkload, event: e.WorkloadEvicted) -> None:
-        if life.quota is None:
+    def _evicted(self, workload: AuditedWorkload, event: e.WorkloadEvicted) -> None:
+        if workload.quota is None:
             self._wrong("only workloads with quota are evicted", event.reason)
-        if life.eviction:
-            self._wrong("a workload is evicted once at a time", life.eviction)
-        life.eviction, life.backs_off_until = event.eviction, event.requeue_at
+        if workload.eviction:
+            self._wrong("a workload is evicted once at a time", workload.eviction)
+        workload.eviction, workload.backs_off_until = event.eviction, event.requeue_at
 
-    def _pods_evicted(self, life: AuditedWorkload, event: WorkloadPodsEvicted) -> None:
-        if life.quota is None:
+    def _pods_evicted(self, workload: AuditedWorkload, event: WorkloadPodsEvicted) -> None:
+        if workload.quota is None:
             self._wrong("only workloads with quota evict pods", event.eviction)
-        if life.eviction:
+        if workload.eviction:
             self._wrong("a workload is evicted once at a time", event.eviction)
-        for asked in life.pod_eviction.values():
+        for asked in workload.pod_eviction.values():
             for name, count in event.pods.items():
                 if event.counts[name] + count > asked.counts.get(name, event.counts[name] + count):
                     self._wrong("no pod is promised twice", f"{count} of {name}")
-        sets = {pod_set.name: pod_set for pod_set in life.spec.pod_sets}
+        sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
         for name, count in event.counts.items():
             if count < (sets[name].min_count or 1):
                 self._wrong("a shrunk workload keeps its guaranteed count", f"{count} of {name}")
-        life.pod_eviction[event.eviction] = event
+        workload.pod_eviction[event.eviction] = event
 
-    def _shrunk(self, life: AuditedWorkload, event: WorkloadShrunk) -> None:
-        asked = life.pod_eviction.pop(event.eviction, None)
+    def _shrunk(self, workload: AuditedWorkload, event: WorkloadShrunk) -> None:
+        asked = workload.pod_eviction.pop(event.eviction, None)
         if asked is None or asked.pods != event.pods:
             self._wrong("only pods of an eviction are stopped", event.eviction)
 
-    def _called_back(self, life: AuditedWorkload, event: EvictionCancelled) -> None:
-        if not is_leaving_for(life, event.eviction):
+    def _called_back(self, workload: AuditedWorkload, event: EvictionCancelled) -> None:
+        if not is_leaving_for(workload, event.eviction):
             self._wrong("only an ongoing eviction is cancelled", event.eviction)
-        if life.eviction == event.eviction:
-            life.eviction = ""
+        if workload.eviction == event.eviction:
+            workload.eviction = ""
         else:
-            life.pod_eviction.pop(event.eviction, None)
+            workload.pod_eviction.pop(event.eviction, None)
 
-    def _stopped(self, life: AuditedWorkload, event: e.WorkloadStopped) -> None:
-        if life.quota is None:
+    def _stopped(self, workload: AuditedWorkload, event: e.WorkloadStopped) -> None:
+        if workload.quota is None:
             self._wrong("quota is released once", "it holds none")
-        elif life.eviction != event.eviction:
-            self._wrong("what stops was evicted", f"{event.eviction} is not {life.eviction!r}")
-        self._let_go(life)
+        elif workload.eviction != event.eviction:
+            self._wrong("what stops was evicted", f"{event.eviction} is not {workload.eviction!r}")
+        self._let_go(workload)
 
-    def _dropped(self, life: AuditedWorkload) -> None:
-        if life.quota is None:
+    def _dropped(self, workload: AuditedWorkload) -> None:
+        if workload.quota is None:
             self._wrong("quota is released once", "it holds none")
-        if life.is_admitted:
+        if workload.is_admitted:
             self._wrong("only reservations are dropped", "it is admitted")
-        self._let_go(life)
+        self._let_go(workload)
 
-    def _finished(self, life: AuditedWorkload, event: e.WorkloadFinished) -> None:
-        if event.reason in {"Succeeded", "Failed"} and not life.is_admitted:
+    def _finished(self, workload: AuditedWorkload, event: e.WorkloadFinished) -> None:
+        if event.reason in {"Succeeded", "Failed"} and not workload.is_admitted:
             self._wrong("only what ran succeeds or fails", event.reason)
-        life.is_finished = True
-        self._let_go(life)
+        workload.is_finished = True
+        self._let_go(workload)
 
-    def _deleted(self, key: str, life: AuditedWorkload) -> None:
-        if life.quota is not None:
-            self._wrong("no workload is deleted with quota", life.quota.cluster_queue)
-            self._let_go(life)
-        del self.lives[key]
+    def _deleted(self, key: str, workload: AuditedWorkload) -> None:
+        if workload.quota is not None:
+            self._wrong("no workload is deleted with quota", workload.quota.cluster_queue)
+            self._let_go(workload)
+        del self.workloads[key]
 
-    def _let_go(self, life: AuditedWorkload) -> None:
-        life.quota, life.is_admitted, life.eviction = None, False, ""
-        life.is_explained, life.pod_eviction = False, {}
+    def _let_go(self, workload: AuditedWorkload) -> None:
+        workload.quota, workload.is_admitted, workload.eviction = None, False, ""
+        workload.is_explained, workload.pod_eviction = False, {}
 
     def _wrong(self, rule: str, detail: str) -> None:
         self._findings.add(rule, detail)
 
 
-def is_leaving_for(life: AuditedWorkload, eviction: str) -> bool:
+def is_leaving_for(workload: AuditedWorkload, eviction: str) -> bool:
     """Whether all of it, or some of its pods, are on their way out by that eviction."""
-    return life.eviction == eviction or eviction in life.pod_eviction
+    return workload.eviction == eviction or eviction in workload.pod_eviction

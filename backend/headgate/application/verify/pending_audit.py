@@ -21,28 +21,37 @@ def unexplained(
     workload of the same queue and priority with equal requests.
     """
     waiting = {
-        key: life for key, life in lives.items() if life.quota is None and not life.is_finished
+        key: workload
+        for key, workload in lives.items()
+        if workload.quota is None and not workload.is_finished
     }
     explained_queues = {
-        _cluster_queue(life, settings) for life in waiting.values() if life.is_explained
+        _cluster_queue(workload, settings) for workload in waiting.values() if workload.is_explained
     }
-    explained_wishes = {_wish(life, settings) for life in waiting.values() if life.is_explained}
-    for key, life in sorted(waiting.items()):
-        if now - life.changed_at <= grace or life.is_explained:
+    explained_wishes = {
+        _wish(workload, settings) for workload in waiting.values() if workload.is_explained
+    }
+    for key, workload in sorted(waiting.items()):
+        if now - workload.changed_at <= grace or workload.is_explained:
             continue
-        if _wish(life, settings) in explained_wishes:
+        if _wish(workload, settings) in explained_wishes:
             continue
-        if not _is_plain(life, settings, explained_queues):
+        if not _is_plain(workload, settings, explained_queues):
             yield key
 
 
 def _is_plain(
-    life: AuditedWorkload, settings: ConfigurationAudit, explained_queues: set[str]
+    workload: AuditedWorkload, settings: ConfigurationAudit, explained_queues: set[str]
 ) -> bool:
-    if not life.is_active or life.is_held or life.is_leaving or life.backs_off_until is not None:
+    if (
+        not workload.is_active
+        or workload.is_held
+        or workload.is_leaving
+        or workload.backs_off_until is not None
+    ):
         return True
-    door = settings.local_queues.get(f"{life.namespace}/{life.spec.queue_name}")
-    queue = settings.cluster_queues.get(_cluster_queue(life, settings))
+    door = settings.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+    queue = settings.cluster_queues.get(_cluster_queue(workload, settings))
     if door is None or queue is None:
         return True
     if door.stop_policy != "None" or queue.stop_policy != "None":
@@ -53,16 +62,16 @@ def _is_plain(
     return queue.queueing_strategy == STRICT and door.cluster_queue in explained_queues
 
 
-def _wish(life: AuditedWorkload, settings: ConfigurationAudit) -> bytes:
+def _wish(workload: AuditedWorkload, settings: ConfigurationAudit) -> bytes:
     """Where it waits, how important it is, and all that its pods ask for, as one comparable."""
     pods = [
         (each.count, each.min_count, each.scheduling, each.topology_request)
-        for each in life.spec.pod_sets
+        for each in workload.spec.pod_sets
     ]
-    place = (_cluster_queue(life, settings), life.spec.priority)
+    place = (_cluster_queue(workload, settings), workload.spec.priority)
     return msgspec.json.encode((place, pods), order="deterministic")
 
 
-def _cluster_queue(life: AuditedWorkload, settings: ConfigurationAudit) -> str:
-    door = settings.local_queues.get(f"{life.namespace}/{life.spec.queue_name}")
+def _cluster_queue(workload: AuditedWorkload, settings: ConfigurationAudit) -> str:
+    door = settings.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
     return door.cluster_queue if door else ""

@@ -24,8 +24,8 @@ class AuditedRound(msgspec.Struct, kw_only=True):
 class RoundAudit:
     """All rounds by stream, judged against the lives of preemptor and victims."""
 
-    def __init__(self, lives: dict[str, AuditedWorkload], findings: Findings) -> None:
-        self._lives = lives
+    def __init__(self, workloads: dict[str, AuditedWorkload], findings: Findings) -> None:
+        self._workloads = workloads
         self._findings = findings
         self.courses: dict[str, AuditedRound] = {}
 
@@ -63,13 +63,17 @@ class RoundAudit:
             waits_for = [
                 key for key in course.victims - course.released if self._still(key, course)
             ]
-            changed = [life.changed_at for key in course.victims if (life := self._lives.get(key))]
+            changed = [
+                workload.changed_at
+                for key in course.victims
+                if (workload := self._workloads.get(key))
+            ]
             settled = all(now - at > grace for at in changed)
             if not course.is_satisfied and not waits_for and settled:
                 self._findings.add(
                     "an open round waits for a victim", "all victims are released", stream=stream
                 )
-            preemptor = self._lives.get(course.preemptor)
+            preemptor = self._workloads.get(course.preemptor)
             if (preemptor is None or preemptor.is_finished) and settled:
                 self._findings.add("an open round has a preemptor", course.preemptor, stream=stream)
 
@@ -80,10 +84,10 @@ class RoundAudit:
         if event.preemptor in victims:
             self._findings.add("no workload preempts itself", event.preemptor)
         for key in sorted(victims):
-            life = self._lives.get(key)
-            if life is None or life.quota is None:
+            workload = self._workloads.get(key)
+            if workload is None or workload.quota is None:
                 self._findings.add("victims hold quota", key)
-        preemptor = self._lives.get(event.preemptor)
+        preemptor = self._workloads.get(event.preemptor)
         if preemptor is None or preemptor.quota is not None:
             self._findings.add("every preemptor is pending", event.preemptor)
         self.courses[stream] = AuditedRound(
@@ -115,11 +119,15 @@ class RoundAudit:
         """Victims may be leaving still, where others made room before (preemption.md §6.10)."""
         if course.lost_its_place:
             self._findings.add("a lost nomination is not the final placement", course.preemptor)
-        preemptor = self._lives.get(course.preemptor)
+        preemptor = self._workloads.get(course.preemptor)
         if preemptor is None or preemptor.quota is None:
             self._findings.add("a satisfied round has nominated capacity", course.preemptor)
 
     def _still(self, key: str, course: AuditedRound) -> bool:
         """Whether the victim still holds what this round takes from it."""
-        life = self._lives.get(key)
-        return life is not None and life.quota is not None and is_leaving_for(life, course.id)
+        workload = self._workloads.get(key)
+        return (
+            workload is not None
+            and workload.quota is not None
+            and is_leaving_for(workload, course.id)
+        )
