@@ -85,8 +85,8 @@ class Platform:
 
     def historical_reads(self) -> HistoricalReads:
         """What reads of the past are answered with; nothing is read before it is used."""
-        cells = HistoricalStates(self.event_log, self.state_cache, fold_version)
-        return HistoricalReads(cells, time.monotonic)
+        states = HistoricalStates(self.event_log, self.state_cache, fold_version)
+        return HistoricalReads(states, time.monotonic)
 
     def scheduler(self, report: Report) -> Scheduler:
         """What a worker decides with; `report` is told of partitions that were set aside."""
@@ -113,7 +113,7 @@ class Platform:
         return BacktestRunner(
             store=self.backtests,
             event_log=self.event_log,
-            cells=self.historical_reads().cells,
+            states=self.historical_reads().states,
             owner=self.name,
             elapsed=time.monotonic,
             report=report,

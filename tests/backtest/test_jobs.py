@@ -46,7 +46,7 @@ def worker(cluster: Cluster, book: MemoryBacktestStore, rules: BacktestLimits) -
     return BacktestRunner(
         store=book,
         event_log=cluster.log,
-        cells=HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1"),
+        states=HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1"),
         owner="worker",
         elapsed=lambda: float(next(ticks)),
         report=_fail,

@@ -71,12 +71,12 @@ def pick(book: CycleStore, chosen: int) -> list[CycleRecord]:
 
 def digests_of(log: EventLog, records: Sequence[CycleRecord]) -> dict[str, tuple[str, str]]:
     """By cycle what was decided then and what is decided when it is run again."""
-    cells = HistoricalStates(log, MemoryStateCache(), lambda: "1")
+    states = HistoricalStates(log, MemoryStateCache(), lambda: "1")
     found = {}
     for record in records:
         count = record.last_position - record.first_position + 1
         recorded = log.read(record.first_position - 1, limit=count)
-        again = rerun_cycle(cells.at(record.input_position).fork(), record, recorded)
+        again = rerun_cycle(states.at(record.input_position).fork(), record, recorded)
         found[record.id] = (again.digest_recorded, again.digest_replayed)
     return found
 

@@ -17,18 +17,18 @@ from tests.simulation.scenario_run import installed_cluster
 
 def replay_all(cluster: Cluster, chosen: int = 0) -> list[tuple[str, bool, str]]:
     """Each committed plan, whether it came out the same, and its digest."""
-    cells = HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1")
+    states = HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1")
     committed = [record for record in cluster.records if record.outcome == "Committed"]
     records = Random(1).sample(committed, chosen) if chosen else committed
-    return [_replay(cluster, cells, record) for record in records]
+    return [_replay(cluster, states, record) for record in records]
 
 
 def _replay(
-    cluster: Cluster, cells: HistoricalStates, record: CycleRecord
+    cluster: Cluster, states: HistoricalStates, record: CycleRecord
 ) -> tuple[str, bool, str]:
     count = record.last_position - record.first_position + 1
     recorded = cluster.log.read(record.first_position - 1, limit=count)
-    found = rerun_cycle(cells.at(record.input_position).fork(), record, recorded)
+    found = rerun_cycle(states.at(record.input_position).fork(), record, recorded)
     return record.id, found.is_same, found.digest_replayed
 
 

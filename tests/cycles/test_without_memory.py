@@ -43,12 +43,12 @@ def left_to_decide(cluster: Cluster) -> list[Fact]:
 
 def decided_otherwise(cluster: Cluster) -> list[str]:
     """The plans that a state folded from the log alone begins otherwise."""
-    cells = HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1")
+    states = HistoricalStates(cluster.log, MemoryStateCache(), lambda: "1")
     found = []
     for record in cluster.records:
         if record.outcome != "Committed":
             continue
-        cluster_state = cells.at(record.input_position).fork()
+        cluster_state = states.at(record.input_position).fork()
         known = explained_streams(cluster_state)
         count = record.last_position - record.first_position + 1
         recorded = cluster.log.read(record.first_position - 1, limit=count)

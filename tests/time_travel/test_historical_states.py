@@ -30,7 +30,7 @@ def replayed(cluster: Cluster, position: int) -> ClusterState:
     return cluster_state
 
 
-def past_cells(cluster: Cluster, **bounds: int) -> HistoricalStates:
+def past_states(cluster: Cluster, **bounds: int) -> HistoricalStates:
     given = {"cells": 5, "cache_events": 40, **bounds}
     return HistoricalStates(
         cluster.log, MemoryStateCache(), lambda: "1", HistoryCacheLimits(**given)
@@ -38,52 +38,52 @@ def past_cells(cluster: Cluster, **bounds: int) -> HistoricalStates:
 
 
 def test_every_position_is_as_if_replayed(cluster: Cluster) -> None:
-    chance, cells = Random(1), past_cells(cluster)
+    chance, states = Random(1), past_states(cluster)
     for position in chance.choices(range(cluster.log.head() + 1), k=POSITIONS):
-        assert cells.at(position).dump() == replayed(cluster, position).dump()
+        assert states.at(position).dump() == replayed(cluster, position).dump()
 
 
 def test_what_is_derived_is_as_if_replayed(cluster: Cluster) -> None:
-    chance, cells = Random(2), past_cells(cluster)
+    chance, states = Random(2), past_states(cluster)
     for position in chance.choices(range(cluster.log.head() + 1), k=20):
-        assert state_digest_text(cells.at(position)) == state_digest_text(
+        assert state_digest_text(states.at(position)) == state_digest_text(
             replayed(cluster, position)
         )
 
 
 def test_reading_the_past_leaves_other_readers_alone(cluster: Cluster) -> None:
-    cells = past_cells(cluster)
-    earlier = cells.at(50)
+    states = past_states(cluster)
+    earlier = states.at(50)
     before = state_digest_text(earlier)
-    cells.at(cluster.log.head())
+    states.at(cluster.log.head())
     assert state_digest_text(earlier) == before
 
 
 def test_positions_are_passed_on_one_way_and_only_the_first_is_remembered(cluster: Cluster) -> None:
-    cells, head = past_cells(cluster, cells=2), cluster.log.head()
-    known = cells.at(head)
+    states, head = past_states(cluster, states=2), cluster.log.head()
+    known = states.at(head)
     positions = [0, 10, 10, 90, head - 1, head]
-    for position, passed in zip(positions, cells.passing(positions), strict=True):
+    for position, passed in zip(positions, states.passing(positions), strict=True):
         assert passed.dump() == replayed(cluster, position).dump()
         assert state_digest_text(passed) == state_digest_text(replayed(cluster, position))
-    assert cells.at(head) is known
-    assert list(cells.passing([])) == []
+    assert states.at(head) is known
+    assert list(states.passing([])) == []
 
 
 def test_no_more_folds_are_kept_than_allowed(cluster: Cluster) -> None:
-    cells = past_cells(cluster, cells=3)
-    first = cells.at(10)
+    states = past_states(cluster, states=3)
+    first = states.at(10)
     for position in range(20, 60, 10):
-        cells.at(position)
-    assert cells.at(50) is cells.at(50)
-    assert cells.at(10) is not first
+        states.at(position)
+    assert states.at(50) is states.at(50)
+    assert states.at(10) is not first
 
 
 def test_a_fold_of_another_log_is_forgotten(cluster: Cluster) -> None:
-    cells = past_cells(cluster)
-    cells.at(50)
-    cells.event_log = MemoryEventLog(MemoryDatabase(lambda: 1))
-    assert cells.at(0).workloads == {}
+    states = past_states(cluster)
+    states.at(50)
+    states.event_log = MemoryEventLog(MemoryDatabase(lambda: 1))
+    assert states.at(0).workloads == {}
 
 
 def test_an_instant_names_the_last_position_decided_by_then(cluster: Cluster) -> None:

@@ -40,7 +40,7 @@ class BacktestRunner:
 
     store: BacktestStore
     event_log: EventLog
-    cells: HistoricalStates
+    states: HistoricalStates
     owner: str
     elapsed: Callable[[], float]
     report: Callable[[str, Exception], None]
@@ -118,7 +118,7 @@ def _stretch(runner: BacktestRunner, job: Backtest) -> RecordedWindow:
 
 
 def _state(runner: BacktestRunner, job: Backtest) -> ClusterState:
-    return runner.cells.at(job.from_position).fork()
+    return runner.states.at(job.from_position).fork()
 
 
 def _failed(runner: BacktestRunner, job: Backtest, detail: str) -> Backtest:

@@ -41,7 +41,7 @@ class LiveState:
     elapsed: Callable[[], float]
     keep_rule: SnapshotRule = field(default_factory=SnapshotRule)
     synced_at: int = -1
-    _cell: ClusterState | None = None
+    _state: ClusterState | None = None
     _log_id: str = ""
     _is_stale: bool = False
     _kept_position: int = 0
@@ -56,10 +56,10 @@ class LiveState:
         """The fold as it stands; begun from the cache and the log where there is none yet."""
         if self._is_stale:
             self._verify()
-        if self._cell is None:
+        if self._state is None:
             self._begin()
-        assert self._cell is not None
-        return self._cell
+        assert self._state is not None
+        return self._state
 
     def mark_stale(self) -> None:
         """The log may be another one than before: compare before the fold is used again."""
@@ -67,7 +67,7 @@ class LiveState:
 
     def drop(self) -> None:
         """Forget everything and begin anew at the next use."""
-        self._cell = None
+        self._state = None
         self.synced_at = -1
 
     def catch_up(self, facts: Iterable[RecordedEvent]) -> int:
@@ -83,7 +83,7 @@ class LiveState:
 
     def keep(self) -> bool:
         """Write the fold to the state cache if the rule asks for it; whether it was written."""
-        cluster_state = self._cell
+        cluster_state = self._state
         if cluster_state is None or not self._is_due_to_keep(cluster_state.position):
             return False
         self._keeper.put(cluster_state, self.fold_version)
@@ -97,7 +97,7 @@ class LiveState:
 
     def _verify(self) -> None:
         is_same_log = self._log_id == self.event_log.log_id()
-        position = 0 if self._cell is None else self._cell.position
+        position = 0 if self._state is None else self._state.position
         if not is_same_log or position > self.event_log.head():
             self.drop()
         self._is_stale = False
@@ -117,7 +117,7 @@ class LiveState:
                 cluster_state.apply(recorded)
         finally:
             gc.enable()
-        self._cell = cluster_state
+        self._state = cluster_state
         self._is_stale = False
         self._remember_kept(kept_position)
         gc.collect()

@@ -171,7 +171,7 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: NamespaceSc
     history = services.history
 
     def again() -> RerunResult:
-        cluster_state = history.cells.at(record.input_position).fork()
+        cluster_state = history.states.at(record.input_position).fork()
         return rerun_cycle(cluster_state, record, _recorded(services, record))
 
     found = await history.executor.do(again)

@@ -52,7 +52,7 @@ class HistoryCacheLimits:
     `decoded` is how many workloads of caches stay decoded; each takes a few kilobytes.
     """
 
-    cells: int = 12
+    states: int = 12
     workloads: int = 2_000_000
     decoded: int = 200_000
     cache_events: int = 5_000
@@ -151,7 +151,7 @@ class HistoricalStates:
 
     def _is_too_much(self) -> bool:
         workloads = sum(len(cluster_state.workloads) for cluster_state in self._known.values())
-        return len(self._known) > self.bounds.cells or workloads > self.bounds.workloads
+        return len(self._known) > self.bounds.states or workloads > self.bounds.workloads
 
 
 HISTORY_BUSY = "Too many questions about the past or the future are being worked on."
@@ -164,7 +164,7 @@ class HistoricalReads:
     `elapsed` counts seconds; one trial may take `seconds`.
     """
 
-    cells: HistoricalStates
+    states: HistoricalStates
     elapsed: Callable[[], float]
     seconds: float = 10.0
     executor: BoundedExecutor = field(default_factory=lambda: BoundedExecutor("past", HISTORY_BUSY))

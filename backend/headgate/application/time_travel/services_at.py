@@ -37,7 +37,7 @@ async def services_at(services: ApplicationServices, wish: PointInTime) -> Appli
     `Overloaded` when too many ask.
     """
     history = services.history
-    point, cluster_state = await history.executor.do(lambda: _tell(services, history.cells, wish))
+    point, cluster_state = await history.executor.do(lambda: _tell(services, history.states, wish))
     log = HistoricalLog(services.log, point, cluster_state.version_of)
     return replace(
         services,
@@ -50,14 +50,14 @@ async def services_at(services: ApplicationServices, wish: PointInTime) -> Appli
 
 
 def _tell(
-    services: ApplicationServices, cells: HistoricalStates, wish: PointInTime
+    services: ApplicationServices, states: HistoricalStates, wish: PointInTime
 ) -> tuple[ResolvedPoint, ClusterState]:
     with archived_gaps_reported(services.log):
-        return _go(services, cells, wish)
+        return _go(services, states, wish)
 
 
 def _go(
-    services: ApplicationServices, cells: HistoricalStates, wish: PointInTime
+    services: ApplicationServices, states: HistoricalStates, wish: PointInTime
 ) -> tuple[ResolvedPoint, ClusterState]:
     head = services.log.head()
     if wish.position is not None:
@@ -67,7 +67,7 @@ def _go(
         assert wish.at is not None, "a wish names a position or an instant"
         _refuse(wish.at > services.log.now(), "It lies in the future.")
         point = point_at_instant(services.log, wish.at)
-    return point, cells.at(point.position)
+    return point, states.at(point.position)
 
 
 def _refuse(is_wrong: bool, rule: str) -> None:  # noqa: FBT001 - what was just found out

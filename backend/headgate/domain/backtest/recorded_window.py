@@ -303,7 +303,7 @@ class _WindowReader:
         replaced: ReplacedObjects,
     ) -> None:
         begin, end = period
-        self._cell = cluster_state
+        self._state = cluster_state
         self._replaced = replaced
         self._now = begin
         self._looked = ""
@@ -323,11 +323,11 @@ class _WindowReader:
     def take(self, one: RecordedEvent) -> None:
         window, event = self._window, one.event
         self._now = max(self._now, one.at)
-        self._cell.apply(one)
+        self._state.apply(one)
         window.events += 1
-        window.traces.observe(one.stream, event, one.at, self._cell.config)
+        window.traces.observe(one.stream, event, one.at, self._state.config)
         kind, key = kind_and_key(one.stream)
-        after = self._cell.workloads.get(key) if kind == "workload" else None
+        after = self._state.workloads.get(key) if kind == "workload" else None
         window.usage.observe(one.stream, event, one.at, after)
         self._note(one, kind, key)
 
@@ -338,7 +338,7 @@ class _WindowReader:
         return window
 
     def _begin(self) -> None:
-        window, cluster_state = self._window, self._cell
+        window, cluster_state = self._window, self._state
         window.traces.begin(cluster_state.config, cluster_state.workloads)
         window.usage.begin(cluster_state.workloads)
         for key, workload_id in window.traces.ids.items():

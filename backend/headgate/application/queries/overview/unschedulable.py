@@ -23,7 +23,7 @@ class UnschedulableProofs:
     """The unschedulable workloads of one moment; equal requests are evaluated once."""
 
     def __init__(self, cluster_state: ClusterState, at: Instant) -> None:
-        self._cell, self._at = cluster_state, at
+        self._state, self._at = cluster_state, at
         self._found: dict[tuple[str, EquivalenceClass], Explanation | None] = {}
 
     def of(self, workload: Workload) -> Explanation | None:
@@ -31,15 +31,15 @@ class UnschedulableProofs:
 
         Recorded reasons only select what to evaluate: quotas and hosts may have changed since.
         """
-        if phase_of(workload) != "Pending" or not _is_told_so(self._cell, workload):
+        if phase_of(workload) != "Pending" or not _is_told_so(self._state, workload):
             return None
-        known = recorded_reason(self._cell, workload, self._at)
+        known = recorded_reason(self._state, workload, self._at)
         if known is None or known.dominant not in UNSCHEDULABLE:
             return None
         fewest = _with_fewest_pods(workload)
-        kind = (cluster_queue_of(self._cell.config, workload), equivalence_class(fewest))
+        kind = (cluster_queue_of(self._state.config, workload), equivalence_class(fewest))
         if kind not in self._found:
-            self._found[kind] = evaluated_reason(self._cell, fewest)
+            self._found[kind] = evaluated_reason(self._state, fewest)
         found = self._found[kind]
         return found if found is not None and _is_proof(found) else None
 

@@ -68,8 +68,8 @@ def _looks(
     happened: Sequence[dict[str, int]],
 ) -> Iterator[UsagePoint]:
     node = f"clusterqueue/{cluster_queue}"
-    cells = services.history.cells.passing([moment.position for moment in moments])
-    for moment, cluster_state, counts in zip(moments, cells, happened, strict=True):
+    states = services.history.states.passing([moment.position for moment in moments])
+    for moment, cluster_state, counts in zip(moments, states, happened, strict=True):
         yield UsagePoint(
             position=moment.position,
             at=timestamp(moment.at),

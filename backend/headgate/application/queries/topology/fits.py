@@ -136,8 +136,8 @@ async def fragmentation_of(
 def _looks(
     services: ApplicationServices, name: str, requests: Requests, moments: list[ResolvedPoint]
 ) -> Iterator[FragmentationPoint]:
-    cells = services.history.cells.passing([moment.position for moment in moments])
-    for moment, cluster_state in zip(moments, cells, strict=True):
+    states = services.history.states.passing([moment.position for moment in moments])
+    for moment, cluster_state in zip(moments, states, strict=True):
         yield FragmentationPoint(
             position=moment.position,
             at=timestamp(moment.at),
