@@ -87,7 +87,7 @@ class Cohorts(World):
             for victim in found.victims
         }
 
-    def makes_leave(self, name: str, size: int, priority: int = 0, **spec: Any) -> Victims:
+    def victims_for(self, name: str, size: int, priority: int = 0, **spec: Any) -> Victims:
         """`name@queue` is submitted; the victims of its preemption."""
         self.asks(name, size, priority, **spec)
         self.settle()

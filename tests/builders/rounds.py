@@ -5,7 +5,7 @@ from typing import Any
 from headgate.domain.rounds.state import Round
 from headgate.domain.workloads.commands import AcknowledgeEviction
 from headgate.domain.workloads.specs import EvictionPolicy
-from tests.builders.world import Fact, World
+from tests.builders.world import StreamEvent, World
 
 SOFT = EvictionPolicy(grace_period_seconds=300, require_ack=True, handler="ckpt")
 
@@ -27,6 +27,6 @@ def only_round(world: World) -> Round:
     return found
 
 
-def streams_with(made: list[Fact], kind: type[Any]) -> list[str]:
+def streams_with(made: list[StreamEvent], kind: type[Any]) -> list[str]:
     """The streams of the facts of one kind."""
     return [stream for stream, event in made if isinstance(event, kind)]

@@ -7,7 +7,7 @@ from headgate.domain.rounds.events import VictimReleased
 from headgate.domain.workloads.events import WorkloadEvicted
 from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted
 from headgate.domain.workloads.specs import PodSet, Scheduling
-from tests.builders.world import Fact, World, quotas
+from tests.builders.world import StreamEvent, World, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 GPU = ("default", "gpu")
@@ -45,7 +45,7 @@ def example_20() -> tuple[World, str]:
     return world, semi
 
 
-def shrinks(made: list[Fact]) -> dict[str, dict[str, int]]:
+def shrinks(made: list[StreamEvent]) -> dict[str, dict[str, int]]:
     """The partial evictions among the facts: remaining counts by workload."""
     return {
         stream.removeprefix("workload/"): event.counts
@@ -54,12 +54,12 @@ def shrinks(made: list[Fact]) -> dict[str, dict[str, int]]:
     }
 
 
-def evicted(made: list[Fact]) -> list[str]:
+def evicted(made: list[StreamEvent]) -> list[str]:
     """The workloads evicted whole among the facts."""
     return [s.removeprefix("workload/") for s, event in made if isinstance(event, WorkloadEvicted)]
 
 
-def released_by(made: list[Fact]) -> list[str]:
+def released_by(made: list[StreamEvent]) -> list[str]:
     """Why victims of rounds count as gone."""
     return [event.by for _, event in made if isinstance(event, VictimReleased)]
 

@@ -50,7 +50,7 @@ ORIGIN = EventMetadata(actor="user:test")
 LEVELS = ("block", "rack", HOSTNAME_LABEL)
 MAX_CYCLES = 2_000
 
-Fact = tuple[str, DomainEvent]
+StreamEvent = tuple[str, DomainEvent]
 
 
 def quotas(resource: str = "gpu", **flavors: int | tuple[int, int | None, int | None]) -> Any:
@@ -247,12 +247,12 @@ class World:
         eviction = self[key].pod_evictions[number].eviction
         self.tell(key, ReportStopped(uid=self[key].uid, eviction=eviction.id))
 
-    def cycle(self, partition: str = "") -> list[Fact]:
+    def cycle(self, partition: str = "") -> list[StreamEvent]:
         """Run one partition (the only one with queues by default) until it settles."""
         key = partition or next(
             k for k in self.cluster_state.partition_keys() if k != "installation"
         )
-        made: list[Fact] = []
+        made: list[StreamEvent] = []
         with self.cluster_state.overlay():
             while True:
                 self._cycles += 1
@@ -265,9 +265,9 @@ class World:
             self.record(stream, event)
         return made
 
-    def settle(self) -> list[Fact]:
+    def settle(self) -> list[StreamEvent]:
         """Run every partition until nothing is left to do anywhere."""
-        made: list[Fact] = []
+        made: list[StreamEvent] = []
         while more := [
             fact for key in self.cluster_state.partition_keys() for fact in self.cycle(key)
         ]:
@@ -300,6 +300,6 @@ class World:
         )
 
 
-def names(facts: Iterable[Fact]) -> list[str]:
+def names(facts: Iterable[StreamEvent]) -> list[str]:
     """The kinds of facts, in order."""
     return [type(event).__name__ for _, event in facts]

@@ -6,7 +6,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.workloads.events import WorkloadExplained
 
-Fact = tuple[str, DomainEvent]
+StreamEvent = tuple[str, DomainEvent]
 
 
 def explained_streams(cluster_state: ClusterState) -> frozenset[str]:
@@ -18,7 +18,9 @@ def explained_streams(cluster_state: ClusterState) -> frozenset[str]:
     )
 
 
-def without_reason_changes(facts: Iterable[Fact], known: frozenset[str]) -> list[Fact]:
+def without_reason_changes(
+    facts: Iterable[StreamEvent], known: frozenset[str]
+) -> list[StreamEvent]:
     """The events without those that only replace a recorded pending reason.
 
     Nothing follows from them.

@@ -7,7 +7,7 @@ from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.queries.cycles import digest, rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.scheduling.cycle import plan_cycle
-from tests.cycles.reason_changes import Fact, explained_streams, without_reason_changes
+from tests.cycles.reason_changes import StreamEvent, explained_streams, without_reason_changes
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import install, step
 from tests.what_if.submits import rest
@@ -28,7 +28,7 @@ def live(seed: int, rests: int) -> Cluster:
     return cluster
 
 
-def left_to_decide(cluster: Cluster) -> list[Fact]:
+def left_to_decide(cluster: Cluster) -> list[StreamEvent]:
     """The decisions left for a state that was folded from the log alone."""
     cluster_state = cluster.witness.cluster_state.fork()
     known = explained_streams(cluster_state)

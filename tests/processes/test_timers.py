@@ -27,7 +27,7 @@ from headgate.domain.workloads.events import (
 from headgate.settings import Settings
 from tests.contracts.adapters import Adapters
 from tests.processes.programs import Workers, wait_until
-from tests.workers.cluster import FLAVOR, Fact, cluster, record, submitted_many
+from tests.workers.cluster import FLAVOR, StreamEvent, cluster, record, submitted_many
 
 BACKOFFS = 1_000
 SECONDS_UNTIL_DUE = 10
@@ -42,7 +42,7 @@ LAST_REQUEUED = """
 """
 
 
-def running(count: int) -> Iterator[Fact]:
+def running(count: int) -> Iterator[StreamEvent]:
     """Workloads that were admitted."""
     for stream, submission in submitted_many("gpu", count):
         assignment = PodSetAssignment(
@@ -54,7 +54,7 @@ def running(count: int) -> Iterator[Fact]:
         yield stream, WorkloadAdmitted(waited_seconds=0)
 
 
-def timed_out(count: int, until: int) -> Iterator[Fact]:
+def timed_out(count: int, until: int) -> Iterator[StreamEvent]:
     """Their pods were not ready in time and have stopped; they back off until then."""
     for stream, _ in submitted_many("gpu", count):
         yield (

@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.evaluation.evaluation_summary import top_holders
-from headgate.domain.scheduling.placement.host_table import TRIAL
+from headgate.domain.scheduling.placement.host_table import OVERLAY
 
 
 def state_digest(cluster_state: ClusterState) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _partition(cluster_state: ClusterState, key: str) -> dict[str, Any]:
     return {
         "usage": partition.usage,
         "places": partition.hosts.leaf_ids,
-        "free": [view.tolist() for view in partition.hosts.free[:TRIAL]],
+        "free": [view.tolist() for view in partition.hosts.free[:OVERLAY]],
         "usable": partition.hosts.schedulable.tolist(),
         "pending": {name: queue.in_heap for name, queue in partition.pending.items()},
         "beside": {name: queue.suspended for name, queue in partition.pending.items()},

@@ -37,7 +37,7 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import is_admitted, phase_of
-from tests.builders.world import Fact, World, quotas
+from tests.builders.world import StreamEvent, World, quotas
 from tests.properties.state_digest import folded, state_digest_text
 
 QUEUES = ("a", "b", "c", "tight")
@@ -312,7 +312,7 @@ class Histories(RuleBasedStateMachine):
 
     def _cycle(self, key: str) -> None:
         cluster_state = self.world.cluster_state
-        made: list[Fact] = []
+        made: list[StreamEvent] = []
         with cluster_state.overlay() as overlay:
             for cycle in range(500):
                 plan = plan_cycle(
@@ -327,7 +327,7 @@ class Histories(RuleBasedStateMachine):
                 raise AssertionError("it never settles")
             overlay.keep(cluster_state.position)
 
-    def _judge(self, events: tuple[Fact, ...]) -> None:
+    def _judge(self, events: tuple[StreamEvent, ...]) -> None:
         """A decision is judged on the state after it and those made in the same cycle."""
         for stream, event in events:
             if isinstance(event, WorkloadQuotaReserved):

@@ -41,7 +41,7 @@ from headgate.domain.workloads.events import WorkloadSpecChanged
 from headgate.domain.workloads.preemption_events import PreemptionGateClosed, PreemptionGateOpened
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.world import ORIGIN, Fact, World, quotas
+from tests.builders.world import ORIGIN, StreamEvent, World, quotas
 from tests.cycles.reason_changes import explained_streams, without_reason_changes
 from tests.hypothesis_profiles import MIN_EXAMPLES, examples
 from tests.properties.state_digest import state_digest_text
@@ -319,7 +319,7 @@ class Lives(RuleBasedStateMachine):
         assert digest(ours) == digest(theirs), "the same facts, byte by byte"
         return bool(made)
 
-    def _come_between(self, made: list[Fact]) -> list[RecordedEvent]:
+    def _come_between(self, made: list[StreamEvent]) -> list[RecordedEvent]:
         """What others append before these decisions, which does not concern the same workloads."""
         if self.coming is None or not made:
             return []
@@ -336,7 +336,7 @@ class Lives(RuleBasedStateMachine):
         world.cluster_state = ours
         return world.history[count:]
 
-    def _write_down(self, made: list[Fact]) -> None:
+    def _write_down(self, made: list[StreamEvent]) -> None:
         history = self.world.history
         versions = {stream: self.world.cluster_state.version_of(stream) for stream, _ in made}
         for stream, _ in made:
@@ -376,12 +376,12 @@ class Lives(RuleBasedStateMachine):
             self.world.tell(key, command)
 
 
-def kinds(facts: list[Fact]) -> list[tuple[str, str]]:
+def kinds(facts: list[StreamEvent]) -> list[tuple[str, str]]:
     """What happens to whom, for people."""
     return [(stream, type(event).__name__) for stream, event in facts]
 
 
-def _facts(plan: Any) -> list[Fact]:
+def _facts(plan: Any) -> list[StreamEvent]:
     return [fact for decision in plan.decisions for fact in decision.events]
 
 

@@ -13,7 +13,7 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.preemption_events import ProtectionChanged
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import Workload
-from tests.builders.world import Fact, World, quotas
+from tests.builders.world import StreamEvent, World, quotas
 
 SEEDS = st.integers(min_value=0, max_value=10**9)
 NOMINAL = 24
@@ -44,7 +44,7 @@ def submit(world: World, chance: Random, name: str, priority: int) -> str:
     return world.submit_pod_sets(name, "q", pods, priority=priority, preemptibility=kind)
 
 
-def committed(made: list[Fact]) -> list[RoundCommitted]:
+def committed(made: list[StreamEvent]) -> list[RoundCommitted]:
     return [event for _, event in made if isinstance(event, RoundCommitted)]
 
 

@@ -34,12 +34,12 @@ SECOND = 1_000_000
 HOSTNAME = "kubernetes.io/hostname"
 A, B = "workload/team/a", "workload/team/b"
 
-Fact = tuple[str, Any]
+StreamEvent = tuple[str, Any]
 
 
 def queue(
     name: str, nominal: int, borrowing: int | None = None, lending: int | None = None
-) -> Fact:
+) -> StreamEvent:
     quota = ResourceQuota(
         name="cpu", nominal_quota=nominal, borrowing_limit=borrowing, lending_limit=lending
     )
@@ -49,14 +49,14 @@ def queue(
     return f"clusterqueue/{name}", q.ClusterQueueCreated(uid=name, name=name, spec=spec)
 
 
-def door(name: str, cluster_queue: str) -> Fact:
+def door(name: str, cluster_queue: str) -> StreamEvent:
     created = lq.LocalQueueCreated(
         uid=name, name=name, namespace="team", spec=LocalQueueSpec(cluster_queue=cluster_queue)
     )
     return f"localqueue/team/{name}", created
 
 
-def settings() -> list[Fact]:
+def settings() -> list[StreamEvent]:
     labels = {HOSTNAME: "h1", "kind": "plain"}
     host = NodeSpec(allocatable={"cpu": 8_000, "pods": 10})
     flavor = ResourceFlavorSpec(node_labels={"kind": "plain"}, topology_name="t")
@@ -74,14 +74,14 @@ def settings() -> list[Fact]:
     ]
 
 
-def submitted(stream: str, cpu: int, through: str = "one") -> Fact:
+def submitted(stream: str, cpu: int, through: str = "one") -> StreamEvent:
     pod_set = PodSet(scheduling=Scheduling(requests={"cpu": cpu}))
     _, namespace, name = stream.split("/")
     spec = WorkloadSpec(pod_sets=(pod_set,), queue_name=through)
     return stream, w.WorkloadSubmitted(uid=name, namespace=namespace, name=name, spec=spec)
 
 
-def reserved(stream: str, cpu: int, cluster_queue: str = "one", host: str = "h1") -> Fact:
+def reserved(stream: str, cpu: int, cluster_queue: str = "one", host: str = "h1") -> StreamEvent:
     return stream, w.WorkloadQuotaReserved(admission=admission(cpu, cluster_queue, host))
 
 
@@ -99,28 +99,28 @@ def admission(cpu: int, cluster_queue: str = "one", host: str = "h1") -> Admissi
     return Admission(cluster_queue=cluster_queue, pod_set_assignments=(assigned,))
 
 
-def admitted(stream: str) -> Fact:
+def admitted(stream: str) -> StreamEvent:
     return stream, w.WorkloadAdmitted(waited_seconds=0)
 
 
-def evicted(stream: str, eviction: str = "r1") -> Fact:
+def evicted(stream: str, eviction: str = "r1") -> StreamEvent:
     return stream, w.WorkloadEvicted(eviction=eviction, reason="Preempted", message="must go")
 
 
-def stopped(stream: str, eviction: str = "r1") -> Fact:
+def stopped(stream: str, eviction: str = "r1") -> StreamEvent:
     return stream, w.WorkloadStopped(eviction=eviction)
 
 
-def finished(stream: str) -> Fact:
+def finished(stream: str) -> StreamEvent:
     return stream, w.WorkloadFinished(reason="Succeeded")
 
 
-def explained(stream: str) -> Fact:
+def explained(stream: str) -> StreamEvent:
     why = Explanation(dominant="Quota", sentence="no room")
     return stream, w.WorkloadExplained(explanation=why)
 
 
-def committed(preemptor: str, victim: str) -> Fact:
+def committed(preemptor: str, victim: str) -> StreamEvent:
     victim_of = r.RoundVictim(
         workload=victim,
         cluster_queue="one",
@@ -142,7 +142,7 @@ def committed(preemptor: str, victim: str) -> Fact:
     )
 
 
-def preemption() -> list[Fact]:
+def preemption() -> list[StreamEvent]:
     """B comes, A goes, B gets the place, A waits with a reason."""
     return [
         submitted(A, 4_000),
@@ -166,7 +166,7 @@ def preemption() -> list[Fact]:
     ]
 
 
-def recorded(facts: Sequence[Fact]) -> list[RecordedEvent]:
+def recorded(facts: Sequence[StreamEvent]) -> list[RecordedEvent]:
     """The facts as the log would keep them, a second apart."""
     versions: dict[str, int] = {}
     found: list[RecordedEvent] = []
@@ -194,7 +194,7 @@ def findings_of(events: Sequence[RecordedEvent], *, later: int = 2 * GRACE) -> l
     return history.findings.found
 
 
-def rules_broken(facts: Sequence[Fact]) -> set[str]:
+def rules_broken(facts: Sequence[StreamEvent]) -> set[str]:
     """The rules that do not hold after the settings and these facts."""
     return {found.rule for found in findings_of(recorded([*settings(), *facts]))}
 

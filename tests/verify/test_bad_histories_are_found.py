@@ -13,7 +13,7 @@ from headgate.domain.workloads import events as w
 from tests.verify.histories import (
     A,
     B,
-    Fact,
+    StreamEvent,
     admitted,
     committed,
     evicted,
@@ -75,7 +75,7 @@ BUSY = (
     ),
 )
 
-BROKEN: list[tuple[str, list[Fact]]] = [
+BROKEN: list[tuple[str, list[StreamEvent]]] = [
     ("events concern existing workloads", [admitted(A)]),
     ("a name is free before it is used again", [submitted(A, 1), submitted(A, 1)]),
     ("nothing happens after the end", [*RUNNING, finished(A), admitted(A)]),
@@ -137,7 +137,7 @@ BROKEN: list[tuple[str, list[Fact]]] = [
 @pytest.mark.parametrize(
     ("rule", "facts"), BROKEN, ids=[f"{n}-{r}" for n, (r, _) in enumerate(BROKEN)]
 )
-def test_a_broken_rule_is_found(rule: str, facts: list[Fact]) -> None:
+def test_a_broken_rule_is_found(rule: str, facts: list[StreamEvent]) -> None:
     assert rule in rules_broken(facts)
 
 

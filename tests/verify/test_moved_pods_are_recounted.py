@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from headgate.domain.nodes import events as t
 from headgate.domain.workloads import events as w
 from tests.verify.histories import (
-    Fact,
+    StreamEvent,
     admission,
     admitted,
     evicted,
@@ -23,7 +23,7 @@ SMALL = ("node/h1", t.NodeReported(ready=True, allocatable={"cpu": 1_000, "pods"
 LOST = ("node/h1", t.NodeReported(ready=False, allocatable={"cpu": 8_000, "pods": 10}))
 
 
-def another(cpu: int = 8_000) -> Fact:
+def another(cpu: int = 8_000) -> StreamEvent:
     """A second host like the first."""
     (first,) = (fact for stream, fact in settings() if stream == "node/h1")
     labels = {key: value.replace("h1", "h2") for key, value in first.labels.items()}
@@ -31,7 +31,9 @@ def another(cpu: int = 8_000) -> Fact:
     return "node/h2", t.NodeCreated(uid="h2", name="h2", labels=labels, spec=spec)
 
 
-def moved(stream: str, cpu: int = 1_000, cluster_queue: str = "one", host: str = "h2") -> Fact:
+def moved(
+    stream: str, cpu: int = 1_000, cluster_queue: str = "one", host: str = "h2"
+) -> StreamEvent:
     return stream, w.WorkloadPlaced(admission=admission(cpu, cluster_queue, host), replaced=("h1",))
 
 

@@ -16,7 +16,7 @@ from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.workloads.evolve import evolve
 from headgate.domain.workloads.state import Workload
 from headgate.settings import Settings
-from tests.verify.histories import START, Fact, reserved, settings, submitted
+from tests.verify.histories import START, StreamEvent, reserved, settings, submitted
 
 INLINE = "a read model shows what its stream folds to"
 FOLLOWED = "a follower shows what its rebuilding shows"
@@ -43,7 +43,7 @@ def append(platform: Platform, stream: str, event: Any, state: Any, version: int
     assert isinstance(verdict, Appended)
 
 
-def workload_of(facts: list[Fact]) -> Workload:
+def workload_of(facts: list[StreamEvent]) -> Workload:
     state: Any = None
     for _, event in facts:
         state = evolve(state, event, START)

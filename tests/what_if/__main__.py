@@ -15,11 +15,11 @@ def main() -> None:
     verdicts: Counter[str] = Counter()
     wrong = 0
     for seed in range(options.first_seed, options.first_seed + options.days):
-        for foretold, happened in compare_day(seed):
+        for predicted, happened in compare_day(seed):
             verdicts[happened.verdict] += 1
-            if foretold != happened:
+            if predicted != happened:
                 wrong += 1
-                print(f"seed {seed}: {foretold} became {happened}")  # noqa: T201 - talk
+                print(f"seed {seed}: {predicted} became {happened}")  # noqa: T201 - talk
     print(f"{sum(verdicts.values())} submits, {wrong} foretold wrongly: {dict(verdicts)}")  # noqa: T201
     raise SystemExit(bool(wrong))
 

@@ -25,7 +25,7 @@ SUBMITS_PER_DAY = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Prediction:
     """The verdict, the placement and the victims of one submit."""
 
     verdict: str
@@ -33,7 +33,7 @@ class Told:
     victims: tuple[str, ...]
 
 
-def compare_day(seed: int, submits: int = SUBMITS_PER_DAY) -> list[tuple[Told, Told]]:
+def compare_day(seed: int, submits: int = SUBMITS_PER_DAY) -> list[tuple[Prediction, Prediction]]:
     """What was foretold and what happened, for some submits of one day."""
     cluster = installed_cluster(seed, STEPS)
     chance = Random(seed)
@@ -54,7 +54,7 @@ def rest(cluster: Cluster) -> None:
         cluster.sweep()
 
 
-def _compare(cluster: Cluster, command: c.Submit) -> tuple[Told, Told]:
+def _compare(cluster: Cluster, command: c.Submit) -> tuple[Prediction, Prediction]:
     key = f"{command.namespace}/{command.name}"
 
     def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
@@ -62,7 +62,7 @@ def _compare(cluster: Cluster, command: c.Submit) -> tuple[Told, Told]:
 
     change = StreamCommand(stream=workload_stream(key), decide=decide)
     fork = cluster.witness.cluster_state.fork()
-    foretold = run_simulation(fork, SimulationRequest([change], cluster.now, lambda: False))
+    predicted = run_simulation(fork, SimulationRequest([change], cluster.now, lambda: False))
     before = cluster.log.head()
     cluster.record(
         *(
@@ -74,28 +74,28 @@ def _compare(cluster: Cluster, command: c.Submit) -> tuple[Told, Told]:
     )
     assert cluster.log.head() == before + 1
     rest(cluster)
-    return _told(foretold.at_first[key]), _happened(cluster.witness.cluster_state, key)
+    return _told(predicted.at_first[key]), _happened(cluster.witness.cluster_state, key)
 
 
-def _told(predicted: PredictedState) -> Told:
+def _told(predicted: PredictedState) -> Prediction:
     assert predicted.workload is not None
     victims = tuple(victim.workload for victim in predicted.victims)
     return _as_told(predicted.workload, victims)
 
 
-def _happened(cluster_state: ClusterState, key: str) -> Told:
+def _happened(cluster_state: ClusterState, key: str) -> Prediction:
     workload = cluster_state.workloads[key]
     making_room = cluster_state.rounds.get(workload.round_id or "")
     victims = tuple(victim.workload for victim in making_room.victims) if making_room else ()
     return _as_told(workload, victims)
 
 
-def _as_told(workload: Workload, victims: tuple[str, ...]) -> Told:
+def _as_told(workload: Workload, victims: tuple[str, ...]) -> Prediction:
     if has_quota_reservation(workload):
-        return Told("Admitted", workload.admission, ())
+        return Prediction("Admitted", workload.admission, ())
     if workload.round_id:
-        return Told("MakesRoom", workload.nomination, victims)
-    return Told("Waits", None, ())
+        return Prediction("MakesRoom", workload.nomination, victims)
+    return Prediction("Waits", None, ())
 
 
 def _command(chance: Random, name: str) -> c.Submit:

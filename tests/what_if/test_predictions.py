@@ -19,8 +19,8 @@ from tests.what_if.submits import compare_day, rest
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_submit_is_foretold_as_it_happens(seed: int) -> None:
-    for foretold, happened in compare_day(seed, submits=10):
-        assert foretold == happened
+    for predicted, happened in compare_day(seed, submits=10):
+        assert predicted == happened
 
 
 def test_days_foretell_every_kind_of_verdict() -> None:

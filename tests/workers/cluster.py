@@ -19,7 +19,7 @@ from headgate.domain.workloads.events import WorkloadSubmitted
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
 from headgate.domain.workloads.state import is_admitted
 
-Fact = tuple[str, DomainEvent]
+StreamEvent = tuple[str, DomainEvent]
 
 NAMESPACE = "team"
 FLAVOR = "default"
@@ -28,7 +28,7 @@ FLAVOR = "default"
 @dataclass(frozen=True, slots=True)
 class _Decided:
     expected: dict[str, int]
-    events: Sequence[Fact]
+    events: Sequence[StreamEvent]
 
 
 def folded(log: EventLog) -> ClusterState:
@@ -39,7 +39,7 @@ def folded(log: EventLog) -> ClusterState:
     return cluster_state
 
 
-def record(log: EventLog, *facts: Fact) -> int:
+def record(log: EventLog, *facts: StreamEvent) -> int:
     """Append these facts as one unit; the last position."""
     cluster_state = folded(log)
     decided = _Decided({stream: cluster_state.version_of(stream) for stream, _ in facts}, facts)
@@ -59,11 +59,11 @@ def record(log: EventLog, *facts: Fact) -> int:
     return verdict.last_position
 
 
-def cluster(*queues: str, cpu_milli: int = 1_000_000) -> tuple[Fact, ...]:
+def cluster(*queues: str, cpu_milli: int = 1_000_000) -> tuple[StreamEvent, ...]:
     """ClusterQueues that share nothing, each with a LocalQueue of its name in one namespace."""
     flavor = ResourceFlavorCreated(uid="flavor", name=FLAVOR, spec=ResourceFlavorSpec())
     namespace = NamespaceCreated(uid="namespace", name=NAMESPACE, spec=NamespaceSpec())
-    facts: list[Fact] = [
+    facts: list[StreamEvent] = [
         (stream_of("resourceflavor", FLAVOR), flavor),
         (stream_of("namespace", NAMESPACE), namespace),
     ]
@@ -79,7 +79,7 @@ def cluster(*queues: str, cpu_milli: int = 1_000_000) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def submitted(name: str, queue: str, cpu_milli: int = 1_000) -> Fact:
+def submitted(name: str, queue: str, cpu_milli: int = 1_000) -> StreamEvent:
     """A workload of one pod for a LocalQueue."""
     pods = PodSet(scheduling=Scheduling(requests={"cpu": cpu_milli}))
     event = WorkloadSubmitted(
@@ -91,7 +91,7 @@ def submitted(name: str, queue: str, cpu_milli: int = 1_000) -> Fact:
     return workload_stream(f"{NAMESPACE}/{name}"), event
 
 
-def submitted_many(queue: str, count: int, prefix: str = "job") -> tuple[Fact, ...]:
+def submitted_many(queue: str, count: int, prefix: str = "job") -> tuple[StreamEvent, ...]:
     """So many workloads for one queue."""
     return tuple(submitted(f"{prefix}-{queue}-{number}", queue) for number in range(count))
 

@@ -35,9 +35,9 @@ class Cycles(Controller):
         limit: Annotated[int, QueryParameter(ge=1, le=1000)] = 100,
     ) -> Answer:
         """Plans that decided something, or that the log refused because something had changed."""
-        stretch = cycles.CyclePageRequest(limit, start_of(before))
+        page_request = cycles.CyclePageRequest(limit, start_of(before))
         scope = request.user.namespaces
-        return answer_view(await cycles.page(services_of(request), partition, stretch, scope))
+        return answer_view(await cycles.page(services_of(request), partition, page_request, scope))
 
     @get(
         "/{cycle:str}",

@@ -80,10 +80,10 @@ class TopologyMaps(Controller):
         points: Points = 24,
     ) -> Answer:
         """As `/fits` would have answered then; at equal distances, the ends of the stretch too."""
-        stretch = SampledPeriod(
+        period = SampledPeriod(
             instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
         )
-        found = await fragmentation_of(services_of(request), name, _requests(pod), stretch)
+        found = await fragmentation_of(services_of(request), name, _requests(pod), period)
         return answer_view(found)
 
     @get(

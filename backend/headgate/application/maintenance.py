@@ -63,9 +63,9 @@ class MaintenanceSchedule:
     def run_due(self) -> list[str]:
         """The names of the chores that were due and have been done."""
         done = []
-        for chore in self.tasks:
-            if self.elapsed() >= self._due_at.get(chore.name, 0.0):
-                chore.run(self.maintenance)
-                self._due_at[chore.name] = self.elapsed() + chore.every_seconds
-                done.append(chore.name)
+        for task in self.tasks:
+            if self.elapsed() >= self._due_at.get(task.name, 0.0):
+                task.run(self.maintenance)
+                self._due_at[task.name] = self.elapsed() + task.every_seconds
+                done.append(task.name)
         return done

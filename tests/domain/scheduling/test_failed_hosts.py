@@ -25,7 +25,7 @@ from headgate.domain.workloads.commands import ReportPodsGone
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadPlaced
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import is_admitted
-from tests.builders.world import Fact, World, names, quotas
+from tests.builders.world import StreamEvent, World, names, quotas
 
 RACK = TopologyRequest(required="rack")
 NEAR = TopologyRequest(preferred="rack")
@@ -56,7 +56,7 @@ def running(
     return key
 
 
-def tell(world: World, host: str, event: ObjectEvent, wait: int = A_MINUTE) -> list[Fact]:
+def tell(world: World, host: str, event: ObjectEvent, wait: int = A_MINUTE) -> list[StreamEvent]:
     world.record(f"node/{host}", event)
     made = world.settle()
     world.wait(wait)

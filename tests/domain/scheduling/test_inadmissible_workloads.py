@@ -25,7 +25,7 @@ from headgate.domain.workloads.events import (
     WorkloadReleased,
     WorkloadSpecChanged,
 )
-from tests.builders.world import Fact, World, names, quotas
+from tests.builders.world import StreamEvent, World, names, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 ANY = ClusterQueuePreemption(reclaim_within_cohort="Any")
@@ -35,7 +35,7 @@ MAX_CYCLES = 50
 class StatefulWorld(World):
     """A world that keeps its plans, as the live state of a worker does; it counts evaluations."""
 
-    def live(self) -> list[Fact]:
+    def live(self) -> list[StreamEvent]:
         """Every partition until it settles."""
         made = []
         self.looks = 0
@@ -45,30 +45,30 @@ class StatefulWorld(World):
                     plan = plan_cycle(
                         self.cluster_state, key, self.at, f"{self.cluster_state.position}.{number}"
                     )
-                    made += _facts(plan)
+                    made += _events(plan)
                     self.looks += plan.evaluation_count
                     if not plan.decisions:
                         break
                 overlay.keep(self.cluster_state.position)
         return made
 
-    def anew(self) -> list[Fact]:
+    def anew(self) -> list[StreamEvent]:
         """The next decisions by the log alone."""
         return self._next_cycle(ClusterState.load(self.cluster_state.dump()))
 
-    def remembered(self) -> list[Fact]:
+    def remembered(self) -> list[StreamEvent]:
         """The next decisions by this state."""
         return self._next_cycle(self.cluster_state)
 
-    def _next_cycle(self, cluster_state: ClusterState) -> list[Fact]:
-        made: list[Fact] = []
+    def _next_cycle(self, cluster_state: ClusterState) -> list[StreamEvent]:
+        made: list[StreamEvent] = []
         for key in cluster_state.partition_keys():
             with cluster_state.overlay():
-                made += _facts(plan_cycle(cluster_state, key, self.at, "next"))
+                made += _events(plan_cycle(cluster_state, key, self.at, "next"))
         return made
 
 
-def _facts(plan: Plan) -> list[Fact]:
+def _events(plan: Plan) -> list[StreamEvent]:
     return [fact for decision in plan.decisions for fact in decision.events]
 
 

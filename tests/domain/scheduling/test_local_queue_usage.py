@@ -15,7 +15,7 @@ UNIT = 10**9
 HOUR = AdmissionFairSharing(usage_half_life_seconds=3600, usage_sampling_interval_seconds=600)
 
 
-def two_doors(nominal: int = 4, **spec: object) -> World:
+def two_local_queues(nominal: int = 4, **spec: object) -> World:
     """One ClusterQueue by usage, reached through LocalQueues `a` and `b`."""
     world = World()
     world.configure(admission_fair_sharing=HOUR)
@@ -33,7 +33,7 @@ def used(world: World, queue: str) -> float:
 
 
 def test_usage_halves_in_every_half_life_after_the_end() -> None:
-    world = two_doors()
+    world = two_local_queues()
     world.submit("w", "a", {"gpu": 4})
     world.settle()
     world.wait(200 * 3600)
@@ -46,7 +46,7 @@ def test_usage_halves_in_every_half_life_after_the_end() -> None:
 
 
 def test_letting_a_workload_in_counts_at_once() -> None:
-    world = two_doors()
+    world = two_local_queues()
     world.submit("w", "a", {"gpu": 4})
     world.settle()
     penalty = 4 * (1 - 0.5 ** (600 / 3600))
@@ -54,7 +54,7 @@ def test_letting_a_workload_in_counts_at_once() -> None:
 
 
 def test_the_queue_that_used_less_goes_before_a_higher_priority() -> None:
-    world = two_doors()
+    world = two_local_queues()
     world.submit("past", "a", {"gpu": 4})
     world.settle()
     world.wait(3600)
@@ -66,7 +66,7 @@ def test_the_queue_that_used_less_goes_before_a_higher_priority() -> None:
 
 
 def test_queues_take_turns_within_one_moment() -> None:
-    world = two_doors(nominal=4)
+    world = two_local_queues(nominal=4)
     for name, queue in (("a1", "a"), ("a2", "a"), ("b1", "b"), ("b2", "b")):
         world.submit(name, queue, {"gpu": 2})
     world.settle()
@@ -74,7 +74,7 @@ def test_queues_take_turns_within_one_moment() -> None:
 
 
 def test_a_queue_without_weight_goes_last_whatever_it_used() -> None:
-    world = two_doors()
+    world = two_local_queues()
     world.local_queue("none", "q", fair_weight_milli=0)
     world.submit("past", "a", {"gpu": 4})
     world.settle()
@@ -87,7 +87,7 @@ def test_a_queue_without_weight_goes_last_whatever_it_used() -> None:
 
 
 def test_a_double_weight_halves_what_counts() -> None:
-    world = two_doors()
+    world = two_local_queues()
     world.local_queue("heavy", "q", fair_weight_milli=3000)
     for name, queue, gpus in (("p1", "b", 1), ("p2", "heavy", 2)):
         world.submit(name, queue, {"gpu": gpus})
@@ -101,7 +101,7 @@ def test_a_double_weight_halves_what_counts() -> None:
 
 
 def test_usage_has_no_say_where_the_cluster_queue_does_not_ask_for_it() -> None:
-    world = two_doors()
+    world = two_local_queues()
     world.change_cluster_queue("q", admission_mode="NoAdmissionFairSharing")
     world.submit("past", "a", {"gpu": 4})
     world.settle()
@@ -114,7 +114,7 @@ def test_usage_has_no_say_where_the_cluster_queue_does_not_ask_for_it() -> None:
 
 
 def test_a_reserved_workload_is_counted_while_it_waits_for_its_checks() -> None:
-    world = two_doors(admission_checks=(AdmissionCheckRule(name="budget"),))
+    world = two_local_queues(admission_checks=(AdmissionCheckRule(name="budget"),))
     world.admission_check("budget")
     key = world.submit("w", "a", {"gpu": 4})
     world.settle()
@@ -129,7 +129,7 @@ def test_a_reserved_workload_is_counted_while_it_waits_for_its_checks() -> None:
 
 
 def test_a_reservation_that_comes_to_nothing_leaves_no_trace() -> None:
-    world = two_doors(admission_checks=(AdmissionCheckRule(name="budget"),))
+    world = two_local_queues(admission_checks=(AdmissionCheckRule(name="budget"),))
     world.admission_check("budget")
     key = world.submit("w", "a", {"gpu": 4})
     world.settle()
@@ -141,7 +141,7 @@ def test_a_reservation_that_comes_to_nothing_leaves_no_trace() -> None:
 
 
 def test_history_and_pending_penalties_survive_a_restart() -> None:
-    world = two_doors(admission_checks=(AdmissionCheckRule(name="budget"),))
+    world = two_local_queues(admission_checks=(AdmissionCheckRule(name="budget"),))
     world.admission_check("budget")
     for name, queue in (("x", "a"), ("y", "b")):
         world.submit(name, queue, {"gpu": 2})
@@ -158,7 +158,7 @@ def test_history_and_pending_penalties_survive_a_restart() -> None:
 
 
 def test_what_was_only_tried_leaves_the_history_alone() -> None:
-    world = two_doors()
+    world = two_local_queues()
     world.submit("w", "a", {"gpu": 4})
     before = world.cluster_state.dump()
     with world.cluster_state.overlay():
@@ -168,7 +168,7 @@ def test_what_was_only_tried_leaves_the_history_alone() -> None:
 
 
 def test_pods_that_ended_for_good_are_used_no_more() -> None:
-    world = two_doors()
+    world = two_local_queues()
     key = world.submit("w", "a", {"gpu": 1}, count=4)
     world.settle()
     world.reclaim(key, 3)
@@ -177,7 +177,7 @@ def test_pods_that_ended_for_good_are_used_no_more() -> None:
 
 
 def test_switching_it_on_starts_from_nothing_and_counts_from_then() -> None:
-    world = two_doors()
+    world = two_local_queues()
     world.configure()
     world.submit("w", "a", {"gpu": 4})
     world.settle()
@@ -189,7 +189,7 @@ def test_switching_it_on_starts_from_nothing_and_counts_from_then() -> None:
 
 
 def test_each_stretch_fades_by_the_half_life_of_its_time() -> None:
-    world = two_doors()
+    world = two_local_queues()
     world.submit("w", "a", {"gpu": 4})
     world.settle()
     world.wait(200 * 3600)
@@ -201,7 +201,7 @@ def test_each_stretch_fades_by_the_half_life_of_its_time() -> None:
 
 
 def test_nothing_is_remembered_without_a_half_life() -> None:
-    world = two_doors()
+    world = two_local_queues()
     world.configure(admission_fair_sharing=AdmissionFairSharing())
     world.submit("past", "a", {"gpu": 4})
     world.settle()
@@ -210,7 +210,7 @@ def test_nothing_is_remembered_without_a_half_life() -> None:
 
 
 def test_a_strict_line_is_looked_at_again_when_another_queue_may_have_become_first() -> None:
-    world = two_doors(queueing_strategy="StrictFIFO")
+    world = two_local_queues(queueing_strategy="StrictFIFO")
     world.submit("past", "b", {"gpu": 1})
     world.settle()
     world.submit("large", "a", {"gpu": 9})
@@ -222,7 +222,9 @@ def test_a_strict_line_is_looked_at_again_when_another_queue_may_have_become_fir
 
 
 def test_the_queue_that_used_more_gives_way_before_one_of_lower_priority() -> None:
-    world = two_doors(preemption=ClusterQueuePreemption(within_cluster_queue="LowerPriority"))
+    world = two_local_queues(
+        preemption=ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+    )
     greedy = world.submit("greedy", "a", {"gpu": 3}, priority=2)
     world.settle()
     world.wait(3600)
@@ -234,7 +236,9 @@ def test_the_queue_that_used_more_gives_way_before_one_of_lower_priority() -> No
 
 
 def test_where_usage_has_no_say_the_lower_priority_gives_way() -> None:
-    world = two_doors(preemption=ClusterQueuePreemption(within_cluster_queue="LowerPriority"))
+    world = two_local_queues(
+        preemption=ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+    )
     world.change_cluster_queue("q", admission_mode=None)
     world.submit("greedy", "a", {"gpu": 3}, priority=2)
     world.settle()

@@ -28,10 +28,10 @@ from tests.builders.single_pods import (
     single,
     used,
 )
-from tests.builders.world import Fact, World, quotas
+from tests.builders.world import StreamEvent, World, quotas
 
 
-def of_kind(made: list[Fact], kind: type[DomainEvent]) -> list[DomainEvent]:
+def of_kind(made: list[StreamEvent], kind: type[DomainEvent]) -> list[DomainEvent]:
     return [event for _, event in made if isinstance(event, kind)]
 
 

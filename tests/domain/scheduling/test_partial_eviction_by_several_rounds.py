@@ -13,7 +13,7 @@ from headgate.domain.workloads.preemption_events import (
 )
 from headgate.domain.workloads.specs import EvictionPolicy, PodSet, Scheduling, TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.world import Fact, World, quotas
+from tests.builders.world import StreamEvent, World, quotas
 from tests.verify.histories import findings_of
 
 LOWER = ClusterQueuePreemption(
@@ -40,12 +40,12 @@ def six_pods(soft: EvictionPolicy | None = None) -> tuple[World, str]:
     return world, semi
 
 
-def wants(world: World, name: str, gpus: int, priority: int) -> list[Fact]:
+def wants(world: World, name: str, gpus: int, priority: int) -> list[StreamEvent]:
     world.submit(name, "q", {"gpu": gpus}, priority=priority)
     return world.settle()
 
 
-def shrinks(made: list[Fact]) -> dict[str, tuple[int, int]]:
+def shrinks(made: list[StreamEvent]) -> dict[str, tuple[int, int]]:
     """By workload, how many pods of its only set are evicted, and how many stay."""
     return {
         stream.removeprefix("workload/"): (event.pods["main"], event.counts["main"])
@@ -54,7 +54,7 @@ def shrinks(made: list[Fact]) -> dict[str, tuple[int, int]]:
     }
 
 
-def of_kind(made: list[Fact], kind: type) -> list[str]:
+def of_kind(made: list[StreamEvent], kind: type) -> list[str]:
     return [stream for stream, event in made if isinstance(event, kind)]
 
 

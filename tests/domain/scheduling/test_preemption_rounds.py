@@ -6,7 +6,7 @@ from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from tests.builders.world import Fact, World, names, quotas
+from tests.builders.world import StreamEvent, World, names, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 
@@ -23,7 +23,7 @@ def full_queue(preemption: ClusterQueuePreemption = LOWER) -> World:
     return world
 
 
-def victims(made: list[Fact]) -> list[str]:
+def victims(made: list[StreamEvent]) -> list[str]:
     return [stream for stream, event in made if type(event).__name__ == "WorkloadEvicted"]
 
 

@@ -38,7 +38,7 @@ def full(**spec: object) -> World:
     return world
 
 
-def is_looked_at_again(world: World) -> bool:
+def is_evaluated_again(world: World) -> bool:
     """Whether the waiter is neither parked nor kept out."""
     line = world.cluster_state.partition("clusterqueue/q").pending["q"]
     waiting = line.in_heap.get("team/waiter")
@@ -46,7 +46,7 @@ def is_looked_at_again(world: World) -> bool:
 
 
 def test_it_is_not_looked_at_again_while_nothing_happens() -> None:
-    assert not is_looked_at_again(full())
+    assert not is_evaluated_again(full())
 
 
 @pytest.mark.parametrize("way", ["finished", "deleted", "dropped"])
@@ -58,19 +58,19 @@ def test_1_a_place_that_becomes_free(way: str) -> None:
         world.record("workload/team/holder", WorkloadDeleted())
     else:
         world.record("workload/team/holder", ReservationDropped(reason=message("RequeueRequested")))
-    assert is_looked_at_again(world)
+    assert is_evaluated_again(world)
 
 
 def test_2_pods_that_ended_for_good() -> None:
     world = full()
     world.reclaim("team/holder", 1)
-    assert is_looked_at_again(world)
+    assert is_evaluated_again(world)
 
 
 def test_3_a_changed_spec_of_the_cluster_queue() -> None:
     world = full()
     world.change_cluster_queue("q", namespace_selector=LabelSelector(), fair_weight_milli=2000)
-    assert is_looked_at_again(world)
+    assert is_evaluated_again(world)
 
 
 def test_4_a_cohort_that_is_created_or_changed() -> None:
@@ -92,15 +92,15 @@ def test_5_a_flavor_that_changes_or_makes_the_queue_active() -> None:
     world = full()
     spec = ResourceFlavorSpec(node_taints=(Taint(key="k", value="", effect="NoSchedule"),))
     world.record("resourceflavor/default", ResourceFlavorChanged(spec=spec))
-    assert is_looked_at_again(world)
+    assert is_evaluated_again(world)
 
     later = World()
     later.cluster_queue("q", quotas(absent=4))
     later.submit("waiter", "q", {"gpu": 2})
-    assert not is_looked_at_again(later)
+    assert not is_evaluated_again(later)
     created = ResourceFlavorCreated(uid="f", name="absent", spec=ResourceFlavorSpec())
     later.record("resourceflavor/absent", created)
-    assert is_looked_at_again(later)
+    assert is_evaluated_again(later)
 
 
 def test_5_a_check_that_makes_the_queue_active() -> None:
@@ -111,11 +111,11 @@ def test_5_a_check_that_makes_the_queue_active() -> None:
     rules = (AdmissionCheckRule(name="budget"),)
     world.cluster_queue("q", quotas(default=4), admission_checks=rules)
     world.submit("waiter", "q", {"gpu": 2})
-    assert not is_looked_at_again(world)
+    assert not is_evaluated_again(world)
     world.record("admissioncheck/budget", AdmissionCheckReported(active=True))
-    assert is_looked_at_again(world)
+    assert is_evaluated_again(world)
     world.record("admissioncheck/budget", AdmissionCheckDeleted())
-    assert not is_looked_at_again(world)
+    assert not is_evaluated_again(world)
 
 
 def test_6_labels_of_a_namespace_that_newly_match() -> None:
@@ -125,9 +125,9 @@ def test_6_labels_of_a_namespace_that_newly_match() -> None:
     chosen = LabelSelector(match_labels={"dep": "eng"})
     world.cluster_queue("q", quotas(default=4), namespace_selector=chosen)
     world.submit("waiter", "q", {"gpu": 2})
-    assert not is_looked_at_again(world)
+    assert not is_evaluated_again(world)
     world.record("namespace/team", NamespaceChanged(labels={"dep": "eng"}, spec=NamespaceSpec()))
-    assert is_looked_at_again(world)
+    assert is_evaluated_again(world)
 
 
 def test_7_a_node_with_more_room() -> None:
@@ -137,9 +137,9 @@ def test_7_a_node_with_more_room() -> None:
     anywhere = TopologyRequest(required="rack")
     world.submit("waiter", "q", {"cpu": 4}, topology=anywhere)
     world.settle()
-    assert not is_looked_at_again(world)
+    assert not is_evaluated_again(world)
     world.record("node/h", NodeReported(allocatable={"cpu": 8, "pods": 110}, ready=True))
-    assert is_looked_at_again(world)
+    assert is_evaluated_again(world)
 
 
 def test_a_changed_spec_requeues_that_workload_alone() -> None:
@@ -157,7 +157,7 @@ def test_an_event_of_a_pending_workload_requeues_no_other() -> None:
     world = full()
     world.submit("late", "q", {"gpu": 4})
     assert names(world.settle()) == ["WorkloadExplained"]
-    assert not is_looked_at_again(world)
+    assert not is_evaluated_again(world)
 
 
 def test_the_end_of_a_cohort_brings_its_queues_back_without_harm() -> None:

@@ -21,12 +21,12 @@ from tests.builders.single_pods import (
     single,
     used,
 )
-from tests.builders.world import Fact, World, quotas
+from tests.builders.world import StreamEvent, World, quotas
 
 RACK, ANYWHERE = TopologyRequest(required="rack"), TopologyRequest(unconstrained=True)
 
 
-def victims(made: list[Fact]) -> tuple[RoundVictim, ...]:
+def victims(made: list[StreamEvent]) -> tuple[RoundVictim, ...]:
     return next(event.victims for _, event in made if isinstance(event, RoundCommitted))
 
 

@@ -106,7 +106,7 @@ ASSUMPTIONS = (
 )
 
 
-class FateView(Schema, kw_only=True, frozen=True):
+class OutcomeView(Schema, kw_only=True, frozen=True):
     """What became of a workload on one side."""
 
     started_at: Timestamp | None = None
@@ -122,8 +122,8 @@ class DifferingView(Whole, kw_only=True, frozen=True):
     workload: str
     cluster_queue: str
     what: list[DifferenceKind]
-    actual: FateView
-    backtest: FateView
+    actual: OutcomeView
+    backtest: OutcomeView
     places_differ: int
 
 
@@ -287,17 +287,17 @@ def _differing(one: OutcomeDifference) -> DifferingView:
         workload=one.key,
         cluster_queue=one.cluster_queue,
         what=list(one.what),
-        actual=_fate(one.actual),
-        backtest=_fate(one.backtest),
+        actual=_outcome(one.actual),
+        backtest=_outcome(one.backtest),
         places_differ=one.places_differ,
     )
 
 
-def _fate(fate: WorkloadOutcome) -> FateView:
-    return FateView(
-        started_at=timestamp_or_none(fate.started_at),
-        starts=fate.starts,
-        preempted=fate.preempted,
-        evicted=fate.evicted,
-        finished_at=timestamp_or_none(fate.finished_at),
+def _outcome(outcome: WorkloadOutcome) -> OutcomeView:
+    return OutcomeView(
+        started_at=timestamp_or_none(outcome.started_at),
+        starts=outcome.starts,
+        preempted=outcome.preempted,
+        evicted=outcome.evicted,
+        finished_at=timestamp_or_none(outcome.finished_at),
     )

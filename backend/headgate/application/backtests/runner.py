@@ -84,37 +84,37 @@ def _go_on(runner: BacktestRunner, claimed: ClaimedBacktest) -> tuple[Backtest, 
     overlay = [
         (one.stream, decode(one.name, one.schema_version, one.fields)) for one in job.overlay
     ]
-    stretch = _stretch(runner, job)
+    window = _window(runner, job)
     if claimed.progress is None:
-        progress = start_replay(_state(runner, job), stretch, overlay)
+        progress = start_replay(_state(runner, job), window, overlay)
     else:
         progress = msgspec.msgpack.decode(claimed.progress, type=ReplayProgress)
-    progress, is_over = advance(progress, stretch, runner.rules.moves)
+    progress, is_over = advance(progress, window, runner.rules.moves)
     running = msgspec.structs.replace(
-        job, state="Running", steps=len(stretch.steps), steps_done=progress.next_step
+        job, state="Running", steps=len(window.steps), steps_done=progress.next_step
     )
     if not is_over:
         return running, msgspec.msgpack.encode(progress)
     done = msgspec.structs.replace(
         running,
         state="Done",
-        steps_done=len(stretch.steps),
+        steps_done=len(window.steps),
         finished_at=runner.event_log.now(),
-        outcome=backtest_outcome(stretch, progress),
+        outcome=backtest_outcome(window, progress),
     )
     return done, None
 
 
-def _stretch(runner: BacktestRunner, job: Backtest) -> RecordedWindow:
+def _window(runner: BacktestRunner, job: Backtest) -> RecordedWindow:
     known = runner._known  # noqa: SLF001 - see above
     if known is not None and known[0] == job.id:
         return known[1]
     recorded = runner.event_log.read_all(job.from_position, job.to_position)
     replaced = ReplacedObjects(frozenset(one.stream for one in job.overlay))
     period = (job.begin_at, job.end_at)
-    stretch = read_window(_state(runner, job), recorded, period, replaced)
-    runner._known = (job.id, stretch)  # noqa: SLF001 - see above
-    return stretch
+    window = read_window(_state(runner, job), recorded, period, replaced)
+    runner._known = (job.id, window)  # noqa: SLF001 - see above
+    return window
 
 
 def _state(runner: BacktestRunner, job: Backtest) -> ClusterState:

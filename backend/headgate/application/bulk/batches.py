@@ -46,8 +46,10 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
     """The batch as far as it may be seen; raises `NotFound`."""
     await catch_up(services)
     where = EventFilter(correlation=batch)
-    facts = await asyncio.to_thread(services.log.page, where, before=None, limit=MAX_BATCH_EVENTS)
-    mine = [f for f in reversed(facts) if f.metadata.causation.startswith(CAUSE)]
+    recorded_events = await asyncio.to_thread(
+        services.log.page, where, before=None, limit=MAX_BATCH_EVENTS
+    )
+    mine = [f for f in reversed(recorded_events) if f.metadata.causation.startswith(CAUSE)]
     mine = [f for f in mine if allows(scope, f.stream)]
     if not mine:
         raise NotFound(f"There is no batch {batch}.", remedy="Check the id.")

@@ -70,11 +70,11 @@ class LiveState:
         self._state = None
         self.synced_at = -1
 
-    def catch_up(self, facts: Iterable[RecordedEvent]) -> int:
+    def catch_up(self, recorded_events: Iterable[RecordedEvent]) -> int:
         """Fold the next facts; the position they lead to. A fold that fails is forgotten."""
         cluster_state = self.cluster_state
         try:
-            for recorded in facts:
+            for recorded in recorded_events:
                 cluster_state.apply(recorded)
         except Exception:
             self.drop()

@@ -254,8 +254,8 @@ def _queues_of(recorded: RecordedEvent, cluster_state: ClusterState) -> QueueLab
 
 def queue_labels(workload: Workload, cluster_state: ClusterState) -> QueueLabels:
     """Where a workload is, or would be if it held quota."""
-    door = f"{workload.namespace}/{workload.spec.queue_name}"
+    local_queue = f"{workload.namespace}/{workload.spec.queue_name}"
     if workload.admission is not None:
-        return QueueLabels(workload.admission.cluster_queue, door)
-    local = cluster_state.config.local_queues.get(door)
-    return QueueLabels(local.spec.cluster_queue if local else "", door)
+        return QueueLabels(workload.admission.cluster_queue, local_queue)
+    local = cluster_state.config.local_queues.get(local_queue)
+    return QueueLabels(local.spec.cluster_queue if local else "", local_queue)

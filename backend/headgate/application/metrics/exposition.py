@@ -338,10 +338,10 @@ def _held(cluster_state: ClusterState) -> tuple[dict[str, FlavorUsage], dict[str
         for holders in partition.charges.holding.values():
             for key in holders:
                 workload = cluster_state.workloads[key]
-                door = local_queue_key(workload)
-                totals = [reserved.setdefault(door, {})]
+                local_queue = local_queue_key(workload)
+                totals = [reserved.setdefault(local_queue, {})]
                 if is_admitted(workload):
-                    totals.append(used.setdefault(door, {}))
+                    totals.append(used.setdefault(local_queue, {}))
                 for total in totals:
                     for resource, amount in usage_of_workload(partition, workload).items():
                         total[resource] = total.get(resource, 0) + amount

@@ -39,8 +39,8 @@ class QueueHistoryByMinute:
         """One more of what happened, in the queue the workload was in."""
         stream = recorded.stream
         match recorded.event:
-            case LocalQueueCreated(spec=door):
-                memory[stream] = door.cluster_queue
+            case LocalQueueCreated(spec=local_queue):
+                memory[stream] = local_queue.cluster_queue
             case WorkloadSubmitted(spec=spec):
                 memory[stream] = memory.get(_door(stream, spec.queue_name), "")
                 return [_one_more("submitted", recorded, memory)]

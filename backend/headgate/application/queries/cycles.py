@@ -53,10 +53,10 @@ def rerun_cycle(
     return RerunResult(replayed, expected, digest(replayed), digest(expected))
 
 
-def digest(facts: Iterable[StreamEvent]) -> str:
+def digest(stream_events: Iterable[StreamEvent]) -> str:
     """SHA-256 over the stored bytes of facts: stream, name, schema version and fields of each."""
     found = hashlib.sha256()
-    for stream, event in facts:
+    for stream, event in stream_events:
         name, version, fields = encode(event)
         for part in (stream.encode(), name.encode(), str(version).encode(), fields):
             found.update(len(part).to_bytes(8, "big") + part)
@@ -127,18 +127,21 @@ class CyclePageRequest(msgspec.Struct, frozen=True):
 
 
 async def page(
-    services: ApplicationServices, partition: str, stretch: CyclePageRequest, scope: NamespaceScope
+    services: ApplicationServices,
+    partition: str,
+    page_request: CyclePageRequest,
+    scope: NamespaceScope,
 ) -> CyclePage:
     """The newest records of one or all partitions, redacted for a scope."""
     reader = services.reader
     query = CycleQuery(
         partition=partition,
         up_to=reader.position if isinstance(reader, FixedReader) else None,
-        before=stretch.before,
-        limit=stretch.limit,
+        before=page_request.before,
+        limit=page_request.limit,
     )
     found = await asyncio.to_thread(services.cycles.page, query)
-    last = found[-1] if len(found) == stretch.limit else None
+    last = found[-1] if len(found) == page_request.limit else None
     return CyclePage(
         position=reader.position,
         items=[_view(services, record, scope) for record in found],

@@ -33,5 +33,5 @@ def did_you_mean(cluster_state: ClusterState, stream: str, scope: NamespaceScope
 
 def _namespaces(cluster_state: ClusterState) -> list[str]:
     """Those that have a LocalQueue or are declared."""
-    doors = (queue.namespace for queue in cluster_state.config.local_queues.values())
-    return sorted({*doors, *cluster_state.config.namespaces})
+    namespaces = (queue.namespace for queue in cluster_state.config.local_queues.values())
+    return sorted({*namespaces, *cluster_state.config.namespaces})

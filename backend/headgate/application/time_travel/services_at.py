@@ -30,14 +30,16 @@ class PointInTime:
     at: Instant | None = None
 
 
-async def services_at(services: ApplicationServices, wish: PointInTime) -> ApplicationServices:
+async def services_at(services: ApplicationServices, requested: PointInTime) -> ApplicationServices:
     """The installation at a past moment; reads of it answer as they would have answered then.
 
     Raises `InvalidRequest` for what lies in the future, `Archived` for what was taken away,
     `Overloaded` when too many ask.
     """
     history = services.history
-    point, cluster_state = await history.executor.do(lambda: _tell(services, history.states, wish))
+    point, cluster_state = await history.executor.do(
+        lambda: _tell(services, history.states, requested)
+    )
     log = HistoricalLog(services.log, point, cluster_state.version_of)
     return replace(
         services,
@@ -50,23 +52,23 @@ async def services_at(services: ApplicationServices, wish: PointInTime) -> Appli
 
 
 def _tell(
-    services: ApplicationServices, states: HistoricalStates, wish: PointInTime
+    services: ApplicationServices, states: HistoricalStates, requested: PointInTime
 ) -> tuple[ResolvedPoint, ClusterState]:
     with archived_gaps_reported(services.log):
-        return _go(services, states, wish)
+        return _go(services, states, requested)
 
 
 def _go(
-    services: ApplicationServices, states: HistoricalStates, wish: PointInTime
+    services: ApplicationServices, states: HistoricalStates, requested: PointInTime
 ) -> tuple[ResolvedPoint, ClusterState]:
     head = services.log.head()
-    if wish.position is not None:
-        _refuse(wish.position > head, f"The log stands at position {head}.")
-        point = point_at_position(services.log, wish.position)
+    if requested.position is not None:
+        _refuse(requested.position > head, f"The log stands at position {head}.")
+        point = point_at_position(services.log, requested.position)
     else:
-        assert wish.at is not None, "a wish names a position or an instant"
-        _refuse(wish.at > services.log.now(), "It lies in the future.")
-        point = point_at_instant(services.log, wish.at)
+        assert requested.at is not None, "a wish names a position or an instant"
+        _refuse(requested.at > services.log.now(), "It lies in the future.")
+        point = point_at_instant(services.log, requested.at)
     return point, states.at(point.position)
 
 
@@ -90,20 +92,20 @@ class SampledPeriod:
     points: int
 
 
-def sample_instants(services: ApplicationServices, stretch: SampledPeriod) -> list[Instant]:
+def sample_instants(services: ApplicationServices, period: SampledPeriod) -> list[Instant]:
     """The instants, at equal distances, with both ends.
 
     Raises `InvalidRequest` for a stretch that has no length or lies in the future.
     """
     now = services.log.now()
-    until = now if stretch.until is None else stretch.until
-    since = until - DAY if stretch.since is None else stretch.since
+    until = now if period.until is None else period.until
+    since = until - DAY if period.since is None else period.since
     if until > now:
         raise _invalid_period("/until", "It lies in the future.", "Name a time that has been.")
     if since >= until:
         raise _invalid_period("/since", "It does not lie before `until`.", "Name an earlier time.")
-    steps = stretch.points - 1
-    return [since + (until - since) * step // steps for step in range(stretch.points)]
+    steps = period.points - 1
+    return [since + (until - since) * step // steps for step in range(period.points)]
 
 
 def _invalid_period(pointer: str, rule: str, remedy: str) -> InvalidRequest:

@@ -140,14 +140,14 @@ class History:
             self.hosts.give_back(self._placed[key], released)
 
     def _check_door(self, namespace: str, name: str, event: WorkloadQuotaReserved) -> None:
-        door = self.settings.local_queues.get(f"{namespace}/{name}")
-        if door is None:
+        local_queue = self.settings.local_queues.get(f"{namespace}/{name}")
+        if local_queue is None:
             self.findings.add("workloads come through a LocalQueue", f"{namespace}/{name}")
             return
-        if door.stop_policy != "None":
+        if local_queue.stop_policy != "None":
             self.findings.add("a stopped queue admits no workload", f"{namespace}/{name}")
-        if door.cluster_queue != event.admission.cluster_queue:
+        if local_queue.cluster_queue != event.admission.cluster_queue:
             self.findings.add(
                 "a LocalQueue leads to one ClusterQueue",
-                f"{door.cluster_queue}, not {event.admission.cluster_queue}",
+                f"{local_queue.cluster_queue}, not {event.admission.cluster_queue}",
             )

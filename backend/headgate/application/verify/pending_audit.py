@@ -50,16 +50,16 @@ def _is_plain(
         or workload.backs_off_until is not None
     ):
         return True
-    door = settings.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+    local_queue = settings.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
     queue = settings.cluster_queues.get(_cluster_queue(workload, settings))
-    if door is None or queue is None:
+    if local_queue is None or queue is None:
         return True
-    if door.stop_policy != "None" or queue.stop_policy != "None":
+    if local_queue.stop_policy != "None" or queue.stop_policy != "None":
         return True
     named = {flavor.name for group in queue.resource_groups for flavor in group.flavors}
     if not named <= set(settings.flavors):
         return True
-    return queue.queueing_strategy == STRICT and door.cluster_queue in explained_queues
+    return queue.queueing_strategy == STRICT and local_queue.cluster_queue in explained_queues
 
 
 def _wish(workload: AuditedWorkload, settings: ConfigurationAudit) -> bytes:
@@ -73,5 +73,5 @@ def _wish(workload: AuditedWorkload, settings: ConfigurationAudit) -> bytes:
 
 
 def _cluster_queue(workload: AuditedWorkload, settings: ConfigurationAudit) -> str:
-    door = settings.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
-    return door.cluster_queue if door else ""
+    local_queue = settings.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+    return local_queue.cluster_queue if local_queue else ""

@@ -131,12 +131,12 @@ def _interest(client: HeadgateClient, subject: str, namespace: str) -> _Interest
         interest = _Interest(f"localqueue/{place}/{name}", name, frozenset({f"{place}/{name}"}))
         listed = client.items(WORKLOAD.path(place), {"queueName": name})
     else:
-        doors = frozenset(
+        local_queues = frozenset(
             f"{each['metadata']['namespace']}/{each['metadata']['name']}"
             for each in client.items(LOCAL_QUEUE.path(""))
             if each["spec"]["clusterQueue"] == name
         )
-        interest = _Interest(reference, name, doors)
+        interest = _Interest(reference, name, local_queues)
         listed = client.items(WORKLOAD.path(""), {"clusterQueue": name})
     for each in listed:
         interest.knows(f"workload/{each['metadata']['namespace']}/{each['metadata']['name']}")

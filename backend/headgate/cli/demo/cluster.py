@@ -69,7 +69,11 @@ TEAMS: dict[str, tuple[str, int, int]] = {
 """Each team's cohort, its GPUs and its weight; together they have as many GPUs as there are."""
 
 
-DOORS = {"vision": ("main", "interns"), "language": ("main", "students"), "robotics": ("main",)}
+LOCAL_QUEUES = {
+    "vision": ("main", "interns"),
+    "language": ("main", "students"),
+    "robotics": ("main",),
+}
 """The LocalQueues of each team; where there are two, they take turns by what each has used."""
 
 
@@ -115,7 +119,10 @@ def _team(team: str) -> list[Object]:
     return [
         named("Namespace", namespace),
         named("ClusterQueue", team, spec=_queue(team)),
-        *(named("LocalQueue", door, namespace=namespace, spec=to) for door in DOORS[team]),
+        *(
+            named("LocalQueue", local_queue, namespace=namespace, spec=to)
+            for local_queue in LOCAL_QUEUES[team]
+        ),
         named("DisruptionBudget", "services", namespace=namespace, spec=budget),
     ]
 
@@ -136,7 +143,7 @@ def _queue(team: str) -> Object:
         "preemption": _preemption(),
         "resourceGroups": [group],
     }
-    if len(DOORS[team]) > 1:
+    if len(LOCAL_QUEUES[team]) > 1:
         found["admissionScope"] = {"admissionMode": "UsageBasedAdmissionFairSharing"}
     if team == "robotics":
         found["admissionChecksStrategy"] = {"admissionChecks": [{"name": CHECK}]}

@@ -6,7 +6,16 @@ import msgspec
 
 from headgate.adapters.system.randomness import RandomSource
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.demo.cluster import BLOCK, DOORS, GPU, GPUS_ON_A_HOST, HANDLER, RACK, TEAMS, hosts
+from headgate.cli.demo.cluster import (
+    BLOCK,
+    GPU,
+    GPUS_ON_A_HOST,
+    HANDLER,
+    LOCAL_QUEUES,
+    RACK,
+    TEAMS,
+    hosts,
+)
 from headgate.cli.executor.behaviour import FAILS, NEVER_READY, RUN_SECONDS, SAVE_SECONDS
 from headgate.cli.presentation.units import instant_of, timestamp_of
 from headgate.cli.replay.arrivals import Object, pod_set, workload
@@ -71,7 +80,7 @@ def next_workload(chance: RandomSource, serial: str) -> Object:
     manifest = workload(
         namespace=f"team-{team}",
         name=f"{sort.name}-{serial}",
-        queue=chance.choice(DOORS[team]),
+        queue=chance.choice(LOCAL_QUEUES[team]),
         priority_class=chance.choice(sort.classes),
         pod_set=pod_set(requests, count=chance.choice(sort.pods), topology=sort.topology),
         run="demo",
@@ -185,8 +194,10 @@ class Incidents:
             self._client.act(f"{path_of(found)}/hold", _for_a_while("data set is being checked"))
 
     def _stop_a_door(self) -> None:
-        team = self._chance.choice(sorted(team for team, doors in DOORS.items() if len(doors) > 1))
-        path = f"/v1/namespaces/team-{team}/localqueues/{DOORS[team][1]}/stop"
+        team = self._chance.choice(
+            sorted(team for team, local_queues in LOCAL_QUEUES.items() if len(local_queues) > 1)
+        )
+        path = f"/v1/namespaces/team-{team}/localqueues/{LOCAL_QUEUES[team][1]}/stop"
         self._client.act(path, _for_a_while("the course has its exam"))
 
 

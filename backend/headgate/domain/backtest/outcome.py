@@ -152,8 +152,8 @@ def _difference(
         key=workload_id.partition(" ")[0],
         cluster_queue=backtest.cluster_queue or actual.cluster_queue,
         what=tuple(what),
-        actual=_fate(actual),
-        backtest=_fate(backtest),
+        actual=_outcome(actual),
+        backtest=_outcome(backtest),
         places_differ=places,
     )
 
@@ -168,7 +168,7 @@ def _start(actual: WorkloadTrace, backtest: WorkloadTrace) -> DifferenceKind | N
     return "StartsEarlier" if backtest.started_at < actual.started_at else "StartsLater"
 
 
-def _fate(trace: WorkloadTrace) -> WorkloadOutcome:
+def _outcome(trace: WorkloadTrace) -> WorkloadOutcome:
     return WorkloadOutcome(
         started_at=trace.started_at,
         starts=trace.starts,

@@ -355,13 +355,13 @@ class _WindowReader:
             workload_id, one.position, event, one.at, outside=outside
         )
         if not outside:
-            self._note_look(one)
+            self._note_scheduler_run(one)
         elif not is_followed and not self._is_consequence(kind, key, event):
             self._looked = ""
             if not self._replaced.covers(one.stream, event):
                 window.steps.append(RecordedStep(self._now, one.position, one.stream, event))
 
-    def _note_look(self, one: RecordedEvent) -> None:
+    def _note_scheduler_run(self, one: RecordedEvent) -> None:
         """Notes one scheduler run for all events with one correlation."""
         if one.metadata.correlation != self._looked:
             self._looked = one.metadata.correlation

@@ -164,7 +164,7 @@ class ReplayRun:
 
     def step(self) -> bool:
         """Takes the next step, report or scheduler run, by time; False when none is left."""
-        step, scheduled, look = self._step(), self._first_scheduled(), self._look_by()
+        step, scheduled, look = self._step(), self._first_scheduled(), self._next_run_by()
         ends = [(step.at, step.position)] if step else []
         ends += [(scheduled[0], scheduled[1])] if scheduled else []
         ends += [(look, -1)] if look is not None else []
@@ -173,7 +173,7 @@ class ReplayRun:
             return False
         self.progress.now = max(self.progress.now, first[0])
         if look is not None and first == (look, -1):
-            self._look()
+            self._run_scheduler()
         elif scheduled is not None and first == (scheduled[0], scheduled[1]):
             heapq.heappop(self.progress.schedule)
             self._act(scheduled)
@@ -205,13 +205,13 @@ class ReplayRun:
     def _first_scheduled(self) -> ScheduledReport | None:
         return self.progress.schedule[0] if self.progress.schedule else None
 
-    def _look_by(self) -> Instant | None:
+    def _next_run_by(self) -> Instant | None:
         waiting = (*self.progress.woken.values(), *self.progress.dues.values())
         return max(min(waiting) + MAX_EVALUATION_DELAY, self.progress.now) if waiting else None
 
     def _take(self, step: RecordedStep) -> None:
         if step.event is None:
-            self._look()
+            self._run_scheduler()
             return
         kind, _ = kind_and_key(step.stream)
         state = self.cluster_state.state_of(step.stream)
@@ -244,18 +244,18 @@ class ReplayRun:
         for event in redecide_report(workload, report.event, self.progress.now):
             self.apply_event(workload_stream(key), event)
 
-    def _look(self) -> None:
+    def _run_scheduler(self) -> None:
         """Plans every woken or due partition until no more decisions follow."""
         progress = self.progress
         progress.scheduler_runs += 1
-        while keys := self._to_look_at():
+        while keys := self._partitions_to_plan():
             for key in keys:
                 progress.woken.pop(key, None)
                 progress.dues.pop(key, None)
                 if key in self.cluster_state.partition_keys():
                     self._plan(key)
 
-    def _to_look_at(self) -> list[str]:
+    def _partitions_to_plan(self) -> list[str]:
         due = {key for key, at in self.progress.dues.items() if at <= self.progress.now}
         return sorted({*self.progress.woken, *due})
 

@@ -280,7 +280,7 @@ def _queues_naming(config: ObjectSet, kind: str, key: str) -> Iterator[str]:
 def _local_queues(config: ObjectSet, queue: str) -> Iterator[str]:
     """LocalQueues that lead to a ClusterQueue, and that nothing else keeps from admitting."""
     kind, _, name = queue.partition("/")
-    for key, door in config.local_queues.items() if kind == "clusterqueue" else ():
-        is_open = door.terminating_at is None and door.spec.stop_policy == "None"
-        if is_open and door.spec.cluster_queue == name:
+    for key, local_queue in config.local_queues.items() if kind == "clusterqueue" else ():
+        is_open = local_queue.terminating_at is None and local_queue.spec.stop_policy == "None"
+        if is_open and local_queue.spec.cluster_queue == name:
             yield f"localqueue/{key}"

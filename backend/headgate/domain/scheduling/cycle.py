@@ -172,21 +172,23 @@ def _evaluate(cycle: CycleContext, key: str) -> Evaluation | None:
     partition, workloads = cycle.partition, cycle.cluster_state.workloads
     workload = workloads[key]
 
-    def look() -> Evaluation:
+    def evaluate_once() -> Evaluation:
         return evaluate(partition, workloads, workload)
 
     return _evaluate_or_quarantine(
-        cycle, key, lambda: without_nominated_capacity(partition, workloads, workload, look)
+        cycle,
+        key,
+        lambda: without_nominated_capacity(partition, workloads, workload, evaluate_once),
     )
 
 
 def _evaluate_or_quarantine(
-    cycle: CycleContext, key: str, look: Callable[[], Evaluation]
+    cycle: CycleContext, key: str, evaluate_once: Callable[[], Evaluation]
 ) -> Evaluation | None:
     """The evaluation; a workload is quarantined with the error if its evaluation fails."""
     cycle.evaluation_count += 1
     try:
-        return look()
+        return evaluate_once()
     except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
         cycle.cluster_state.quarantine(workload_stream(key), f"{type(error).__name__}: {error}")
         return None

@@ -94,8 +94,8 @@ def _fire(cycle: CycleContext, key: str) -> None:
     if not events:
         cycle.cluster_state.quarantine(stream, "It is due, and nothing follows from its state")
         return
-    facts: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]
-    cycle.decide(*facts)
+    stream_events: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]
+    cycle.decide(*stream_events)
 
 
 def finalized_objects(

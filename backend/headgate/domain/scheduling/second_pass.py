@@ -75,8 +75,8 @@ def run_second_passes(cycle: CycleContext) -> None:
             watch.unplaceable[workload.key] = None
             continue
         stream = workload_stream(workload.key)
-        facts: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]
-        cycle.decide(*facts)
+        stream_events: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]
+        cycle.decide(*stream_events)
 
 
 def find_hosts(partition: Partition, workload: Workload) -> Admission | PlacementShortfall:
@@ -144,7 +144,7 @@ def _replace_failed_hosts(
         if known is None or lost.isdisjoint(",".join(d.values) for d in known.domains):
             given.append(assigned)
             continue
-        context = _ground(partition, assigned, assumed)
+        context = _placement_context(partition, assigned, assumed)
         if context is None:
             return PlacementShortfall(NO_FLAVOR)
         found = replace_hosts(context, pod_set, known, lost)
@@ -162,7 +162,7 @@ def _assign_pending_hosts(
     places: dict[str, TopologyAssignment] = {}
     for assigned, pod_set in _with_pod_sets(workload, admission):
         if assigned.delayed_topology_request == "Pending" and assigned.count:
-            context = _ground(partition, assigned, assumed)
+            context = _placement_context(partition, assigned, assumed)
             if context is None:
                 return PlacementShortfall(NO_FLAVOR)
             if assigned.topology_assignment is None:
@@ -194,7 +194,7 @@ def _with_pod_sets(
         yield given, replace(pod_sets[given.name], count=given.count)
 
 
-def _ground(
+def _placement_context(
     partition: Partition, given: PodSetAssignment, assumed: dict[str, Ints]
 ) -> PlacementContext | None:
     name = next((name for name in given.flavors.values() if name in partition.topologies), None)

@@ -55,7 +55,9 @@ def largest_fits(
     return tuple(
         fit
         for partition, flavor in _flavors(cluster_state, topology)
-        for fit in largest_gangs(_ground(cluster_state, partition, flavor, (ACTUAL,)), requests)
+        for fit in largest_gangs(
+            _placement_context(cluster_state, partition, flavor, (ACTUAL,)), requests
+        )
     )
 
 
@@ -84,7 +86,7 @@ def _sought(
     cluster_state: ClusterState, partition: Partition, flavor: str, workload: Workload
 ) -> Iterator[tuple[PlacementContext, PodSet]]:
     """Returns each pod set with its placement context."""
-    context = _ground(cluster_state, partition, flavor, (ACTUAL, PROJECTED))
+    context = _placement_context(cluster_state, partition, flavor, (ACTUAL, PROJECTED))
     pod_sets = needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
     old = replaced_slice(partition, cluster_state.workloads, workload)
     standing = running_pods(old, pod_sets) if old is not None else {}
@@ -113,7 +115,7 @@ def _offered(cluster_state: ClusterState, workload: Workload) -> frozenset[str]:
     return frozenset(flavor.name for group in groups for flavor in group.flavors)
 
 
-def _ground(
+def _placement_context(
     cluster_state: ClusterState, partition: Partition, flavor: str, views: tuple[int, ...]
 ) -> PlacementContext:
     spec = cluster_state.config.resource_flavors[flavor].spec

@@ -53,11 +53,11 @@ def effects(
     return tuple(found)
 
 
-def preemption_records(facts: Iterable[StreamEvent]) -> tuple[PreemptionRecord, ...]:
+def preemption_records(stream_events: Iterable[StreamEvent]) -> tuple[PreemptionRecord, ...]:
     """Returns all rounds in order; `cause` names a preemptor that was a victim before."""
     victims: dict[str, None] = {}
     found = []
-    for _, event in facts:
+    for _, event in stream_events:
         if isinstance(event, RoundCommitted):
             cause = event.preemptor if event.preemptor in victims else ""
             found.append(PreemptionRecord(event.preemptor, event.victims, cause))
@@ -86,13 +86,17 @@ def _has_place(workload: Workload | None) -> bool:
     return workload is not None and has_quota_reservation(workload)
 
 
-def _evicted(facts: Iterable[StreamEvent]) -> frozenset[str]:
+def _evicted(stream_events: Iterable[StreamEvent]) -> frozenset[str]:
     return frozenset(
-        kind_and_key(stream)[1] for stream, event in facts if isinstance(event, WorkloadEvicted)
+        kind_and_key(stream)[1]
+        for stream, event in stream_events
+        if isinstance(event, WorkloadEvicted)
     )
 
 
-def _concerned(facts: Iterable[StreamEvent]) -> frozenset[str]:
+def _concerned(stream_events: Iterable[StreamEvent]) -> frozenset[str]:
     return frozenset(
-        key for kind, key in (kind_and_key(stream) for stream, _ in facts) if kind == "workload"
+        key
+        for kind, key in (kind_and_key(stream) for stream, _ in stream_events)
+        if kind == "workload"
     )

@@ -84,7 +84,7 @@ def test_15_reclaiming_is_preferred_to_preempting_the_own() -> None:
     world.asks("b1@beta", 10, 50)
     world.settle()
     world.change_cluster_queue("alpha", flavor_fungibility=FlavorFungibility())
-    assert world.makes_leave("p@alpha", 6, 100) == {"b1": BACK}
+    assert world.victims_for("p@alpha", 6, 100) == {"b1": BACK}
     assert flavor_of(world, "p") == "spot"
 
 
@@ -108,7 +108,7 @@ def test_21_a_workload_within_its_queues_quota_is_not_evicted_for_a_borrower() -
     world.queue("q1", 4, policies("Never", "LowerPriority", "any"))
     world.runs("s@q0", 1)
     world.runs("m@q0", 3, 1)
-    assert world.makes_leave("large@q1", 6, 2) == {}
+    assert world.victims_for("large@q1", 6, 2) == {}
     assert world.admitted() == ["team/m", "team/s"]
 
 
@@ -186,7 +186,7 @@ def test_23_a_blocked_workload_is_requeued_where_the_cycle_opens_in_any_flavor()
 
 def test_23_an_equal_request_outside_of_the_cycle_is_not_blocked() -> None:
     world = round_in_its_second_flavor()
-    assert list(world.makes_leave("other@q0", 6, 2)) == ["old"]
+    assert list(world.victims_for("other@q0", 6, 2)) == ["old"]
 
 
 def test_28_another_flavor_comes_before_preempting() -> None:
@@ -202,7 +202,7 @@ def test_28_unless_the_queue_may_stop_at_the_first() -> None:
     world = two_flavors("MayStopSearch")
     world.asks("a1@alpha", 6, 50)
     world.settle()
-    assert world.makes_leave("p@alpha", 6, 100) == {"a1": OWN}
+    assert world.victims_for("p@alpha", 6, 100) == {"a1": OWN}
     assert flavor_of(world, "p") == "on-demand"
 
 

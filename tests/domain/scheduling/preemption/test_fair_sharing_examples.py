@@ -22,7 +22,7 @@ def low_and_high(*strategies: FairStrategy) -> Victims:
     world.runs("a1@a", 3)
     world.runs("b-low@b", 5)
     world.runs("b-high@b", 1, 1)
-    return world.makes_leave("p@a", 1)
+    return world.victims_for("p@a", 1)
 
 
 def test_10_by_the_initial_share_the_big_low_one_goes() -> None:
@@ -44,15 +44,15 @@ def borrowed_by_b() -> Cohorts:
 
 
 def test_11_within_nominal_no_share_is_compared() -> None:
-    assert borrowed_by_b().makes_leave("p@c", 1) == {"b5": BACK}
+    assert borrowed_by_b().victims_for("p@c", 1) == {"b5": BACK}
 
 
 def test_11_above_nominal_the_larger_share_gives() -> None:
-    assert borrowed_by_b().makes_leave("p@a", 1) == {"b5": FAIR}
+    assert borrowed_by_b().victims_for("p@a", 1) == {"b5": FAIR}
 
 
 def test_11_no_workload_is_evicted_if_that_would_reverse_the_imbalance() -> None:
-    assert borrowed_by_b().makes_leave("p@a", 2) == {}
+    assert borrowed_by_b().victims_for("p@a", 2) == {}
 
 
 def test_12_two_queues_give_one_each_and_neither_takes_it_back() -> None:
@@ -62,7 +62,7 @@ def test_12_two_queues_give_one_each_and_neither_takes_it_back() -> None:
         world.queue(name, 30, ANY)
     for name, size in (("b2@b", 25), ("c2@c", 25), ("b1@b", 20), ("c1@c", 20)):
         world.runs(name, size)
-    assert world.makes_leave("p@a", 35) == {"b1": FAIR, "c1": FAIR}
+    assert world.victims_for("p@a", 35) == {"b1": FAIR, "c1": FAIR}
     for key in ("team/b1", "team/c1"):
         world.stop(key)
     world.settle()
@@ -77,7 +77,7 @@ def test_22_giving_back_must_not_make_a_victim_illegal() -> None:
     world.queue("b", 1, ANY)
     world.runs("a0@a", 1, 1)
     world.runs("b1@b", 2, 2)
-    assert world.makes_leave("p@a", 2, 2) == {}
+    assert world.victims_for("p@a", 2, 2) == {}
     refused = world["team/p"].explanation
     assert refused is not None
     rules = {r.workload: r.rule for blocker in refused.blockers for r in blocker.refused}

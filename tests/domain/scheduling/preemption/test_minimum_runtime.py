@@ -36,7 +36,7 @@ def test_a_workload_that_just_started_is_safe_from_its_own_queue() -> None:
     world = Cohorts()
     world.queue("q", 2, granting(preempt=60, within="LowerPriority"))
     world.runs("low@q", 2, 0)
-    assert world.makes_leave("high@q", 2, 5) == {}
+    assert world.victims_for("high@q", 2, 5) == {}
     rule = "it has not yet run for 60 s, which its ClusterQueue grants it"
     assert refused(world, "team/high") == {"team/low": rule}
 
@@ -46,7 +46,7 @@ def test_when_the_time_granted_is_over_it_may_be_evicted_and_nothing_else_is_nee
     world.queue("q", 2, granting(preempt=60, within="LowerPriority"))
     began = world.seconds
     world.runs("low@q", 2, 0)
-    world.makes_leave("high@q", 2, 5)
+    world.victims_for("high@q", 2, 5)
     assert next_due(world) == (began + 60) * MICROSECONDS_PER_SECOND
     world.wait(60)
     world.settle()
@@ -58,7 +58,7 @@ def test_what_a_queue_owns_is_taken_back_after_the_time_the_borrowers_queue_gran
     world.queue("lender", 2, policies(reclaim="Any"))
     world.queue("borrower", 0, granting(preempt=500, reclaim=30))
     world.runs("guest@borrower", 2, 9)
-    assert world.makes_leave("owner@lender", 2, 0) == {}
+    assert world.victims_for("owner@lender", 2, 0) == {}
     world.wait(30)
     world.settle()
     assert world.victims_of("owner") == {"guest": "InCohortReclamation"}
@@ -75,7 +75,7 @@ def test_time_spent_with_a_reservation_alone_does_not_count_as_running() -> None
     world.record(f"workload/{later}", WorkloadQuotaReserved(admission=admission))
     world.wait(1_000)
     world.record(f"workload/{later}", WorkloadAdmitted(waited_seconds=1_000))
-    assert world.makes_leave("high@q", 2, 5) == {}
+    assert world.victims_for("high@q", 2, 5) == {}
 
 
 def test_on_hosts_too_the_minimum_runtime_protects() -> None:
@@ -122,7 +122,7 @@ def test_from_outside_the_cohort_where_both_meet_says_how_long(
 ) -> None:
     world = tree(**granted)
     world.runs("visitor@guest", 6, 9)
-    assert world.makes_leave("owner@lender", 4, 0) == {}
+    assert world.victims_for("owner@lender", 4, 0) == {}
     rule = f"it has not yet run for 30 s, which {who} grants it"
     assert refused(world, "team/owner") == {"team/visitor": rule}
     world.wait(30)
@@ -133,7 +133,7 @@ def test_from_outside_the_cohort_where_both_meet_says_how_long(
 def test_between_siblings_the_queue_of_the_victim_says_how_long() -> None:
     world = tree(inner=500, queue=30)
     world.runs("visitor@guest", 6, 9)
-    assert world.makes_leave("owner@sibling", 2, 0) == {}
+    assert world.victims_for("owner@sibling", 2, 0) == {}
     world.wait(30)
     world.settle()
     assert world.victims_of("owner") == {"visitor": "InCohortReclamation"}
@@ -142,7 +142,7 @@ def test_between_siblings_the_queue_of_the_victim_says_how_long() -> None:
 def test_within_a_queue_the_nearest_that_grants_a_time_says_how_long() -> None:
     world = tree(own=60)
     world.runs("low@sibling", 6, 0)
-    assert world.makes_leave("high@sibling", 2, 5) == {}
+    assert world.victims_for("high@sibling", 2, 5) == {}
     world.wait(60)
     world.settle()
     assert world.victims_of("high") == {"low": "InClusterQueue"}

@@ -19,7 +19,7 @@ def test_1_giving_back_leaves_a_low_one_that_is_not_needed() -> None:
     world.runs("low@q", 1, -1)
     world.runs("mid@q", 2)
     world.runs("high@q", 3, 1)
-    assert world.makes_leave("p@q", 2, 1) == {"mid": OWN}
+    assert world.victims_for("p@q", 2, 1) == {"mid": OWN}
 
 
 def test_2_reclaiming_leaves_the_own_low_work_alone() -> None:
@@ -29,7 +29,7 @@ def test_2_reclaiming_leaves_the_own_low_work_alone() -> None:
     world.runs("c1-low@c1", 3, -1)
     world.runs("c2-mid@c2", 3)
     world.runs("c2-high@c2", 6, 1)
-    assert world.makes_leave("p@c1", 3, 1) == {"c2-mid": BACK}
+    assert world.victims_for("p@c1", 3, 1) == {"c2-mid": BACK}
 
 
 def test_3_both_scopes_give() -> None:
@@ -40,7 +40,7 @@ def test_3_both_scopes_give() -> None:
     world.runs("c1-mid@c1", 2)
     world.runs("c2-low@c2", 3, -1)
     world.runs("c2-mid@c2", 4)
-    assert world.makes_leave("p@c1", 4) == {"c2-low": BACK, "c1-low": OWN}
+    assert world.victims_for("p@c1", 4) == {"c2-low": BACK, "c1-low": OWN}
 
 
 def test_4_of_the_same_priority_the_older_wins_and_the_last_admitted_goes() -> None:
@@ -69,20 +69,20 @@ def test_5a_a_borrower_may_evict_up_to_the_threshold() -> None:
     world = borrowing_world()
     world.runs("a-best-effort@a-best-effort", 10, -1)
     world.runs("b-best-effort@b-best-effort", 1, -1)
-    found = world.makes_leave("p@a-standard", 10)
+    found = world.victims_for("p@a-standard", 10)
     assert found == {"a-best-effort": "InCohortReclaimWhileBorrowing"}
 
 
 def test_5b_a_borrower_may_not_evict_above_the_threshold() -> None:
     world = borrowing_world()
     world.runs("b-standard@b-standard", 10, 1)
-    assert world.makes_leave("p@a-standard", 10, 2) == {}
+    assert world.victims_for("p@a-standard", 10, 2) == {}
 
 
 def test_5c_within_nominal_the_threshold_does_not_count() -> None:
     world = borrowing_world()
     world.runs("b-standard@b-standard", 13, 1)
-    assert world.makes_leave("p@a-standard", 1, 2) == {"b-standard": BACK}
+    assert world.victims_for("p@a-standard", 1, 2) == {"b-standard": BACK}
 
 
 def test_6_above_nominal_only_the_own_queue_gives() -> None:
@@ -94,7 +94,7 @@ def test_6_above_nominal_only_the_own_queue_gives() -> None:
         world.runs(f"{name}@a", 1, priority)
     for name in ("b1", "b2", "b3"):
         world.runs(f"{name}@b", 1)
-    assert world.makes_leave("p@a", 2) == {"a1": OWN, "a2": OWN}
+    assert world.victims_for("p@a", 2) == {"a1": OWN, "a2": OWN}
 
 
 def deep_world() -> Cohorts:
@@ -123,7 +123,7 @@ def test_7_outside_of_the_subtree_that_could_hold_it_all_usage_over_quota_is_rec
     for queue, workloads in running.items():
         for size, priority in workloads:
             world.runs(f"{queue}-at{priority}@{queue}", size, priority)
-    assert world.makes_leave("p@q5", 7, -2) == {"q2-at-10": BACK, "q1-at-6": BACK}
+    assert world.victims_for("p@q5", 7, -2) == {"q2-at-10": BACK, "q1-at-6": BACK}
 
 
 def test_8_what_was_lent_comes_back_whatever_the_priority() -> None:
@@ -133,7 +133,7 @@ def test_8_what_was_lent_comes_back_whatever_the_priority() -> None:
     world.queue("q", 3, policies("Never", "Any"), cohort="c", limits=(None, 2))
     world.queue("q-borrowing", 0, cohort="r")
     world.runs("borrower@q-borrowing", 4)
-    assert world.makes_leave("p@q", 5, -2) == {"borrower": BACK}
+    assert world.victims_for("p@q", 5, -2) == {"borrower": BACK}
 
 
 def test_9_evicting_workloads_are_credited_and_no_other_is_evicted() -> None:
@@ -147,7 +147,7 @@ def test_9_evicting_workloads_are_credited_and_no_other_is_evicted() -> None:
     same = world.runs("same@q-same", 1, -1)
     leaving = WorkloadEvicted(eviction="drain", reason="ClusterQueueStopped", message="leaving")
     world.record(f"workload/{same}", leaving)
-    assert world.makes_leave("p@q", 1) == {}
+    assert world.victims_for("p@q", 1) == {}
     assert phase_of(world["team/p"]) == "Pending"
     world.stop(same)
     world.settle()
@@ -168,4 +168,4 @@ def test_the_order_profile_decides_whether_scope_or_priority_comes_first(
     world.runs("c1-low@c1", 3, -1)
     world.runs("c2-high@c2", 6, 1)
     world.runs("c2-mid@c2", 3)
-    assert world.makes_leave("p@c1", 3, 1) == victims
+    assert world.victims_for("p@c1", 3, 1) == victims

@@ -112,15 +112,15 @@ def _cluster_queue(
     scope: NamespaceScope,
 ) -> QueueNode:
     activity = cluster_queue_activity(cluster_state.config, queue.name)
-    circle = cohort_cycle(cluster_state.config, queue.spec.cohort_name)
+    cohort_cycles = cohort_cycle(cluster_state.config, queue.spec.cohort_name)
     return QueueNode(
         kind="ClusterQueue",
         name=queue.name,
         children=[],
         lines=lines,
         weighted_share=weighted_share_of(cluster_state, f"clusterqueue/{queue.name}") or 0,
-        active=activity.active and not circle,
-        inactive_reason=_inactive_reason(activity, circle),
+        active=activity.active and not cohort_cycles,
+        inactive_reason=_inactive_reason(activity, cohort_cycles),
         stop_policy=queue.spec.stop_policy,
         stop=_stop(queue.spec.stop),
         strategy=queue.spec.queueing_strategy,
@@ -129,11 +129,15 @@ def _cluster_queue(
     )
 
 
-def _inactive_reason(activity: Activity, circle: tuple[str, ...]) -> str | None:
+def _inactive_reason(activity: Activity, cohort_cycles: tuple[str, ...]) -> str | None:
     """Also of a queue that counts as active and admits nothing, as one below a circle in Kueue."""
     if not activity.active:
         return activity.message
-    return f"The cohorts above it form a circle: {', '.join(circle)}." if circle else None
+    return (
+        f"The cohorts above it form a circle: {', '.join(cohort_cycles)}."
+        if cohort_cycles
+        else None
+    )
 
 
 def queue_counts(cluster_state: ClusterState, cluster_queue: str) -> QueueCounts:

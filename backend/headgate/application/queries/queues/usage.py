@@ -25,7 +25,7 @@ COUNTED = ("submitted", "admitted", "evicted", "finished")
 
 
 async def usage_over_time(
-    services: ApplicationServices, cluster_queue: str, stretch: SampledPeriod
+    services: ApplicationServices, cluster_queue: str, period: SampledPeriod
 ) -> UsageOverTime:
     """The queue at each instant of a stretch.
 
@@ -34,7 +34,7 @@ async def usage_over_time(
     """
     if cluster_queue not in services.reader.cluster_state.config.cluster_queues:
         raise NotFound(f"There is no ClusterQueue {cluster_queue}.", remedy="List ClusterQueues.")
-    instants = sample_instants(services, stretch)
+    instants = sample_instants(services, period)
     history, late = services.history, services.history.is_late()
     moments = await history.executor.do(
         lambda: [point_at_instant(services.log, instant) for instant in instants]

@@ -105,7 +105,7 @@ def _shown(found: BlockingHolder, scope: NamespaceScope) -> HostWorkload:
 
 
 async def fragmentation_of(
-    services: ApplicationServices, name: str, requests: Requests, stretch: SampledPeriod
+    services: ApplicationServices, name: str, requests: Requests, period: SampledPeriod
 ) -> FragmentationHistory:
     """What fitted at each instant of a stretch.
 
@@ -113,7 +113,7 @@ async def fragmentation_of(
     `Overloaded` when too many look at the past.
     """
     expect_topology(services.reader.cluster_state, name)
-    instants = sample_instants(services, stretch)
+    instants = sample_instants(services, period)
     history, late = services.history, services.history.is_late()
     moments = await history.executor.do(
         lambda: [point_at_instant(services.log, instant) for instant in instants]

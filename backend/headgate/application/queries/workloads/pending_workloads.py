@@ -34,18 +34,21 @@ class _Place(msgspec.Struct, frozen=True):
 
 
 def pending_in_cluster_queue(
-    services: ApplicationServices, name: str, scope: NamespaceScope, stretch: PendingPageRequest
+    services: ApplicationServices,
+    name: str,
+    scope: NamespaceScope,
+    page_request: PendingPageRequest,
 ) -> Cooperative[PendingWorkloadsSummary]:
     """The pending workloads of a ClusterQueue; raises `NotFound`."""
     cluster_state = services.reader.cluster_state
     if name not in cluster_state.config.cluster_queues:
         raise NotFound(f"There is no ClusterQueue {name}.", remedy="List the ClusterQueues.")
     places = yield from _places(services, name)
-    return (yield from _summary(services, places, scope, stretch))
+    return (yield from _summary(services, places, scope, page_request))
 
 
 def pending_in_local_queue(
-    services: ApplicationServices, key: str, scope: NamespaceScope, stretch: PendingPageRequest
+    services: ApplicationServices, key: str, scope: NamespaceScope, page_request: PendingPageRequest
 ) -> Cooperative[PendingWorkloadsSummary]:
     """The pending workloads of a LocalQueue (`namespace/name`); raises `NotFound`."""
     cluster_state = services.reader.cluster_state
@@ -54,7 +57,7 @@ def pending_in_local_queue(
         raise NotFound(f"There is no LocalQueue {key}.", remedy="List the LocalQueues.")
     places = yield from _places(services, queue.spec.cluster_queue)
     mine = [place for place in places if local_queue_key(place.workload) == key]
-    return (yield from _summary(services, mine, scope, stretch))
+    return (yield from _summary(services, mine, scope, page_request))
 
 
 def _places(services: ApplicationServices, cluster_queue: str) -> Cooperative[list[_Place]]:
@@ -76,9 +79,9 @@ def _summary(
     services: ApplicationServices,
     places: list[_Place],
     scope: NamespaceScope,
-    stretch: PendingPageRequest,
+    page_request: PendingPageRequest,
 ) -> Cooperative[PendingWorkloadsSummary]:
-    chosen = places[stretch.offset : stretch.offset + max(0, stretch.limit)]
+    chosen = places[page_request.offset : page_request.offset + max(0, page_request.limit)]
     position = services.reader.position
     return PendingWorkloadsSummary(
         metadata=PendingListMeta(resource_version=str(position)),

@@ -123,14 +123,20 @@ def reason_since(
     for the same is not yet a reason of its own: that begins with the first look at itself.
     """
     past = read(workload_stream(workload.key))
-    doors = [read(stream) for stream in _local_queues(config, workload)]
-    start = _since(workload, found, past, doors, read)
+    local_queues = [read(stream) for stream in _local_queues(config, workload)]
+    start = _since(workload, found, past, local_queues, read)
     if start is None or found.dominant in CAUSING_EVENTS:
         return start
     place = (
-        INACTIVE_REASONS.index(found.dominant) if found.dominant in INACTIVE_REASONS else len(doors)
+        INACTIVE_REASONS.index(found.dominant)
+        if found.dominant in INACTIVE_REASONS
+        else len(local_queues)
     )
-    opened = [fact for door in doors[:place] if (fact := _toggled(door, shut=False)) is not None]
+    opened = [
+        fact
+        for local_queue in local_queues[:place]
+        if (fact := _toggled(local_queue, shut=False)) is not None
+    ]
     return max([start, *opened], key=lambda one: one.position)
 
 
@@ -138,7 +144,7 @@ def _since(
     workload: Workload,
     found: Explanation,
     past: Sequence[RecordedEvent],
-    doors: Sequence[Sequence[RecordedEvent]],
+    local_queues: Sequence[Sequence[RecordedEvent]],
     read: StreamReader,
 ) -> RecordedEvent | None:
     told = _told_since(found.dominant, past)
@@ -155,8 +161,10 @@ def _since(
     if found.dominant == "BehindHead":
         other = _entered(read(workload_stream(found.blockers[0].held_by[0])))
     elif found.dominant in INACTIVE_REASONS:
-        behind = doors[INACTIVE_REASONS.index(found.dominant) :]
-        shut = (fact for door in behind if (fact := _toggled(door, shut=True)) is not None)
+        behind = local_queues[INACTIVE_REASONS.index(found.dominant) :]
+        shut = (
+            fact for local_queue in behind if (fact := _toggled(local_queue, shut=True)) is not None
+        )
         other = next(shut, None)
     else:
         return None

@@ -208,15 +208,15 @@ def _find_flavor(
             for resource, amount in requests.items():
                 key = (flavor.name, resource)
                 answers[resource] = ask(key, clamped(amount + taken.get(key, 0)))
-        looked_at = [
+        attempts = [
             FlavorAttempt(pod_set.name, flavor.name, why, answers, resources[0], remedy)
             for pod_set in group.pod_sets
         ]
-        flavor_attempts.extend(looked_at)
-        mode = looked_at[0].mode
+        flavor_attempts.extend(attempts)
+        mode = attempts[0].mode
         if mode == Mode.NO_FIT:
             continue
-        here = _RatedFlavor(flavor.name, mode, looked_at[0].level)
+        here = _RatedFlavor(flavor.name, mode, attempts[0].level)
         if best is None or _is_preferred(here, best, fungibility):
             best = here
         if not _should_try_next_flavor(here, fungibility):

@@ -19,7 +19,7 @@ from headgate.domain.scheduling.placement.capacity_cache import (
     compute_capacities,
 )
 from headgate.domain.scheduling.placement.domain_capacities import Capacities
-from headgate.domain.scheduling.placement.host_table import PODS, PROJECTED, TRIAL, Bools, Ints
+from headgate.domain.scheduling.placement.host_table import OVERLAY, PODS, PROJECTED, Bools, Ints
 from headgate.domain.scheduling.placement.placement_context import (
     PlacementContext,
     eligible_leaves,
@@ -228,12 +228,12 @@ def _could(
     now: PlacementContext, shape: RequestShape, level: int, entries: EvictableEntries
 ) -> Bools:
     """Returns which domains hold pods with slices or a leader once all evictable pods have left."""
-    free = now.table.free[TRIAL]
+    free = now.table.free[OVERLAY]
     free[:] = now.table.free[PROJECTED]
     rows = now.topology.rows[entries.leaves]
     for line in range(len(free)):
         np.add.at(free[line], rows, entries.amounts[line])
-    figures = compute_capacities(replace(now, views=(TRIAL,)), shape)
+    figures = compute_capacities(replace(now, views=(OVERLAY,)), shape)
     could: Bools = _pods(figures, level) >= shape.workers.count
     return could
 
@@ -310,8 +310,8 @@ class EvictionSimulation(msgspec.Struct, gc=False):
         table, rows = self.context.table, self.context.topology.rows
         amounts = np.array(self.free, dtype=np.int64)
         for number, line in enumerate(self.lines):
-            table.free[TRIAL][line, rows] = amounts[:, number]
-        table.changes[TRIAL].note(rows)
+            table.free[OVERLAY][line, rows] = amounts[:, number]
+        table.changes[OVERLAY].note(rows)
 
     def _set(self, leaf: int, free: list[int]) -> None:
         self.free[leaf] = free

@@ -101,9 +101,9 @@ PROJECTED = 1
 """The view once all pending evictions are finished and all nominated preemptors admitted."""
 EMPTY = 2
 """The view without any workload; it is never charged."""
-TRIAL = 3
+OVERLAY = 3
 """The scratch view of a simulated eviction; valid only where it was just written."""
-VIEWS = (ACTUAL, PROJECTED, EMPTY, TRIAL)
+VIEWS = (ACTUAL, PROJECTED, EMPTY, OVERLAY)
 
 
 def host_name(node: Configured[NodeSpec]) -> str:
@@ -210,7 +210,7 @@ class HostTable:
     def minimum_free(self, views: tuple[int, ...]) -> Ints:
         """Returns the minimum free capacity over views, at least 0; not to be written to."""
         known = self._minimum_free.get(views)
-        if known is None or TRIAL in views:
+        if known is None or OVERLAY in views:
             pairs = [(self.free[view], self.changes[view]) for view in views]
             known = self._minimum_free[views] = MinimumFree(pairs)
         known.refresh(self.version)

@@ -15,7 +15,7 @@ from headgate.domain.scheduling.partition.topology_assignment import (
 )
 from headgate.domain.scheduling.placement.admitted_index import PodsOnHosts
 from headgate.domain.scheduling.placement.freeable_domains import EvictionSimulation, LeafPods
-from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, TRIAL
+from headgate.domain.scheduling.placement.host_table import ACTUAL, OVERLAY, PROJECTED
 from headgate.domain.scheduling.preemption.request import Candidate
 from headgate.domain.scheduling.preemption.topology_domains import PreemptionDomain
 from headgate.domain.scheduling.quota.dominant_resource_share import (
@@ -154,7 +154,7 @@ class CapacityView(msgspec.Struct, gc=False):
         view = PROJECTED
         if self.simulation is not None:
             self.simulation.write_trial_view()
-            view = TRIAL
+            view = OVERLAY
         domain = self.domain.context.topology if self.domain is not None else None
         found = assign_topology(self.partition, self.demand, (view,), domain)
         return found if isinstance(found, Admission) else None

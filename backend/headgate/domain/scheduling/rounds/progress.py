@@ -241,11 +241,11 @@ def cancel_evictions(
 
     The rounds are of one preemptor and end; `place` is the placement it gets now, if any.
     """
-    facts: dict[str, StreamEvents] = {found.id: [] for found in ended}
+    stream_events: dict[str, StreamEvents] = {found.id: [] for found in ended}
     if not any(victim.mode == "Soft" for found in ended for victim in found.victims):
-        return facts
+        return stream_events
     partition, spared = cycle.partition, []
-    others = [other for other in partition.rounds.values() if other.id not in facts]
+    others = [other for other in partition.rounds.values() if other.id not in stream_events]
     with _with_placement_of(cycle, ended[0].preemptor, place):
         others = [other for other in others if nomination_fits(cycle, other)]
         for found, victim in _cancellable(cycle, ended):
@@ -254,12 +254,12 @@ def cancel_evictions(
             if all(nomination_fits(cycle, other) for other in others):
                 spared.append(held)
                 cancelled = EvictionCancelled(eviction=found.id, cause=cause)
-                facts[found.id].append((workload_stream(victim.key), cancelled))
+                stream_events[found.id].append((workload_stream(victim.key), cancelled))
             else:
                 partition.charges.release(PROJECTED, held)
         for held in spared:
             partition.charges.release(PROJECTED, held)
-    return facts
+    return stream_events
 
 
 def _cancellable(cycle: CycleContext, ended: Sequence[Round]) -> Iterator[tuple[Round, Workload]]:

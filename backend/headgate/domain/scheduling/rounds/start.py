@@ -79,14 +79,18 @@ def _round(cycle: CycleContext, evaluation: Evaluation) -> StreamEvents:
     workload, admission = evaluation.workload, evaluation.admission
     assert admission is not None, "a plan has a placement"
     round_id = cycle.new_id()
-    facts: StreamEvents = supersede_rounds(cycle, workload, SupersedeRound(by_round=round_id))
+    stream_events: StreamEvents = supersede_rounds(
+        cycle, workload, SupersedeRound(by_round=round_id)
+    )
     commit = _commit_round(cycle, evaluation, admission, round_id)
-    facts += [(round_stream(round_id), event) for event in decide(Absent(), commit, cycle.at)]
+    stream_events += [
+        (round_stream(round_id), event) for event in decide(Absent(), commit, cycle.at)
+    ]
     nominated = PlacementNominated(round_id=round_id, admission=admission)
-    facts.append((workload_stream(workload.key), nominated))
+    stream_events.append((workload_stream(workload.key), nominated))
     for victim in evaluation.victims:
-        facts += _victim_eviction(cycle, evaluation, victim, round_id)
-    return facts
+        stream_events += _victim_eviction(cycle, evaluation, victim, round_id)
+    return stream_events
 
 
 def _victim_eviction(
