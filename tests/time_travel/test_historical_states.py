@@ -31,7 +31,7 @@ def replayed(cluster: Cluster, position: int) -> ClusterState:
 
 
 def past_states(cluster: Cluster, **bounds: int) -> HistoricalStates:
-    given = {"cells": 5, "cache_events": 40, **bounds}
+    given = {"states": 5, "cache_events": 40, **bounds}
     return HistoricalStates(
         cluster.log, MemoryStateCache(), lambda: "1", HistoryCacheLimits(**given)
     )

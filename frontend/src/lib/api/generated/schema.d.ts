@@ -2230,6 +2230,11 @@ export interface components {
             severity: string;
             message: string;
             remedy: string;
+            /** @default  */
+            code?: string;
+            arguments?: {
+                [key: string]: unknown;
+            };
         };
         /** ApplyResult */
         ApplyResult: {
@@ -2318,6 +2323,8 @@ export interface components {
             stream?: string;
             /** @default 0 */
             position?: number;
+            titleMessage: components["schemas"]["MessageView"];
+            detailMessage: components["schemas"]["MessageView"];
         };
         /** BacktestPage */
         BacktestPage: {
@@ -2807,8 +2814,8 @@ export interface components {
             workload: string;
             clusterQueue: string;
             what: ("StartsEarlier" | "StartsLater" | "StartsOnlyInBacktest" | "DoesNotStart" | "PreemptedMore" | "PreemptedLess" | "PlacedElsewhere")[];
-            actual: components["schemas"]["FateView"];
-            backtest: components["schemas"]["FateView"];
+            actual: components["schemas"]["OutcomeView"];
+            backtest: components["schemas"]["OutcomeView"];
             placesDiffer: number;
         };
         /** DisruptionBudgetList */
@@ -3128,25 +3135,6 @@ export interface components {
         /** FairSharingStatus */
         FairSharingStatus: {
             weightedShare: number;
-        };
-        /** FateView */
-        FateView: {
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            startedAt?: string | null;
-            /** @default 0 */
-            starts?: number;
-            /** @default 0 */
-            preempted?: number;
-            /** @default 0 */
-            evicted?: number;
-            /**
-             * @description RFC 3339, UTC
-             * @example 2026-09-24T12:03:11Z
-             */
-            finishedAt?: string | null;
         };
         /** FinishedReport */
         FinishedReport: {
@@ -3484,6 +3472,13 @@ export interface components {
             /** @default 168h0m0s */
             afterFinished?: string;
         };
+        /** MessageView */
+        MessageView: {
+            code: string;
+            arguments: {
+                [key: string]: unknown;
+            };
+        };
         /** MinimumRuntime */
         MinimumRuntime: {
             preempt?: string | null;
@@ -3644,6 +3639,25 @@ export interface components {
             clusterQueue: string;
             eviction: components["schemas"]["Eviction"];
             podSets?: components["schemas"]["GivenUpPods"][];
+        };
+        /** OutcomeView */
+        OutcomeView: {
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            startedAt?: string | null;
+            /** @default 0 */
+            starts?: number;
+            /** @default 0 */
+            preempted?: number;
+            /** @default 0 */
+            evicted?: number;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            finishedAt?: string | null;
         };
         /** Overview */
         Overview: {
