@@ -78,7 +78,7 @@ def test_a_topology_is_shown_with_what_is_free_and_what_would_fit(headgate: Invo
     assert "r1" in near
     assert "12 pods" in near
     headgate("drain", "node/m1", "--dry-run")
-    assert not headgate.json("get", "node/m1")["spec"].get("unschedulable")
+    assert not headgate.json("get", "node/m1").get("spec", {}).get("unschedulable")
     headgate("drain", "node/m1", "--reason", "new memory")
     assert headgate.json("get", "node/m1")["spec"]["unschedulable"]
     headgate("topology", "--near", "default/gang", "--pod", "cpu=1", code=2)

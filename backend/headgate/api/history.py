@@ -1,6 +1,7 @@
 """`/v1/history`: revisions of configured objects, their differences, and the revert of one."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import msgspec
@@ -8,7 +9,7 @@ from litestar import Controller, get, post
 from litestar.params import FromQuery, JSONBody, QueryParameter
 
 from headgate.adapters.manifests.registry import KIND_OF_STREAM
-from headgate.adapters.manifests.render import render
+from headgate.adapters.manifests.render import render_written
 from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
@@ -89,7 +90,10 @@ class History(Controller):
         before: Annotated[int | None, QueryParameter(ge=1)] = None,
         limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
     ) -> Answer:
-        """Each with its actor, its reason and every place of the manifest that differs."""
+        """Each with its actor, its reason and every place of the manifest that differs.
+
+        A change of spelling alone (`1000m`, `1`) differs in what was written.
+        """
         question = RevisionQuery(kind.lower(), stream, before, limit)
         return await list_revisions(request, question)
 
@@ -137,9 +141,12 @@ async def list_revisions(request: Caller, question: RevisionQuery) -> Answer:
     """A page of changes."""
     services = services_of(request)
     found = await revisions(services, question, request.user.namespaces)
+    states = [state for revision in found for state in (revision.before, revision.after)]
+    digests = {state.written for state in states if isinstance(state, Configured)} - {""}
+    bodies = await asyncio.to_thread(services.models.written, digests)
     view = RevisionList(
         position=services.reader.position,
-        items=[_shown(revision) for revision in found],
+        items=[_shown(revision, bodies) for revision in found],
         next=found[-1].recorded.position if len(found) == question.limit else None,
     )
     return answer_view(view)
@@ -177,11 +184,13 @@ def _at(value: Any, key: Any) -> Any:  # noqa: ANN401 - same
     return value[key] if key < len(value) else MISSING
 
 
-def _shown(revision: RecordedRevision) -> Revision:
+def _shown(revision: RecordedRevision, bodies: Mapping[str, bytes]) -> Revision:
     recorded = revision.recorded
     kind, key = kind_and_key(recorded.stream)
     namespace, _, name = key.rpartition("/")
-    before, after = (_content(kind, state) for state in (revision.before, revision.after))
+    before, after = (_content(kind, state, {}) for state in (revision.before, revision.after))
+    if before == after:
+        before, after = (_content(kind, one, bodies) for one in (revision.before, revision.after))
     return Revision(
         position=recorded.position,
         at=timestamp(recorded.at),
@@ -196,11 +205,11 @@ def _shown(revision: RecordedRevision) -> Revision:
     )
 
 
-def _content(kind: str, state: Absent | Configured[Any]) -> Any:  # noqa: ANN401 - same
-    """Returns the written part of an object: labels, annotations and spec."""
+def _content(kind: str, state: Absent | Configured[Any], bodies: Mapping[str, bytes]) -> Any:  # noqa: ANN401 - same
+    """Labels, annotations and spec: as written where `bodies` has that, else with every default."""
     if isinstance(state, Absent):
         return MISSING
-    manifest = render(KIND_OF_STREAM[kind], state, 0)
+    manifest = render_written(KIND_OF_STREAM[kind], state, 0, bodies.get(state.written))
     metadata = manifest["metadata"]
     kept = {name: metadata[name] for name in ("labels", "annotations") if metadata.get(name)}
     return {**kept, "spec": manifest.get("spec", {})}

@@ -1,7 +1,9 @@
 """Manifests in requests and responses: parsed to desired objects, rendered from states."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -11,7 +13,7 @@ from headgate.adapters.manifests.desired import Desired, Refused, as_written, na
 from headgate.adapters.manifests.documents import Document, read_documents
 from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE, parse, parse_object
 from headgate.adapters.manifests.queue_status import QueueStatus
-from headgate.adapters.manifests.render import render
+from headgate.adapters.manifests.render import render, render_written
 from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.parameters import whole_number
 from headgate.api.problems import INVALID, ApiFailure
@@ -25,6 +27,7 @@ from headgate.application.commands.requests import (
     Responder,
 )
 from headgate.application.cooperative import Cooperative
+from headgate.application.ports import Loaded, WrittenObject
 from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.application.queries.queues.status import (
     ConsumedResources,
@@ -105,7 +108,12 @@ def wanted_of(services: ApplicationServices, desired: Desired) -> DesiredObject:
         keeps=() if is_workload else complete.keeps,
         has_explicit_priority=is_workload and PRIORITY not in complete.keeps,
         position=whole_number(complete.resource_version) or None,
+        written=_written(complete.written),
     )
+
+
+def _written(body: bytes) -> WrittenObject | None:
+    return WrittenObject(digest=sha256(body).hexdigest(), body=body) if body else None
 
 
 def object_writer(request: Caller, kind: str, status: int = 200) -> Responder:
@@ -123,7 +131,12 @@ def object_writer(request: Caller, kind: str, status: int = 200) -> Responder:
 def _manifest_after(kind: str, changed: CommandResult) -> dict[str, Any]:
     """The object after a change, at the position the change will have."""
     state = changed.before if isinstance(changed.after, Absent) else changed.after
-    rendered = render(kind, state, changed.position)
+    body = changed.written.body if changed.written is not None else None
+    rendered = (
+        render(kind, state, changed.position)
+        if body is None
+        else render_written(kind, state, changed.position, body)
+    )
     if changed.events:
         rendered["metadata"]["resourceVersion"] = None
     return rendered
@@ -142,6 +155,24 @@ def manifest_of(
     """
     rendered = render(kind, state, position, _extras(services, state, scope))
     return _for_reader(rendered, services, scope)
+
+
+async def manifests_as_written(
+    services: ApplicationServices, kind: str, found: Sequence[Loaded]
+) -> list[dict[str, Any]]:
+    """Configured objects as their authors wrote them, with the status derived from all others."""
+    digests = {loaded.state.written for loaded in found} - {""}
+    bodies = await asyncio.to_thread(services.models.written, digests) if digests else {}
+    return [
+        render_written(
+            kind,
+            loaded.state,
+            loaded.position,
+            bodies.get(loaded.state.written),
+            _extras(services, loaded.state, frozenset()),
+        )
+        for loaded in found
+    ]
 
 
 def _for_reader(

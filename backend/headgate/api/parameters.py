@@ -68,6 +68,12 @@ Selector = Annotated[
         description="`a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes",
     ),
 ]
+WithDefaults = Annotated[
+    bool,
+    QueryParameter(
+        description="Every field with its default, in canonical form; else as it was written"
+    ),
+]
 MAX_POINTS = 100
 RangeStart = Annotated[
     str | None, QueryParameter(max_length=40, description="RFC 3339; a day before `until` without")

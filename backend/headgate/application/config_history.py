@@ -10,7 +10,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.append_unit import configures
 from headgate.application.commands.object_commands import change_to, object_deletion
 from headgate.application.commands.requests import DesiredObject, StreamCommand
-from headgate.application.ports import EventFilter
+from headgate.application.ports import EventFilter, WrittenObject
 from headgate.domain.kinds.admission_check import AdmissionCheckReported
 from headgate.domain.kinds.cluster_queue import ClusterQueueResumed, ClusterQueueStopped
 from headgate.domain.kinds.configured_object import Absent, Configured
@@ -82,10 +82,11 @@ async def revert_command(
             was = _evolved(was, recorded)
     if isinstance(was, Absent):
         return object_deletion(stream)
-    return change_to(services, actor, _wanted(kind, was))
+    written = await asyncio.to_thread(services.models.written, [was.written])
+    return change_to(services, actor, _wanted(kind, was, written.get(was.written)))
 
 
-def _wanted(kind: str, was: Configured[Any]) -> DesiredObject:
+def _wanted(kind: str, was: Configured[Any], body: bytes | None) -> DesiredObject:
     return DesiredObject(
         kind=kind,
         name=was.name,
@@ -93,6 +94,7 @@ def _wanted(kind: str, was: Configured[Any]) -> DesiredObject:
         labels=was.labels,
         annotations=was.annotations,
         spec=was.spec,
+        written=WrittenObject(digest=was.written, body=body) if body is not None else None,
     )
 
 

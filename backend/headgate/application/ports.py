@@ -4,7 +4,7 @@ Stream names are `kind/name` or `kind/namespace/name` in lower case (`workload/t
 `clusterqueue/gpu`, `round/<id>`); `headgate.domain.streams` makes them.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol, Self
 
 import msgspec
@@ -61,12 +61,23 @@ class IdempotencyKey(msgspec.Struct, frozen=True, kw_only=True):
     answer: bytes = b""
 
 
+class WrittenObject(msgspec.Struct, frozen=True, kw_only=True):
+    """An object as its author wrote it, without what the server owns: canonical JSON.
+
+    `digest` is the SHA-256 of the body in hexadecimal, by which events refer to it.
+    """
+
+    digest: str
+    body: bytes
+
+
 class AppendUnit(msgspec.Struct, frozen=True, kw_only=True):
     """All the appends of one decision: recorded together or not at all.
 
     `expected` gives the version each touched stream must be at (0: never used). `config_position`
     is the position of the configuration the decision was made under; a later change of
-    configuration refuses the unit. None skips that check.
+    configuration refuses the unit. None skips that check. `written` has the objects as written that
+    the events refer to.
     """
 
     at: Instant
@@ -77,6 +88,7 @@ class AppendUnit(msgspec.Struct, frozen=True, kw_only=True):
     fence: Fence | None = None
     config_position: int | None = None
     idempotency: IdempotencyKey | None = None
+    written: tuple[WrittenObject, ...] = ()
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True):
@@ -227,6 +239,9 @@ class ReadModels(Protocol):
 
     def replay_of(self, key: str, actor: str) -> Replayed | None:
         """The first answer given under this idempotency key, if any."""
+
+    def written(self, digests: Collection[str]) -> dict[str, bytes]:
+        """The bodies of objects as they were written, by digest; those that are kept."""
 
 
 class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,12 @@ EVENT_CLASSES: tuple[type[DomainEvent], ...] = (
     *get_args(RoundEvent),
 )
 
+
+def name_of(event_class: type[DomainEvent]) -> str:
+    """The stored name of an event class, for ever the same."""
+    return str(event_class.__struct_config__.tag)
+
+
 SCHEMA_VERSIONS: dict[str, int] = {
     "workload.evicted": 2,
     "workload.pods_evicted": 2,
@@ -20,14 +26,12 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "workload.deactivated": 2,
     "workload.finished": 2,
     "workload.eviction_forced": 2,
+    **{name_of(event): 2 for kind in KINDS for event in (kind.created, kind.changed)},
 }
-"""The current schema version by stored name; names that are absent are at version 1."""
+"""The current schema version by stored name; names that are absent are at version 1.
 
-
-def name_of(event_class: type[DomainEvent]) -> str:
-    """The stored name of an event class, for ever the same."""
-    return str(event_class.__struct_config__.tag)
-
+Version 2 of the creation and change of a configured object names what its author wrote.
+"""
 
 CLASSES_BY_NAME: dict[str, type[DomainEvent]] = {name_of(known): known for known in EVENT_CLASSES}
 

@@ -13,6 +13,7 @@ from headgate.adapters.manifests.jobs import read_job, read_job_set
 from headgate.adapters.manifests.metadata import ManifestKind, Metadata, read_metadata
 from headgate.adapters.manifests.registry import CODECS_BY_NAME, read_kind
 from headgate.adapters.manifests.workload import read_workload
+from headgate.adapters.manifests.written import written_body
 from headgate.domain.kinds.registry import KINDS_BY_NAME
 from headgate.domain.metadata import identity_violations, marking_violations
 from headgate.domain.rejection import InvalidObject, Violation
@@ -116,8 +117,16 @@ def _parsed(document: Document, namespace: str) -> Desired | Refused:
         line=document.line,
     )
     if not problems:
-        return desired
+        return msgspec.structs.replace(desired, written=_written(kind, value))
     return _refused(document, _with_broken_rules(problems, desired), metadata, kind.becomes)
+
+
+def _written(kind: ManifestKind, manifest: dict[str, Any]) -> bytes:
+    """What is kept of an object as written; nothing where it has another shape than is shown."""
+    codec = CODECS_BY_NAME.get(kind.name)
+    if codec is None or manifest["apiVersion"] in codec.versions_at_root:
+        return b""
+    return written_body(manifest)
 
 
 def _annotations(kind: ManifestKind, metadata: Metadata) -> dict[str, str]:

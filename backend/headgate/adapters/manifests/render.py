@@ -1,11 +1,17 @@
 """States as manifests: Kueue's shape, canonical quantities, status and conditions."""
 
+from functools import lru_cache
 from typing import Any
 
+import msgspec
+
 from headgate.adapters.manifests.codec import Extras
+from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.metadata import rendered_head
+from headgate.adapters.manifests.parse import parse_value
 from headgate.adapters.manifests.registry import CODECS_BY_NAME, version_written
 from headgate.adapters.manifests.workload import workload_body
+from headgate.adapters.manifests.written import as_written
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.workloads.state import Workload
 
@@ -20,3 +26,41 @@ def render(
     else:
         body = CODECS_BY_NAME[kind].render(state, known)
     return {**rendered_head(version_written(kind), kind, state, position), **body}
+
+
+def render_written(
+    kind: str,
+    state: Configured[Any],
+    position: int,
+    body: bytes | None,
+    extras: Extras | None = None,
+) -> dict[str, Any]:
+    """The object as its author wrote it; as `render` where `body` is None or read no longer."""
+    rendered = render(kind, state, position, extras)
+    read = _read_again(kind, state.name, state.namespace, body) if body is not None else None
+    if read is None:
+        return rendered
+    written, defaulted = read
+    is_other_version = written.get("apiVersion") != rendered["apiVersion"]
+    if is_other_version and any(defaulted[name] != rendered.get(name) for name in defaulted):
+        return rendered
+    return as_written(written, defaulted, rendered)
+
+
+@lru_cache(maxsize=4_096)
+def _read_again(
+    kind: str, name: str, namespace: str, body: bytes
+) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """What was written, and the same with every default; None where its rules have changed."""
+    written: dict[str, Any] = msgspec.json.decode(body)
+    metadata = {**written.get("metadata", {}), "name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    desired = parse_value({**written, "metadata": metadata})
+    if not isinstance(desired, Desired) or desired.kind != kind:
+        return None
+    state: Configured[Any] = Configured(
+        name=name, namespace=namespace, uid="", created_at=0, spec=desired.spec
+    )
+    body_read = CODECS_BY_NAME[kind].render(state, Extras())
+    return written, {part: value for part, value in body_read.items() if part != "status"}

@@ -43,6 +43,7 @@ class MemoryDatabase:
         self.config_position = 0
         self.reshaped_position = -1
         self.rows: dict[str, dict[tuple[str, ...], Columns]] = {name: {} for name in TABLES}
+        self.written: dict[str, bytes] = {}
         self.keys: dict[tuple[str, str], Replayed] = {}
         self.partitions = {"installation": new_partition("installation", 0)}
         self.sessions: dict[str, object] = {}
@@ -89,6 +90,8 @@ class MemoryDatabase:
             self._record(unit, new)
         for row in unit.rows:
             self._write_row(row)
+        for written in unit.written:
+            self.written.setdefault(written.digest, written.body)
         if unit.idempotency is not None:
             key = (unit.idempotency.key, unit.idempotency.actor)
             self.keys[key] = Replayed(key=unit.idempotency, position=self.head)

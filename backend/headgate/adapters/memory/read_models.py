@@ -1,6 +1,6 @@
 """The inline read models in memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from headgate.adapters.memory.database import Columns, MemoryDatabase
 from headgate.application.commands.append_unit import table_of
@@ -72,6 +72,12 @@ class MemoryReadModels:
     def replay_of(self, key: str, actor: str) -> Replayed | None:
         """The first answer given under this idempotency key, if any."""
         return self._database.keys.get((key, actor))
+
+    def written(self, digests: Collection[str]) -> dict[str, bytes]:
+        """The bodies of objects as they were written, by digest; those that are kept."""
+        with self._database.lock:
+            kept = self._database.written
+            return {digest: kept[digest] for digest in digests if digest in kept}
 
     def _load(self, stream: str) -> Loaded:
         row = self._database.rows[table_of(stream)].get((stream,))

@@ -5,7 +5,14 @@ from typing import Any
 
 from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
-from headgate.application.ports import AppendUnit, EventCount, EventFilter, GapInLog, Verdict
+from headgate.application.ports import (
+    AppendUnit,
+    EventCount,
+    EventFilter,
+    GapInLog,
+    Verdict,
+    WrittenObject,
+)
 from headgate.domain.recorded_event import EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
 from headgate.event_log.codec import decode
@@ -70,6 +77,20 @@ def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[RecordedEvent
         yield recorded_of(row)
 
 
+def _keep_written(connection: Connection, written: Sequence[WrittenObject]) -> None:
+    """Keeps each object as written once; a unit that is refused leaves its own, which is harmless.
+
+    In order of digests, so that two appends never wait for each other.
+    """
+    bodies = {each.digest: each.body for each in written}
+    digests = sorted(bodies)
+    connection.execute(_KEEP_WRITTEN, (digests, [bodies[digest] for digest in digests]))
+
+
+_KEEP_WRITTEN = (
+    "INSERT INTO written_object (digest, body) SELECT * FROM unnest(%s::text[], %s::bytea[])"
+    " ON CONFLICT (digest) DO NOTHING"
+)
 PAGE = 2_000
 _APPEND = "SELECT log_append(%s::jsonb, %b)::text"
 _HEAD = "SELECT position FROM log_head"
@@ -106,8 +127,14 @@ class PostgresEventLog:
         if not units:
             return []
         runs, bodies = written_runs(units)
+        written = [each for unit in units for each in unit.written]
         with connection_of(self._pool) as connection:
-            row = connection.execute(_APPEND, (runs, bodies)).fetchone()
+            if not written:
+                row = connection.execute(_APPEND, (runs, bodies)).fetchone()
+            else:
+                with connection.transaction():
+                    _keep_written(connection, written)
+                    row = connection.execute(_APPEND, (runs, bodies)).fetchone()
         assert row is not None
         return verdicts_of(units, row[0])
 

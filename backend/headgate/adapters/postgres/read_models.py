@@ -1,7 +1,7 @@
 """The inline read models on Postgres."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -50,6 +50,7 @@ _LOAD = """
 _REPLAY = (
     "SELECT request_hash, status, answer, position FROM idempotency WHERE key = %s AND actor = %s"
 )
+_WRITTEN = "SELECT digest, body FROM written_object WHERE digest = ANY(%s)"
 # A workload without a place belongs to the queue its door leads to.
 _IN_CLUSTER_QUEUE = """(cluster_queue = %s OR (cluster_queue = '' AND (namespace, local_queue) IN (
     SELECT o.namespace, o.name FROM object AS o
@@ -132,6 +133,13 @@ class PostgresReadModels:
             key=key, actor=actor, request_hash=request_hash, status=status, answer=answer
         )
         return Replayed(key=first, position=position)
+
+    def written(self, digests: Collection[str]) -> dict[str, bytes]:
+        """The bodies of objects as they were written, by digest; those that are kept."""
+        if not digests:
+            return {}
+        with connection_of(self._pool) as connection:
+            return dict(connection.execute(_WRITTEN, (list(digests),)).fetchall())
 
     def _loaded(self, query: str, values: Sequence[Any]) -> list[Loaded]:
         with connection_of(self._pool) as connection:

@@ -234,6 +234,13 @@ BACKTEST = Table(
 )
 Index("backtest_created_at", BACKTEST.c.created_at, BACKTEST.c.id)
 
+WRITTEN_OBJECT = Table(
+    "written_object",
+    METADATA,
+    _key("digest"),
+    _column("body", LargeBinary),
+)
+
 FOLLOWER = Table(
     "follower",
     METADATA,

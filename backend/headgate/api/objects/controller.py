@@ -21,6 +21,7 @@ from headgate.api.parameters import (
     Reason,
     Selector,
     SubmitDryRun,
+    WithDefaults,
 )
 from headgate.api.request_bodies import request_body
 
@@ -51,8 +52,10 @@ def _controller(codec: Codec) -> type[Controller]:
             limit: Limit = 100,
             after: Continue = None,
             selector: Selector = None,
+            defaults: WithDefaults = False,
         ) -> Answer:
-            return await reads.list_objects(request, codec, reads.Page(limit, after, selector))
+            page = reads.Page(limit, after, selector, defaults)
+            return await reads.list_objects(request, codec, page)
 
         @post(
             operation_id=f"create{codec.kind.name}",
@@ -79,9 +82,13 @@ def _controller(codec: Codec) -> type[Controller]:
             responses=response(codec.schema),
         )
         async def read(
-            self, request: Caller, name: Name, if_none_match: IfNoneMatch = None
+            self,
+            request: Caller,
+            name: Name,
+            if_none_match: IfNoneMatch = None,
+            defaults: WithDefaults = False,
         ) -> Answer:
-            return await reads.read(request, codec, name, if_none_match)
+            return await reads.read(request, codec, name, if_none_match, with_defaults=defaults)
 
         @put(
             "/{name:str}",
@@ -143,8 +150,10 @@ def _everywhere_controller(codec: Codec) -> type[Controller]:
             limit: Limit = 100,
             after: Continue = None,
             selector: Selector = None,
+            defaults: WithDefaults = False,
         ) -> Answer:
-            return await reads.list_objects(request, codec, reads.Page(limit, after, selector))
+            page = reads.Page(limit, after, selector, defaults)
+            return await reads.list_objects(request, codec, page)
 
     return _named(ObjectsEverywhere, f"All{codec.kind.name}Controller")
 

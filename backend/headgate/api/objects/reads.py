@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 
 from headgate.adapters.manifests.codec import Codec
 from headgate.api.answers import Answer, answer, not_modified
 from headgate.api.callers import Caller, services_of
-from headgate.api.manifests import manifest_of
+from headgate.api.manifests import manifest_of, manifests_as_written
 from headgate.api.pages import after_token, collect_page, continue_token
 from headgate.api.parameters import label_selector
 from headgate.api.problems import NOT_FOUND, ApiFailure
@@ -28,6 +29,7 @@ class Page(msgspec.Struct, frozen=True):
     limit: int
     after: str | None
     selector: str | None
+    with_defaults: bool = False
 
 
 class _Wanted(msgspec.Struct, frozen=True):
@@ -44,8 +46,15 @@ class _Wanted(msgspec.Struct, frozen=True):
         return self.selector is None or matches_selector(state.labels, self.selector)
 
 
-async def read(request: Caller, codec: Codec, name: str, if_none_match: str | None) -> Answer:
-    """One object as it stands."""
+async def read(
+    request: Caller,
+    codec: Codec,
+    name: str,
+    if_none_match: str | None,
+    *,
+    with_defaults: bool,
+) -> Answer:
+    """One object as it stands: as it was written, or with every default."""
     services = services_of(request)
     stream = stream_of(codec.kind.stream_kind, name, str(request.path_params.get("namespace", "")))
     (loaded,) = await asyncio.to_thread(services.models.load, [stream])
@@ -57,7 +66,7 @@ async def read(request: Caller, codec: Codec, name: str, if_none_match: str | No
         unmodified = not_modified(loaded.version, if_none_match, position=position)
         if unmodified is not None:
             return unmodified
-    body = manifest_of(services, codec.kind.name, loaded.state, loaded.position)
+    (body,) = await _shown(services, codec, [loaded], with_defaults=with_defaults)
     return answer(body, position=position, version=loaded.version)
 
 
@@ -80,9 +89,7 @@ async def list_objects(request: Caller, codec: Codec, page: Page) -> Answer:
     metadata = {"resourceVersion": str(position)}
     if more:
         metadata["continue"] = continue_token(found[-1].stream, question)
-    items = [
-        manifest_of(services, codec.kind.name, loaded.state, loaded.position) for loaded in found
-    ]
+    items = await _shown(services, codec, found, with_defaults=page.with_defaults)
     body = {
         "apiVersion": codec.versions[0],
         "kind": f"{codec.kind.name}List",
@@ -90,6 +97,15 @@ async def list_objects(request: Caller, codec: Codec, page: Page) -> Answer:
         "items": items,
     }
     return answer(body, position=position)
+
+
+async def _shown(
+    services: ApplicationServices, codec: Codec, found: Sequence[Loaded], *, with_defaults: bool
+) -> list[dict[str, Any]]:
+    kind = codec.kind.name
+    if with_defaults:
+        return [manifest_of(services, kind, one.state, one.position) for one in found]
+    return await manifests_as_written(services, kind, found)
 
 
 def _rows(services: ApplicationServices, wanted: _Wanted) -> Callable[[str, int], Sequence[Loaded]]:

@@ -92,6 +92,8 @@ def unit_of_results(
     unit = yield from unit_in_steps(
         results, states.__getitem__, partial(wakes_of, cluster_state), at=at, metadata=metadata
     )
+    written = tuple(result.written for result in results if result.written is not None)
+    unit = msgspec.structs.replace(unit, written=written)
     wakes_all = all("*" in new.wakes for new in unit.events)
     if wakes_all and not any(result.reads_config for result in results):
         return unit
@@ -143,6 +145,7 @@ def _decide(command: StreamCommand, loaded: Loaded, context: DecisionContext) ->
         version=loaded.version,
         position=loaded.position,
         reads_config=command.reads_config,
+        written=command.written,
     )
     try:
         _require_fresh(command, loaded)

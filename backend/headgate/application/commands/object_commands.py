@@ -103,9 +103,11 @@ def creation(services: ApplicationServices, actor: str, desired: DesiredObject) 
         labels=desired.labels,
         annotations=desired.annotations,
         spec=desired.spec,
+        written=_digest(desired),
         by=actor,
     )
-    return command_on_object(desired.stream, command)
+    change = command_on_object(desired.stream, command)
+    return msgspec.structs.replace(change, written=desired.written)
 
 
 def replacement(actor: str, desired: DesiredObject, version: int | None) -> StreamCommand:
@@ -115,10 +117,17 @@ def replacement(actor: str, desired: DesiredObject, version: int | None) -> Stre
         annotations=desired.annotations,
         spec=desired.spec,
         keeps=desired.keeps,
+        written=_digest(desired),
         by=actor,
     )
     change = command_on_object(desired.stream, command)
-    return msgspec.structs.replace(change, version=version, position=desired.position)
+    return msgspec.structs.replace(
+        change, version=version, position=desired.position, written=desired.written
+    )
+
+
+def _digest(desired: DesiredObject) -> str:
+    return desired.written.digest if desired.written is not None else ""
 
 
 def command_on_object(stream: str, command: object) -> StreamCommand:
@@ -156,4 +165,6 @@ def change_to(services: ApplicationServices, actor: str, desired: DesiredObject)
         change = new if isinstance(context.state, Absent) else other
         return change.decide(context)
 
-    return StreamCommand(stream=desired.stream, decide=decide, position=desired.position)
+    return StreamCommand(
+        stream=desired.stream, decide=decide, position=desired.position, written=new.written
+    )

@@ -12,6 +12,7 @@ import msgspec
 
 from headgate.application.access.identity import Identity
 from headgate.application.cooperative import Cooperative
+from headgate.application.ports import WrittenObject
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.object_set import ObjectSet
@@ -25,6 +26,7 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
 
     `kind` is the kind in stream names; `keeps` names fields of the spec that were left out.
     `position` is the log position of the version the caller has seen, None where it does not say.
+    `written` is the object as the caller wrote it, None where that is not kept.
     `has_explicit_priority` concerns workloads alone: their priority was given as a number.
     """
 
@@ -37,6 +39,7 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
     keeps: tuple[str, ...] = ()
     has_explicit_priority: bool = False
     position: int | None = None
+    written: WrittenObject | None = None
 
     @property
     def stream(self) -> str:
@@ -63,7 +66,8 @@ class StreamCommand(msgspec.Struct, frozen=True, kw_only=True):
     `version` and `position` are those the caller has seen, None where that does not matter;
     `until` is the last position whose events the caller knows of. `is_new` says that the stream has
     most likely never been used, so that it is not loaded before the first decision; `reads_config`
-    that the rule reads other objects, which must not change before the append.
+    that the rule reads other objects, which must not change before the append. `written` is the
+    object as written that the events refer to.
     """
 
     stream: str
@@ -73,6 +77,7 @@ class StreamCommand(msgspec.Struct, frozen=True, kw_only=True):
     until: int | None = None
     is_new: bool = False
     reads_config: bool = False
+    written: WrittenObject | None = None
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,6 +94,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[tuple[str, DomainEvent], ...] = ()
     failure: Exception | None = None
     reads_config: bool = False
+    written: WrittenObject | None = None
 
     @property
     def expected(self) -> dict[str, int]:

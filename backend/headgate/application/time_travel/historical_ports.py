@@ -1,6 +1,6 @@
 """The inline read models as they were: the same questions, answered from a past fold."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any
@@ -195,6 +195,10 @@ class HistoricalReadModels:
     def replay_of(self, key: str, actor: str) -> Replayed | None:
         """Answers to commands are not read in the past."""
         return self.live.replay_of(key, actor)
+
+    def written(self, digests: Collection[str]) -> dict[str, bytes]:
+        """The bodies of objects as they were written; a digest has had the same body for ever."""
+        return self.live.written(digests)
 
     def _state_of(self, stream: str) -> Any:  # noqa: ANN401 - one of the aggregates' states
         found = self.cluster_state.state_of(stream)

@@ -1,6 +1,7 @@
 """Read models built anew from the log, beside the live ones."""
 
 from collections.abc import Iterator, Sequence
+from hashlib import sha256
 from itertools import islice
 from typing import Any
 
@@ -15,12 +16,16 @@ BATCH = 500
 
 
 class States:
-    """Every object and round as its own stream makes it, stream by stream."""
+    """Every object and round as its own stream makes it, stream by stream.
+
+    `written` has the digest of each object as written that an event refers to, and the first event.
+    """
 
     def __init__(self) -> None:
         self.position = 0
         self.states: dict[str, Any] = {}
         self.versions: dict[str, int] = {}
+        self.written: dict[str, tuple[int, str]] = {}
 
     def read(self, recorded: RecordedEvent) -> None:
         """Fold one event into its stream's state."""
@@ -28,6 +33,9 @@ class States:
         before = self.states.get(recorded.stream, Absent())
         self.states[recorded.stream] = evolve_state(kind, before, recorded.event, recorded.at)
         self.versions[recorded.stream] = recorded.version
+        digest = getattr(recorded.event, "written", "")
+        if digest:
+            self.written.setdefault(digest, (recorded.position, recorded.stream))
         self.position = recorded.position
 
 
@@ -44,6 +52,19 @@ def compare(states: States, read_models: ReadModels, findings: Findings) -> int:
             compared += 1
             _compare_one(states, loaded, findings)
     return compared
+
+
+def check_written(states: States, read_models: ReadModels, findings: Findings) -> None:
+    """Find events that refer to an object as written that is not kept, or was changed."""
+    for digests in _batches(sorted(states.written)):
+        bodies = read_models.written(digests)
+        for digest in digests:
+            findings.at(*states.written[digest])
+            body = bodies.get(digest)
+            if body is None:
+                findings.add("what was written is kept", f"nothing is kept under {digest}")
+            elif sha256(body).hexdigest() != digest:
+                findings.add("what was written is kept", f"another body is kept under {digest}")
 
 
 def _compare_one(states: States, loaded: Loaded, findings: Findings) -> None:

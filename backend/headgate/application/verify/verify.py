@@ -7,7 +7,7 @@ from typing import Protocol
 from headgate.application.ports import EventLog, GapInLog, ReadModels
 from headgate.application.verify.findings import Findings, Verification
 from headgate.application.verify.history import History, SequenceAudit
-from headgate.application.verify.read_model_audit import States, compare
+from headgate.application.verify.read_model_audit import States, check_written, compare
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 
@@ -92,4 +92,5 @@ class Verifier:
                 history.findings.add(
                     "a follower shows what its rebuilding shows", f"{differing} rows differ"
                 )
+        check_written(states, self._read_models, history.findings)
         history.counts["read-model rows"] = compare(states, self._read_models, history.findings)

@@ -27,7 +27,8 @@ def describe(ctx: typer.Context, names: Names, namespace: Namespace = DEFAULT_NA
             place, short = placed(name, namespace)
             if index:
                 show("")
-            found = client.read(kind.path(place, short))
+            defaults = {} if kind is WORKLOAD else {"defaults": "true"}
+            found = client.read(kind.path(place, short), defaults)
             if kind is WORKLOAD:
                 _describe_workload(client, found, place, short)
             else:

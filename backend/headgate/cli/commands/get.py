@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.kinds import Kind, kind_of, placed, references
+from headgate.cli.kinds import WORKLOAD, Kind, kind_of, placed, references
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     AllNamespaces,
@@ -59,13 +59,17 @@ def get(
                 "phase": phase,
                 "queueName": queue,
                 "clusterQueue": cluster_queue,
+                **_defaults(kind, output),
             }
             path = kind.path("" if all_namespaces else namespace)
             answer = _whole_list(client, path, filters, kind)
         else:
             asked = [(kind, *placed(name, namespace)) for kind, name in references(names)]
             kind = asked[0][0]
-            found = [client.read(kind.path(place, name)) for kind, place, name in asked]
+            found = [
+                client.read(kind.path(place, name), _defaults(kind, output))
+                for kind, place, name in asked
+            ]
             answer = {"apiVersion": "v1", "kind": "List", "items": found}
         single = len(names) > 1 or "/" in names[0]
         if not answer["items"] and kind.namespaced and not all_namespaces:
@@ -75,6 +79,12 @@ def get(
             after = int(answer.get("metadata", {}).get("resourceVersion") or client.head())
             scope = "" if all_namespaces or not kind.namespaced else f"{namespace}/"
             _watch(client, kind, f"{kind.name.lower()}/{scope}", after, output)
+
+
+def _defaults(kind: Kind, form: Format) -> dict[str, str]:
+    """The query for every default, which cells need; documents are shown as they were written."""
+    is_document = form in {Format.JSON, Format.YAML, Format.NDJSON}
+    return {} if is_document or kind is WORKLOAD else {"defaults": "true"}
 
 
 def _whole_list(client: HeadgateClient, path: str, filters: dict[str, str], kind: Kind) -> Object:
@@ -121,7 +131,7 @@ def _watch(client: HeadgateClient, kind: Kind, streams: str, after: int, form: F
             continue
         place, _, name = event.name.rpartition("/")
         try:
-            found = client.read(kind.path(place, name))
+            found = client.read(kind.path(place, name), _defaults(kind, form))
         except ServerProblem as problem:
             if problem.problem.status != NOT_FOUND:
                 raise

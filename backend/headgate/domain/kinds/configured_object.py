@@ -21,7 +21,8 @@ class Configured(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, tag="
     """An object that exists.
 
     `generation` counts changes of the spec from 1; `terminating_at` is set from the request to
-    delete it until nothing references it.
+    delete it until nothing references it. `written` is the digest of the object as its author wrote
+    it, kept beside the log; empty where none is kept.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Configured(msgspec.Struct, Generic[Spec], frozen=True, kw_only=True, tag="
     created_at: Instant
     generation: int = 1
     terminating_at: Instant | None = None
+    written: str = ""
     spec: Spec
 
 
@@ -44,17 +46,18 @@ class StatusEvent(ObjectEvent, frozen=True):
 
 
 class ObjectCreated(ObjectEvent, Generic[Spec], frozen=True, kw_only=True):
-    """The object exists, as generation 1."""
+    """The object exists, as generation 1; `written` is the digest of what its author wrote."""
 
     uid: str
     name: str
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     spec: Spec
+    written: str = ""
 
 
 class NamespacedObjectCreated(ObjectEvent, Generic[Spec], frozen=True, kw_only=True):
-    """The object exists in its namespace, as generation 1."""
+    """The object exists in its namespace, as generation 1; `written` as in `ObjectCreated`."""
 
     uid: str
     name: str
@@ -62,14 +65,16 @@ class NamespacedObjectCreated(ObjectEvent, Generic[Spec], frozen=True, kw_only=T
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     spec: Spec
+    written: str = ""
 
 
 class ObjectChanged(ObjectEvent, Generic[Spec], frozen=True, kw_only=True):
-    """Labels, annotations or spec are replaced; a changed spec is a new generation."""
+    """Labels, annotations, spec or spelling are replaced; a changed spec is a new generation."""
 
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     spec: Spec
+    written: str = ""
 
 
 class ObjectDeletionRequested(ObjectEvent, frozen=True):
@@ -90,10 +95,13 @@ def evolve_object(
         case ObjectDeleted():
             return Absent()
         case ObjectChanged() if isinstance(state, Configured):
-            written = msgspec.structs.replace(
-                state, labels=event.labels, annotations=event.annotations
+            marked = msgspec.structs.replace(
+                state,
+                labels=event.labels,
+                annotations=event.annotations,
+                written=event.written,
             )
-            return with_spec(written, event.spec)
+            return with_spec(marked, event.spec)
         case ObjectDeletionRequested() if isinstance(state, Configured):
             return msgspec.structs.replace(state, terminating_at=at)
         case _:
@@ -121,5 +129,6 @@ def _created(
         labels=event.labels,
         annotations=event.annotations,
         created_at=at,
+        written=event.written,
         spec=event.spec,
     )

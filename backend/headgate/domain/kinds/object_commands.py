@@ -1,8 +1,8 @@
 """Commands that every configured object takes, and the decisions that all kinds share.
 
 A `Kind` names its events, rules and references. What holds for all kinds: a new object must be
-valid and its name free, a change that changes nothing is no event, and an object that others
-reference is terminating until they are gone (queueing.md §1, topology.md §1).
+valid and its name free, a change of neither content nor spelling is no event, and an object that
+others reference is terminating until they are gone (queueing.md §1, topology.md §1).
 """
 
 import re
@@ -33,7 +33,10 @@ ObjectState = Absent | Configured[ObjectSpec]
 
 
 class Create(msgspec.Struct, Generic[ObjectSpec], frozen=True, kw_only=True):
-    """Create an object that does not exist; `by` names the user."""
+    """Create an object that does not exist; `by` names the user.
+
+    `written` is the digest of the object as the user wrote it; empty where that is not kept.
+    """
 
     uid: str
     name: str
@@ -41,6 +44,7 @@ class Create(msgspec.Struct, Generic[ObjectSpec], frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     spec: ObjectSpec
+    written: str = ""
     by: str = ""
 
 
@@ -55,6 +59,7 @@ class Change(msgspec.Struct, Generic[ObjectSpec], frozen=True, kw_only=True):
     annotations: dict[str, str] = {}
     spec: ObjectSpec
     keeps: tuple[str, ...] = ()
+    written: str = ""
     by: str = ""
 
 
@@ -204,6 +209,7 @@ def create(
             labels=command.labels,
             annotations=command.annotations,
             spec=command.spec,
+            written=command.written,
             **namespace,
         ),
     )
@@ -212,11 +218,16 @@ def create(
 def change(
     kind: Kind[ObjectSpec], state: ObjectState[ObjectSpec], command: Change[ObjectSpec]
 ) -> tuple[ObjectEvent, ...]:
-    """The change; nothing if labels, annotations and spec are as wanted already."""
+    """The change; nothing if labels, annotations and spec are as wanted and written already.
+
+    The same spec in another spelling is a change without a new generation; a command without a
+    spelling of its own, as a Job has none, is no such change.
+    """
     current = existing_object(kind.name, state)
     spec = kept(current.spec, command)
-    wanted = (command.labels, command.annotations, spec)
-    if wanted == (current.labels, current.annotations, current.spec):
+    written = command.written or current.written
+    wanted = (command.labels, command.annotations, spec, written)
+    if wanted == (current.labels, current.annotations, current.spec, current.written):
         return ()
     raise_if_invalid(
         kind.name,
@@ -227,7 +238,14 @@ def change(
             *kind.rules_of_change(current.spec, spec),
         ),
     )
-    return (kind.changed(labels=command.labels, annotations=command.annotations, spec=spec),)
+    return (
+        kind.changed(
+            labels=command.labels,
+            annotations=command.annotations,
+            spec=spec,
+            written=command.written,
+        ),
+    )
 
 
 def request_deletion(

@@ -4,6 +4,7 @@ A step takes the fields of one version as a dictionary and gives those of the ne
 never changes once events of the newer version exist.
 """
 
+from headgate.domain.kinds.registry import KINDS
 from headgate.event_log.upcasters.recorded_text import Fields, Step
 from headgate.event_log.upcasters.workload_messages import (
     deactivated_with_message,
@@ -16,6 +17,12 @@ from headgate.event_log.upcasters.workload_messages import (
 
 __all__ = ["UPCASTERS", "Fields", "Step"]
 
+
+def _without_written(fields: Fields) -> Fields:
+    """Configured objects of version 1: what their authors wrote was not kept."""
+    return {**fields, "written": ""}
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.evicted", 1): evicted_with_message,
     ("workload.pods_evicted", 1): pods_evicted_with_message,
@@ -23,5 +30,10 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.deactivated", 1): deactivated_with_message,
     ("workload.finished", 1): finished_with_message,
     ("workload.eviction_forced", 1): forced_with_message,
+    **{
+        (str(event.__struct_config__.tag), 1): _without_written
+        for kind in KINDS
+        for event in (kind.created, kind.changed)
+    },
 }
 """By stored name and the schema version a step starts from."""

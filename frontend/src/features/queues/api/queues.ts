@@ -58,7 +58,7 @@ export function leavingQuery({ namespace, name }: Stoppable, isAsked: boolean) {
 /** Every LocalQueue with its status, for what the tree does not tell. */
 export const localQueuesQuery = queryOptions({
   queryKey: ["queue", "localqueues"],
-  queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MAX_LOCAL_QUEUES } }, signal })),
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MAX_LOCAL_QUEUES, defaults: true } }, signal })),
 });
 
 /** What a ClusterQueue used at instants of the last day. */

@@ -9,7 +9,7 @@ const CLOSING = "node.cordoned,node.drain_started";
 /** The topologies there are. */
 export const topologiesQuery = queryOptions({
   queryKey: ["objects", "topologies"],
-  queryFn: ({ signal }) => contentOf(api.GET("/v1/topologies", { signal })),
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/topologies", { params: { query: { defaults: true } }, signal })),
 });
 
 /** The map of one topology. */

@@ -39,13 +39,13 @@ export function patternQuery(key: string) {
 /** The LocalQueues that can be submitted to, for the form. */
 export const localQueuesOfQuery = queryOptions({
   queryKey: ["objects", "doors"],
-  queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MAX_LOCAL_QUEUES } }, signal })),
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MAX_LOCAL_QUEUES, defaults: true } }, signal })),
 });
 
 /** The topologies with the levels that a workload can request, for the form. */
 export const topologiesQuery = queryOptions({
   queryKey: ["objects", "topologies"],
-  queryFn: ({ signal }) => contentOf(api.GET("/v1/topologies", { signal })),
+  queryFn: ({ signal }) => contentOf(api.GET("/v1/topologies", { params: { query: { defaults: true } }, signal })),
 });
 
 function asText(body: unknown): string {

@@ -1804,6 +1804,8 @@ export interface paths {
         /**
          * Changes of configuration, newest first
          * @description Each with its actor, its reason and every place of the manifest that differs.
+         *
+         *     A change of spelling alone (`1000m`, `1`) differs in what was written.
          */
         get: operations["listRevisions"];
         put?: never;
@@ -6621,6 +6623,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -6699,6 +6703,8 @@ export interface operations {
     getClusterQueue: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -6835,6 +6841,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -6913,6 +6921,8 @@ export interface operations {
     getConfiguration: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -7049,6 +7059,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -7127,6 +7139,8 @@ export interface operations {
     getCohort: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -7263,6 +7277,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -7341,6 +7357,8 @@ export interface operations {
     getResourceFlavor: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -7477,6 +7495,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -7555,6 +7575,8 @@ export interface operations {
     getTopology: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -7691,6 +7713,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -7769,6 +7793,8 @@ export interface operations {
     getWorkloadPriorityClass: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -7905,6 +7931,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -7983,6 +8011,8 @@ export interface operations {
     getAdmissionCheck: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -8119,6 +8149,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -8197,6 +8229,8 @@ export interface operations {
     getNode: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -8333,6 +8367,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -8411,6 +8447,8 @@ export interface operations {
     getNamespace: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -8547,6 +8585,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -8629,6 +8669,8 @@ export interface operations {
     getLocalQueue: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -8768,6 +8810,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -8850,6 +8894,8 @@ export interface operations {
     getDisruptionBudget: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -8989,6 +9035,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -9071,6 +9119,8 @@ export interface operations {
     getLimitRange: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -9210,6 +9260,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -9288,6 +9340,8 @@ export interface operations {
     getRuntimeClass: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -9424,6 +9478,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -9502,6 +9558,8 @@ export interface operations {
     getExecutor: {
         parameters: {
             query?: {
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -9638,6 +9696,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -9678,6 +9738,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -9718,6 +9780,8 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
+                /** @description Every field with its default, in canonical form; else as it was written */
+                defaults?: boolean;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
