@@ -57,7 +57,7 @@ def test_the_owner_of_the_victim_does_not_learn_them(callers: dict[str, Api], ui
 
 
 def test_people_still_read_the_sentence(admin: Api, callers: dict[str, Api], uid: str) -> None:
-    sentence = "Preempted to make room for team-b/urgent (priority 9)"
+    sentence = "Preempted by team-b/urgent (priority 9)"
     assert uid
     assert sentence in admin.get(f"{VICTIM}/timeline").text
     assert sentence in admin.get(f"{VICTIM}/explanation").text

@@ -241,4 +241,4 @@ def test_a_victim_that_need_not_leave_after_all_is_called_back_and_the_ledger_sa
     (victim,) = found["victims"]
     assert (found["stage"], victim["stage"]) == ("Completed", "Cancelled")
     titles = [one["title"] for one in admin.get(f"{HERE}/spared/timeline").json()["entries"]]
-    assert titles[0] == "Eviction called back"
+    assert titles[0] == "Eviction cancelled"

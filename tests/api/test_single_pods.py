@@ -58,8 +58,8 @@ def test_an_executor_stops_the_last_pods_and_the_rest_goes_on(
     (ended,) = admin.caught_up("/v1/preemptions?clusterQueue=shrinks", position).json()["items"]
     assert (ended["stage"], ended["victims"][0]["stage"]) == ("Completed", "Released")
     titles = [one["title"] for one in admin.get(f"{HERE}/low/timeline").json()["entries"]]
-    assert "Pods evicted: 2 of main" in titles
-    assert "Goes on with 2 of main" in titles
+    assert "Pods evicted: 2 pods of main" in titles
+    assert "Continues with 2 pods of main" in titles
 
 
 def test_a_cancelled_eviction_and_a_forced_one_are_told_apart(

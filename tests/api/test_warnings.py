@@ -40,6 +40,8 @@ def test_a_queue_that_is_not_there_is_warned_of_with_the_one_that_may_be_meant(a
             "pointer": "/spec/queueName",
             "rule": "LocalQueueDoesNotExist",
             "severity": "warning",
+            "code": "",
+            "arguments": {},
             "message": "LocalQueue mian does not exist in namespace warned. "
             "It waits until that has changed.",
             "remedy": "Create the LocalQueue, or name another queue. Did you mean main?",

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from headgate.messages import findings, pending_reasons, rejections, workload_events
 from headgate.messages.catalogue import AS_RECORDED, TEXTS
 from headgate.messages.rendering import required_arguments_of
 from tests.architecture.sources import BACKEND, files_below, shown, tree
@@ -50,6 +51,11 @@ def test_every_code_has_a_text_with_the_arguments_given() -> None:
         if missing and not opened:
             wrong.append(f"{place}: {code} lacks {sorted(missing)}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_two_families_share_a_code() -> None:
+    families = (pending_reasons, workload_events, rejections, findings)
+    assert sum(len(family.TEXTS) for family in families) == len(TEXTS)
 
 
 def test_every_text_belongs_to_a_code_that_the_program_gives() -> None:

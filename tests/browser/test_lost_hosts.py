@@ -134,9 +134,9 @@ def test_a_gang_for_which_no_host_is_left_is_evicted_with_the_reason(
     screen = sign_in(context.new_page(), headgate)
     page = f"/workloads/{NAMESPACE}/lost-gang"
     screen.open(page, f"{NAMESPACE}/lost-gang")
-    told = screen.page.get_by_text("Its hosts failed and no others were found for its pods")
+    told = screen.page.get_by_text("No replacement found for failed hosts")
     expect(told.first).to_be_visible()
-    expect(timeline(screen, "Evicted: NodeFailures")).to_contain_text("Lost: host-1 (NotReady)")
+    expect(timeline(screen, "Evicted: NodeFailures")).to_contain_text("host-1 (NotReady)")
 
     stopped(client, "lost-gang")
 

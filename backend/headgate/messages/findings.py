@@ -37,7 +37,7 @@ TEXTS: Mapping[str, Text] = {
     ),
     "IsUnschedulable": Text("{workload} is unschedulable"),
     "UnschedulableDetail": Text("{reason}.[ How to unblock: {remedies:all}.]"),
-    "PreemptionLoop": Text("Preemption loop: {workload} and {other}"),
+    "PreemptionThrash": Text("Preemption loop: {workload} and {other}"),
     "MutualPreemption": Text(
         "{one} and {other} preempted each other {rounds} times in an hour, most recently by rule"
         " {rule}."
@@ -113,7 +113,7 @@ TEXTS: Mapping[str, Text] = {
         "AdmissionCheck {check} does not exist: the queue admits no workloads.",
         "Create the check, or remove it here.",
     ),
-    "CohortCycle": Text(
+    "CohortsFormCycle": Text(
         "Cohort cycle: {path}. No queue of the cycle admits workloads.",
         "Remove one of them from its parent.",
     ),

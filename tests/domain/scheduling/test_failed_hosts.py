@@ -143,7 +143,7 @@ def test_a_workload_without_another_host_is_evicted_with_the_reason() -> None:
     (why,) = [event.message for _, event in made if isinstance(event, WorkloadEvicted)]
     assert isinstance(why, Message)
     assert why.code == "FailedHostsNotReplaced"
-    assert why.arguments["hosts"] == (message("FailedHost", host="a", reason="NotReady"),)
+    assert why.arguments["hosts"] == (message("HostFailure", host="a", reason="NotReady"),)
     told = str(why.arguments["shortfall"])
     assert "needs room for 2 pods in one rack; the best rack r1 has room for 0" in told
 

@@ -25,6 +25,7 @@ from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.state import Workload, is_admitted, phase_of
+from headgate.messages.catalogue import text_of
 
 UNDOES = {"hold": "release", "deactivate": "activate", "activate": "deactivate"}
 IRREVERSIBLE = {
@@ -55,7 +56,6 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
         raise NotFound(f"There is no batch {batch}.", remedy="Check the id.")
     first = mine[0]
     verb = first.metadata.causation.removeprefix(CAUSE)
-    latest = {fact.stream: fact for fact in mine}
     firsts: dict[str, RecordedEvent] = {}
     for fact in mine:
         firsts.setdefault(fact.stream, fact)
@@ -68,7 +68,7 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
         reason=first.metadata.reason,
         at=timestamp(first.at),
         position=mine[-1].position,
-        items=[_item(cluster_state, verb, firsts[stream], latest[stream]) for stream in firsts],
+        items=[_item(cluster_state, verb, firsts[stream]) for stream in firsts],
     )
 
 
@@ -107,15 +107,13 @@ def _why_final(verb: str) -> str:
     return f"What {verb} did cannot be taken back" + (f": {because}" if because else ".")
 
 
-def _item(
-    cluster_state: ClusterState, verb: str, first: RecordedEvent, latest: RecordedEvent
-) -> BatchItem:
+def _item(cluster_state: ClusterState, verb: str, first: RecordedEvent) -> BatchItem:
     _, key = kind_and_key(first.stream)
     workload = cluster_state.workloads.get(key)
     why_not = _why_it_stays(workload, verb, first)
     return BatchItem(
         workload=key,
-        did=title_of(latest.event)[0] if latest is first else title_of(first.event)[0],
+        did=text_of(title_of(first.event)[0]),
         phase=phase_of(workload) if workload else "",
         can_undo=not why_not,
         reason=why_not,

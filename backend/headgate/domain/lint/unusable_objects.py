@@ -156,5 +156,5 @@ def _cohort_cycles(config: ObjectSet) -> Iterator[LintWarning]:
                 name=name,
                 pointer="/spec/parentName",
                 rule="CohortCycle",
-                message=message("CohortCycle", path=" → ".join((*path, name))),
+                message=message("CohortsFormCycle", path=" → ".join((*path, name))),
             )

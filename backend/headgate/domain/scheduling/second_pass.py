@@ -124,7 +124,7 @@ def _host_failure_eviction(
     cycle: CycleContext, workload: Workload, failure: PlacementShortfall
 ) -> WorkloadEvent:
     hosts = tuple(
-        message("FailedHost", host=host, reason=why)
+        message("HostFailure", host=host, reason=why)
         for host, why in workload.unhealthy_nodes.items()
     )
     why = message("FailedHostsNotReplaced", hosts=hosts, shortfall=failure.reason)

@@ -166,7 +166,7 @@ def _thrashing(cluster_state: ClusterState, at: Instant) -> Iterator[DetectedPro
                 "Thrash",
                 one,
                 message(
-                    "PreemptionLoop",
+                    "PreemptionThrash",
                     workload=workload_reference(one),
                     other=workload_reference(other),
                 ),

@@ -20,8 +20,8 @@ class Attention(Whole, kw_only=True, frozen=True):
     link: str
     stream: str = ""
     position: int = 0
-    title_message: MessageView
-    detail_message: MessageView
+    title_message: MessageView | None = None
+    detail_message: MessageView | None = None
 
 
 class CountAt(Whole, kw_only=True, frozen=True):

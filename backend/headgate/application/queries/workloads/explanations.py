@@ -14,7 +14,14 @@ from headgate.application.queries.queues.pending_order import (
     pending_order,
     pending_order_of_tree,
 )
-from headgate.application.queries.views import Free, Position, Schema, Timestamp, timestamp
+from headgate.application.queries.views import (
+    Free,
+    MessageView,
+    Position,
+    Schema,
+    Timestamp,
+    timestamp,
+)
 from headgate.application.queries.workloads.expected_start import ExpectedStart, expected_start
 from headgate.application.queries.workloads.reason_since import evaluation_count, reason_since
 from headgate.domain.cluster_state import ClusterState
@@ -139,6 +146,8 @@ class TimelineEntry(Schema, kw_only=True, frozen=True):
     title: str
     detail: str = ""
     data: Free
+    title_message: MessageView | None = None
+    detail_message: MessageView | None = None
 
 
 class Timeline(Schema, kw_only=True, frozen=True):

@@ -8,12 +8,14 @@ import msgspec
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.event_json import shown_event
+from headgate.application.queries.views import message_view
 from headgate.application.queries.workloads.explanations import Timeline, TimelineEntry
 from headgate.application.queries.workloads.titles import title_of
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
-from headgate.messages.catalogue import worded
+from headgate.domain.values.message import Message
+from headgate.messages.catalogue import text_of, worded
 
 Detail = Literal["Brief", "Whole"]
 KEPT_OF_EXPLANATIONS = ("dominant", "sentence", "evaluated")
@@ -60,15 +62,18 @@ def _entry(
         else shown_event(recorded, scope, in_brief)
     )
     title, more = title_of(recorded.event)
+    is_visible = visible_to(scope)
     return TimelineEntry(
         position=recorded.position,
         at=event["at"],
         type=event["type"],
         actor=event["actor"],
         reason=event["reason"],
-        title=redaction.redacted(title, scope),
-        detail=redaction.redacted(worded(more, visible_to(scope)), scope),
+        title=text_of(title, is_visible),
+        detail=redaction.redacted(worded(more, is_visible), scope),
         data=event["data"],
+        title_message=message_view(title, is_visible),
+        detail_message=message_view(more, is_visible) if isinstance(more, Message) else None,
     )
 
 

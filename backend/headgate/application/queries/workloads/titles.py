@@ -1,63 +1,142 @@
-"""What each fact of a workload's life is called, one line for each type of event."""
+"""The title and detail of each event of a workload, as messages."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
-from headgate.application.queries.views import timestamp
-from headgate.application.queries.workloads.preemption_titles import PREEMPTION_TITLES
-from headgate.domain.values.message import MessageOrText
+from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads import events as facts
+from headgate.domain.workloads import preemption_events as preemption
 from headgate.domain.workloads.admission import hosts_of
 
 MAX_TITLE_HOSTS = 8
 """Hosts that a line names; a large gang has hundreds."""
 
-EventTitle = tuple[str, MessageOrText]
-"""A title, and a detail that may be empty."""
+EventTitle: TypeAlias = tuple[Message, MessageOrText]
+"""A title, and a detail that may be an empty text."""
 
 EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {
-    facts.WorkloadSubmitted: lambda e: ("Submitted", _pods(e.spec)),
-    facts.WorkloadSpecChanged: lambda e: ("Changed", _pods(e.spec)),
-    facts.WorkloadExplained: lambda e: (f"Waits: {e.explanation.dominant}", e.explanation.sentence),
-    facts.PlacementNominated: lambda e: ("Room is being made", _where(e.admission)),
-    facts.NominationWithdrawn: lambda e: ("No more room is made", f"Round {e.round_id} ended"),
-    facts.WorkloadQuotaReserved: lambda e: ("Quota reserved", _where(e.admission)),
+    facts.WorkloadSubmitted: lambda e: (message("TitleSubmitted"), _pods(e.spec)),
+    facts.WorkloadSpecChanged: lambda e: (message("TitleChanged"), _pods(e.spec)),
+    facts.WorkloadExplained: lambda e: (
+        message("TitlePending", reason=e.explanation.dominant),
+        e.explanation.sentence,
+    ),
+    facts.PlacementNominated: lambda e: (message("TitlePreemptionStarted"), _where(e.admission)),
+    facts.NominationWithdrawn: lambda e: (
+        message("TitlePreemptionWithdrawn"),
+        message("DetailRoundEnded", round=e.round_id),
+    ),
+    facts.WorkloadQuotaReserved: lambda e: (message("TitleQuotaReserved"), _where(e.admission)),
     facts.WorkloadChecksRequired: lambda e: (
-        "Other admission checks required",
-        ", ".join(e.checks) or "None any more",
+        message("TitleChecksRequired"),
+        message("DetailChecks", checks=e.checks) if e.checks else message("DetailNoChecks"),
     ),
-    facts.WorkloadCheckReported: lambda e: (f"Check {e.check}: {e.state}", e.message),
+    facts.WorkloadCheckReported: lambda e: (
+        message("TitleCheckReported", check=e.check, state=e.state),
+        e.message,
+    ),
     facts.WorkloadAdmitted: lambda e: (
-        "Admitted",
-        f"After {_duration(e.waited_seconds)} of waiting",
+        message("TitleAdmitted"),
+        message("DetailWaited", waited=e.waited_seconds),
     ),
-    facts.WorkloadPodsReady: lambda e: ("All pods ready", "Again" if e.recovered else ""),
-    facts.WorkloadPodsNotReady: lambda e: ("Pods no longer ready", e.message),
-    facts.WorkloadPodsGone: lambda e: ("Pods gone from hosts", ", ".join(e.hosts)),
-    facts.WorkloadHostsFailed: lambda e: ("Hosts failed", _failures(e.hosts)),
-    facts.WorkloadHostsRecovered: lambda _: ("Hosts back", "Its pods may stay where they are"),
+    facts.WorkloadPodsReady: lambda e: (
+        message("TitlePodsReady"),
+        message("DetailAgain") if e.recovered else "",
+    ),
+    facts.WorkloadPodsNotReady: lambda e: (message("TitlePodsNotReady"), e.message),
+    facts.WorkloadPodsGone: lambda e: (
+        message("TitlePodsGone"),
+        message("DetailHosts", hosts=e.hosts),
+    ),
+    facts.WorkloadHostsFailed: lambda e: (message("TitleHostsFailed"), _failures(e.hosts)),
+    facts.WorkloadHostsRecovered: lambda _: (
+        message("TitleHostsRecovered"),
+        message("DetailPodsStay"),
+    ),
     facts.WorkloadPlaced: lambda e: (
-        f"Replaced {', '.join(e.replaced)}" if e.replaced else "Hosts chosen",
+        message("TitleHostsReplaced", hosts=e.replaced)
+        if e.replaced
+        else message("TitleHostsAssigned"),
         _hosts(e.admission),
     ),
-    facts.WorkloadScaledDown: lambda e: ("Scaled down", _hosts(e.admission)),
-    facts.WorkloadPodsReclaimed: lambda e: ("Pods ended for good", _reclaimed(e.reclaimable)),
-    facts.WorkloadEvicted: lambda e: (f"Evicted: {e.reason}", e.message),
-    facts.EvictionAcknowledged: lambda e: ("Eviction taken over", _handler(e)),
-    facts.EvictionProgressed: lambda e: ("Still stopping", e.note),
-    facts.WorkloadStopped: lambda _: ("Stopped", "Quota and hosts are free"),
-    facts.ReservationDropped: lambda e: ("Reservation given back", e.reason),
-    facts.WorkloadRequeued: lambda e: (f"Waits again: {e.reason}", ""),
-    facts.RequeueCountReset: lambda _: ("Count of requeues reset", "Its pods stayed ready"),
-    facts.WorkloadHeld: lambda e: (f"Held by {e.owner}", e.reason + _until(e.expires_at)),
-    facts.WorkloadReleased: lambda e: ("Released", "The hold ran out" if e.expired else ""),
-    facts.WorkloadDeactivated: lambda e: (f"Deactivated: {e.cause}", e.message),
-    facts.WorkloadActivated: lambda _: ("Activated", ""),
-    facts.WorkloadCancellationRequested: lambda e: ("Cancellation requested", e.message),
-    facts.WorkloadFinished: lambda e: (e.reason, e.message),
-    facts.WorkloadDeletionRequested: lambda _: ("Deletion requested", ""),
-    facts.WorkloadDeleted: lambda _: ("Deleted", ""),
-    **PREEMPTION_TITLES,
+    facts.WorkloadScaledDown: lambda e: (message("TitleScaledDown"), _hosts(e.admission)),
+    facts.WorkloadPodsReclaimed: lambda e: (
+        message("TitlePodsCompleted"),
+        message("DetailPods", pods=_counts(e.reclaimable)),
+    ),
+    facts.WorkloadEvicted: lambda e: (message("TitleEvicted", reason=e.reason), e.message),
+    facts.EvictionAcknowledged: lambda e: (
+        message("TitleEvictionAcknowledged"),
+        message("DetailHandler", handler=e.handler, until=e.expected_end_at),
+    ),
+    facts.EvictionProgressed: lambda e: (message("TitleEvictionProgressed"), e.note),
+    facts.WorkloadStopped: lambda _: (message("TitleStopped"), message("DetailQuotaReleased")),
+    facts.ReservationDropped: lambda e: (message("TitleReservationReleased"), e.reason),
+    facts.WorkloadRequeued: lambda e: (message("TitleRequeued", reason=e.reason), ""),
+    facts.RequeueCountReset: lambda _: (
+        message("TitleRequeueCountReset"),
+        message("DetailPodsStayedReady"),
+    ),
+    facts.WorkloadHeld: lambda e: (
+        message("TitleHeld", owner=e.owner),
+        message("DetailHold", reason=e.reason, until=e.expires_at),
+    ),
+    facts.WorkloadReleased: lambda e: (
+        message("TitleReleased"),
+        message("DetailHoldExpired") if e.expired else "",
+    ),
+    facts.WorkloadDeactivated: lambda e: (message("TitleDeactivated", cause=e.cause), e.message),
+    facts.WorkloadActivated: lambda _: (message("TitleActivated"), ""),
+    facts.WorkloadCancellationRequested: lambda e: (
+        message("CancellationRequested"),
+        e.message,
+    ),
+    facts.WorkloadFinished: lambda e: (message("TitleFinished", reason=e.reason), e.message),
+    facts.WorkloadDeletionRequested: lambda _: (message("DeletionRequested"), ""),
+    facts.WorkloadDeleted: lambda _: (message("TitleDeleted"), ""),
+    preemption.PriorityDivergenceObserved: lambda e: (
+        message("TitlePriorityDiverges"),
+        message(
+            "DetailPodSetPriorities",
+            pod_sets=tuple(
+                message("PodSetPriority", pod_set=found.name, priority=found.priority)
+                for found in e.pod_sets
+            ),
+        ),
+    ),
+    preemption.PriorityDivergenceCleared: lambda _: (message("TitlePrioritiesMatch"), ""),
+    preemption.ProtectionChanged: lambda e: (
+        message("TitleProtectionChanged"),
+        message("DetailProtection", before=e.before, after=e.after, reason=e.reason),
+    ),
+    preemption.PreemptionGateOpened: lambda e: (message("TitlePreemptionGateOpened"), e.gate),
+    preemption.PreemptionGateClosed: lambda e: (message("TitlePreemptionGateClosed"), e.gate),
+    preemption.PreemptionWithheld: lambda e: (
+        message("TitlePreemptionBlocked"),
+        message("DetailClosedGates", gates=e.gates),
+    ),
+    preemption.WorkloadPodsEvicted: lambda e: (
+        message("TitlePodsEvicted", pods=_counts(e.pods)),
+        e.message,
+    ),
+    preemption.WorkloadShrunk: lambda e: (
+        message("TitleContinues", pods=_counts(e.counts)),
+        message("DetailPodsStopped", pods=_counts(e.pods)),
+    ),
+    preemption.EvictionExtended: lambda e: (
+        message("TitleEvictionExtended"),
+        message("DetailUntil", until=e.deadline_at),
+    ),
+    preemption.EvictionForced: lambda e: (message("TitleEvictionForced"), e.cause),
+    preemption.EvictionStalled: lambda _: (
+        message("TitleEvictionStalled"),
+        message("DetailAwaited"),
+    ),
+    preemption.EvictionCancelled: lambda e: (message("TitleEvictionCancelled"), e.cause),
+    preemption.WorkloadStopping: lambda e: (
+        message("TitleStopping"),
+        message("DetailQuotaIsReleased") if e.releases_quota else "",
+    ),
 }
 
 
@@ -66,43 +145,28 @@ def title_of(event: object) -> EventTitle:
     return EVENT_TITLES[type(event)](event)
 
 
-def _pods(spec: Any) -> str:  # noqa: ANN401 - a WorkloadSpec, as the table's lambdas see it
+def _pods(spec: Any) -> Message:  # noqa: ANN401 - a WorkloadSpec, as the table's lambdas see it
     pods = sum(pod_set.count for pod_set in spec.pod_sets)
-    unit = "pod" if pods == 1 else "pods"
-    return f"{pods} {unit} for queue {spec.queue_name or '(none)'}, priority {spec.priority}"
+    if not spec.queue_name:
+        return message("DetailPodsWithoutQueue", pods=pods, priority=spec.priority)
+    return message("DetailPodsInQueue", pods=pods, queue=spec.queue_name, priority=spec.priority)
 
 
-def _where(admission: Any) -> str:  # noqa: ANN401 - an Admission
+def _where(admission: Any) -> Message:  # noqa: ANN401 - an Admission
     flavors = sorted({f for given in admission.pod_set_assignments for f in given.flavors.values()})
-    return f"In {admission.cluster_queue} on {', '.join(flavors) or 'no flavor'}"
+    return message("DetailAdmission", queue=admission.cluster_queue, flavors=tuple(flavors))
 
 
-def _failures(hosts: dict[str, str]) -> str:
-    return ", ".join(f"{host}: {why}" for host, why in hosts.items())
+def _failures(hosts: Mapping[str, str]) -> Message:
+    failed = tuple(message("HostFailure", host=host, reason=why) for host, why in hosts.items())
+    return message("DetailFailedHosts", hosts=failed)
 
 
-def _hosts(admission: Any) -> str:  # noqa: ANN401 - an Admission
+def _hosts(admission: Any) -> Message:  # noqa: ANN401 - an Admission
     found = hosts_of(admission)
-    rest = f" and {len(found) - MAX_TITLE_HOSTS} more" if len(found) > MAX_TITLE_HOSTS else ""
-    return f"On {', '.join(found[:MAX_TITLE_HOSTS])}{rest}"
+    more = max(0, len(found) - MAX_TITLE_HOSTS)
+    return message("DetailOnHosts", hosts=tuple(found[:MAX_TITLE_HOSTS]), more=more or None)
 
 
-def _reclaimed(pods: dict[str, int]) -> str:
-    return ", ".join(f"{count} of {name}" for name, count in pods.items())
-
-
-def _handler(event: Any) -> str:  # noqa: ANN401 - an EvictionAcknowledged
-    by = f"By {event.handler}" if event.handler else ""
-    return by + _until(event.expected_end_at)
-
-
-def _until(at: int | None) -> str:
-    return "" if at is None else f" until {timestamp(at)}"
-
-
-def _duration(seconds: int) -> str:
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+def _counts(pods: Mapping[str, int]) -> tuple[Message, ...]:
+    return tuple(message("PodsOfSet", count=count, pod_set=name) for name, count in pods.items())

@@ -52,7 +52,7 @@ def apply_preemption_event(workload: Workload, event: e.PreemptionEvent, at: Ins
             opened = tuple(gate for gate in workload.opened_gates if gate != event.gate)
             return replace(workload, opened_gates=opened)
         case e.PreemptionWithheld():
-            closed = message("PreemptionGatesClosed", gates=event.gates)
+            closed = message("BlockedOnPreemptionGates", gates=event.gates)
             blocked = ConditionChange(BLOCKED, status=True, reason="GatesClosed", message=closed)
             return replace(workload, conditions=with_conditions(workload, at, blocked))
         case e.EvictionCancelled():

@@ -2325,8 +2325,8 @@ export interface components {
             stream?: string;
             /** @default 0 */
             position?: number;
-            titleMessage: components["schemas"]["MessageView"];
-            detailMessage: components["schemas"]["MessageView"];
+            titleMessage?: components["schemas"]["MessageView"] | null;
+            detailMessage?: components["schemas"]["MessageView"] | null;
         };
         /** BacktestPage */
         BacktestPage: {
@@ -4542,6 +4542,8 @@ export interface components {
             data: {
                 [key: string]: unknown;
             };
+            titleMessage?: components["schemas"]["MessageView"] | null;
+            detailMessage?: components["schemas"]["MessageView"] | null;
         };
         /** TokenDetail */
         TokenDetail: {
