@@ -1,1 +1,1 @@
-"""Measures the real system beside a bare yardstick on the same machine in the same run."""
+"""Benchmarks of the real system beside a bare yardstick on the same machine in the same run."""

@@ -19,7 +19,7 @@ from tests.bench.submits import measure_batches, measure_submits
 
 
 def main() -> None:
-    """Start an installation in a directory of its own, measure, print."""
+    """Starts an installation in a directory of its own, measures, and prints."""
     options = parse_options()
     with tempfile.TemporaryDirectory(prefix="headgate-bench-") as directory:
         measured = measure(Path(directory), options.seconds)
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def parse_options() -> argparse.Namespace:
-    """What the person asked for."""
+    """Returns the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--seconds", type=int, default=10, help="how long each part runs")
     parser.add_argument("-o", "--output", choices=["table", "json"], default="table")
@@ -35,7 +35,7 @@ def parse_options() -> argparse.Namespace:
 
 
 def measure(directory: Path, seconds: int) -> Measured:
-    """All parts, the yardstick of each before it."""
+    """Measures all parts, the yardstick of each before it."""
     with running_installation(directory) as services:
         commits = measure_bare_commits(services.database_url, seconds)
         submits = asyncio.run(measure_submits(services, seconds))

@@ -1,4 +1,4 @@
-"""From the submit to the admission as a watcher sees it, over API, log, worker and event stream."""
+"""Latency from submit to admission as an event stream shows it: API, log, worker and stream."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ PER_SECOND = 100
 
 
 async def measure_admissions(services: Installation, seconds: int) -> tuple[float, ...]:
-    """The wait of each workload in milliseconds, ascending, at a steady rate of submits."""
+    """Returns the latency of each workload in milliseconds, ascending, at a steady submit rate."""
     await until_nothing_waits(services)
     sent: dict[str, float] = {}
     waits: list[float] = []
@@ -24,7 +24,7 @@ async def measure_admissions(services: Installation, seconds: int) -> tuple[floa
 
 
 async def submit_steadily(services: Installation, sent: dict[str, float], wanted: int) -> None:
-    """One submit every hundredth of a second, whatever the answers take."""
+    """Submits every hundredth of a second, however long the answers take."""
     started = time.monotonic()
     connections = [await connect(services) for _ in range(PER_SECOND)]
     running = []
@@ -43,7 +43,7 @@ async def submit_steadily(services: Installation, sent: dict[str, float], wanted
 async def watch(
     services: Installation, sent: dict[str, float], waits: list[float], wanted: int
 ) -> None:
-    """Note when each admission arrives on the event stream, until all have."""
+    """Notes the arrival of each admission on the event stream, until all have arrived."""
     connection = await connect(services)
     async for line in connection.lines(head_of("GET", "/v1/stream?types=workload.admitted")):
         field, _, value = line.partition(":")

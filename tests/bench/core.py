@@ -1,4 +1,4 @@
-"""Decisions a second of the cycle alone: many queues, long lines, real hosts, no database.
+"""Decisions per second of the cycle alone: many queues, many pending workloads, no database.
 
 Run with `python -m tests.bench.core`.
 """
@@ -17,7 +17,7 @@ HOSTS_PER_RACK = 30
 
 
 def plain() -> World:
-    """Thirty ClusterQueues in one cohort, no topology; room for half of the line."""
+    """Thirty ClusterQueues in one cohort without topology; quota for half of the workloads."""
     world = World()
     world.flavor("plain")
     for number in range(QUEUES):
@@ -54,7 +54,7 @@ def _submit(world: World, topology: TopologyRequest | None) -> None:
 
 
 def measure(name: str, world: World) -> None:
-    """Plan until nothing is left to do, and print what it took in seconds of processor time."""
+    """Plans until no more decisions follow, and prints the seconds of processor time."""
     cluster_state = world.cluster_state
     key = next(key for key in cluster_state.partition_keys() if key != "installation")
     started = process_time()

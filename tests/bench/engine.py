@@ -59,7 +59,7 @@ class Run:
 
 
 class Player:
-    """Lets a scenario happen to a cell; an executor that starts, runs and stops at once."""
+    """Plays a scenario on a cluster state; its executor starts, runs and stops pods at once."""
 
     def __init__(self, scenario: Scenario) -> None:
         world = installed(scenario)
@@ -75,7 +75,7 @@ class Player:
         self._cycles = 0
 
     def play(self, scenario: Scenario) -> Run:
-        """Until the last workload has ended."""
+        """Plays until the last workload has ended."""
         self.cluster_state.partition_keys()
         creations = list(scenario.creations())
         last_creation = creations[-1][0]
@@ -124,7 +124,7 @@ class Player:
             self._record(key, WorkloadFinished(reason="Succeeded"))
 
     def _schedule(self) -> None:
-        """Cycles of every partition that has news, until nothing is decided."""
+        """Runs cycles of every woken partition until no more decisions follow."""
         while self._touched:
             (partition, _), *rest = self._touched.items()
             self._touched = dict(rest)
@@ -181,7 +181,7 @@ class Player:
 
 
 def told(run: Run) -> str:
-    """The figures of one run in one line."""
+    """Returns the figures of one run in one line."""
     waits = ", ".join(
         f"{name} {sum(found) / len(found) / 1000:.1f} s" for name, found in run.waits_ms.items()
     )
@@ -195,7 +195,7 @@ def told(run: Run) -> str:
 
 
 def main(names: list[str]) -> None:
-    """Run the scenarios and compare them with the aims."""
+    """Runs the scenarios and compares them with the targets."""
     runs = {}
     gc.set_threshold(*COLLECT_AFTER)  # As in a worker with live state.
     for name in names or ["baseline", "large", "tas"]:

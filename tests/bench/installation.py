@@ -1,4 +1,4 @@
-"""A whole Headgate on this machine: embedded Postgres, and the processes of `headgate up`."""
+"""A complete Headgate on this machine: embedded Postgres, and the processes of `headgate up`."""
 
 import json
 import os
@@ -24,7 +24,7 @@ QUEUES = queue_documents("bench", local="bench", namespace="bench", cpu=100_000_
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Where the API listens and where its database is."""
+    """The addresses of the API and of the database."""
 
     port: int
     database_url: str
@@ -32,7 +32,7 @@ class Installation:
 
 @contextmanager
 def running_installation(directory: Path) -> Iterator[Installation]:
-    """Started, filled with one queue that admits everything, and stopped at the end."""
+    """Starts an installation with one queue without limits; stops it at the end."""
     directory.chmod(0o755)
     postgres = start_postgres(directory / "postgres")
     services = Installation(port=free_port(), database_url=postgres.url)
@@ -74,7 +74,7 @@ def ask(
     body: bytes | None = None,
     content_type: str = "application/json",
 ) -> object:
-    """One request outside of what is measured; the JSON of the answer, None for other answers."""
+    """Sends one unmeasured request; returns the JSON of the answer, None for other answers."""
     request = urllib.request.Request(
         f"http://127.0.0.1:{services.port}{path}",
         data=body,

@@ -60,7 +60,7 @@ SPEC = WorkloadSpec(pod_sets=(PodSet(scheduling=Scheduling(requests={"gpu": 1}))
 
 
 def main() -> None:
-    """Write the log, then read at random moments of it, and say how long that took."""
+    """Writes the log, then reads at random moments of it, and prints the durations."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.past", description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--reads", type=int, default=200)
@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def write_log(url: str, events: int) -> None:
-    """A log as a busy installation leaves it, written without deciding anything."""
+    """Writes a log as a busy installation has it, without deciding anything."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SELECT extend_log(%s)", (events + 1,))
         versions: dict[str, int] = {}
@@ -95,7 +95,7 @@ def write_log(url: str, events: int) -> None:
 
 
 def history(events: int) -> Iterator[tuple[str, DomainEvent]]:
-    """Queues, then workloads that are submitted, run, end and are forgotten in turn."""
+    """Yields queues, then workloads that are submitted, run, end and are deleted in turn."""
     return islice(_endless(), events)
 
 
@@ -118,7 +118,7 @@ def _endless() -> Iterator[tuple[str, DomainEvent]]:
 
 
 def _one_more(number: int) -> Iterator[tuple[str, DomainEvent]]:
-    """One begins, an earlier one ends, and a much earlier one is forgotten."""
+    """Yields a new workload, the end of an earlier one, and the deletion of a much earlier one."""
     queue, stream = f"q{number % QUEUES}", f"workload/team/w{number}"
     spec = replace(SPEC, queue_name=queue)
     name = f"w{number}"
@@ -161,9 +161,9 @@ async def measure(url: str, events: int, reads: int) -> None:
 
 
 async def timed_read(services: ApplicationServices, position: int) -> tuple[float, float]:
-    """Seconds for the queue tree and a page of workloads as they were: by the clock, and at work.
+    """Returns the seconds for the queue tree and a page of workloads: wall time and processor time.
 
-    On a busy machine only the second says anything.
+    On a busy machine only the second is meaningful.
     """
     began, begun = time.monotonic(), time.process_time()
     past = await services_at(services, PointInTime(position=position))

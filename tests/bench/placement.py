@@ -50,7 +50,7 @@ class BenchRequest:
 
 
 def bench_requests(levels: tuple[str, ...], hosts: int) -> tuple[BenchRequest, ...]:
-    """What is placed: gangs that must stay together, in slices, spread, or over most hosts."""
+    """Returns the gangs to place: in one domain, in slices, spread, or over most hosts."""
     rack, block = levels[-2], levels[-3]
     slices = (SliceLayer(level=HOSTNAME_LABEL, size=4),)
     return (
@@ -65,7 +65,7 @@ def bench_requests(levels: tuple[str, ...], hosts: int) -> tuple[BenchRequest, .
 
 
 def context_of(hosts: int, depth: int) -> PlacementContext:
-    """Hosts in a regular tree, every other one partly used."""
+    """Returns hosts in a regular tree, every other one partly used."""
     names = (*(f"level-{number}" for number in range(depth - 1)), HOSTNAME_LABEL)
     fan = FAN_OUT[depth]
     nodes = [_node(number, names, fan) for number in range(hosts)]
@@ -91,7 +91,7 @@ def _node(number: int, names: tuple[str, ...], fan: int) -> Configured[NodeSpec]
 
 
 def bare_pass(context: PlacementContext) -> None:
-    """The yardstick: how many pods every host could take, from numbers alone."""
+    """The yardstick: how many pods each host can take, from numbers alone."""
     free, lines = context.table.free[ACTUAL], context.table.resources
     fits = [free[lines[name]] // amount for name, amount in {"pods": 1, **REQUESTS}.items()]
     np.minimum(np.minimum(fits[0], fits[1]), fits[2])
@@ -112,7 +112,7 @@ class Cost:
 def cost(
     context: PlacementContext, work: Callable[[], object], before: Callable[[], object]
 ) -> Cost:
-    """The medians of many runs, each beside a pass, so that a slow moment is slow for both."""
+    """Returns the medians of many runs, each beside a pass, so that both see a slow moment."""
     took, passes = [], []
     for _ in range(RUNS):
         passes.append(seconds(partial(bare_pass, context)))
@@ -154,26 +154,26 @@ def measure(context: PlacementContext, request: BenchRequest) -> str:
 
 
 def forget_results(context: PlacementContext) -> None:
-    """What is measured is a search, not that the same question was asked before."""
+    """Clears cached results: the search is measured, not the cache."""
     for known in context.topology.capacity_cache.values():
         known.capacities.results.clear()
 
 
 def update(context: PlacementContext, shape: RequestShape) -> None:
-    """Bring the figures of a shape up to date."""
+    """Refreshes the cached capacities of a shape."""
     with capacities_for(context, shape):
         pass
 
 
 def move(context: PlacementContext, placed: PlacedPods, sign: int) -> None:
-    """Admit what was placed, or let it go again."""
+    """Admits what was placed, or releases it."""
     for view in context.views:
         requests = single_pod_requests(PodSet(scheduling=Scheduling(requests=REQUESTS)))
         context.table.charge(view, placed.rows, sign * placed.counts, requests)
 
 
 def main() -> None:
-    """All sizes and depths."""
+    """Measures all sizes and depths."""
     for hosts in SIZES:
         for depth in LEVELS:
             context = context_of(hosts, depth)

@@ -1,4 +1,4 @@
-"""What was measured, and how it is told."""
+"""The measured numbers, and their output."""
 
 import json
 from typing import Any
@@ -29,12 +29,12 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def as_json(measured: Measured) -> str:
-    """Absolute numbers and ratios, for machines."""
+    """Returns absolute numbers and ratios as JSON."""
     return json.dumps(numbers(measured), indent=2)
 
 
 def as_table(measured: Measured) -> str:
-    """The same for people."""
+    """Returns absolute numbers and ratios as a table."""
     told = numbers(measured)
     table = Table("measured", "value", "yardstick", "value ", "ratio", title="Headgate bench")
     commits = f"{told['bareCommitsPerSecond']:,.0f}"

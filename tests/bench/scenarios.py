@@ -22,14 +22,14 @@ PODS_OF_HOST = 110
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Which domain of which level the pods of a workload lie in together."""
+    """The topology request of a workload: a level, required or preferred."""
 
     mode: Literal["required", "preferred", "balanced"]
     level: str
     slice_size: int = 1
 
     def request(self) -> TopologyRequest:
-        """The same as a workload asks for it."""
+        """Returns the topology request."""
         if self.mode == "required":
             return TopologyRequest(required=self.level)
         if self.mode == "preferred":
@@ -82,7 +82,7 @@ class Tree(msgspec.Struct, frozen=True):
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """So many cohorts with so many queues, and hosts where workloads ask for places."""
+    """A number of cohorts with queues, and hosts where workloads have topology requests."""
 
     name: str
     cohorts: int
@@ -100,7 +100,7 @@ class Scenario(msgspec.Struct, frozen=True):
         )
 
     def creations(self) -> Iterator[tuple[int, str, WorkloadSet, int]]:
-        """When (in ms), in which queue, of which set, and which of it: in the order of time."""
+        """Yields instant (in ms), queue, set, and number of each workload, in order of time."""
         times = sorted(
             {
                 n * kind.create_every_ms

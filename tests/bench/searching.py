@@ -1,8 +1,8 @@
 """Planning victims for one rack of many hosts, beside one bare pass over the host table.
 
 Run with `python -m tests.bench.searching`. A pass is `min(free // request)` over three resources of
-every host. A planning is the whole look at one workload: flavors, places, victims and their score.
-Both are the best of many runs, taken in turn, in seconds of processor time.
+every host. A planning is a complete evaluation of one workload: flavors, hosts, victims and their
+cost. Both are the best of many runs, taken in turn, in seconds of processor time.
 """
 
 from time import thread_time
@@ -66,7 +66,7 @@ def crowded(candidates: int) -> tuple[World, str]:
 
 
 def bare_pass(partition: Partition) -> None:
-    """The yardstick: how many pods every host could take, from numbers alone."""
+    """The yardstick: how many pods each host can take, from numbers alone."""
     free, lines = partition.hosts.free[PROJECTED], partition.hosts.resources
     asked = {"gpu": 2, "cpu": 1_000, "memory": 1}
     fits = [free[lines[name]] // amount for name, amount in asked.items()]

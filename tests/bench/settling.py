@@ -1,4 +1,4 @@
-"""Waiting until the workers have finished what the part before has left to them."""
+"""Waits until the workers have finished what the part before has left to them."""
 
 import asyncio
 import time

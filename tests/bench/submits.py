@@ -65,7 +65,7 @@ async def measure_batches(services: Installation) -> Submits:
 class Submitter(asyncio.Protocol):
     """One connection that submits again as soon as it is answered.
 
-    It shares the machine with what it measures, so it looks at no more of an answer than it must.
+    It shares the machine with what it measures, so it reads no more of an answer than it must.
     """
 
     def __init__(self, numbers: "count[int]", until: float, done: "asyncio.Future[int]") -> None:

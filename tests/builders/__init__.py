@@ -1,1 +1,1 @@
-"""Objects with a default for everything: what a test sets is what matters to it."""
+"""Builders of objects with a default for every field: a test sets what matters to it."""

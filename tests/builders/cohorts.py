@@ -1,6 +1,6 @@
-"""Cohorts of one resource in one flavor, with workloads that run already, in the notation of §7.
+"""Cohorts of one resource in one flavor with running workloads, as written in preemption.md §7.
 
-`name@queue` of a size and a priority; the worked examples of preemption.md are written so.
+`name@queue` has a size and a priority, as in the worked examples.
 """
 
 from typing import Any
@@ -12,13 +12,13 @@ from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadQuotaRese
 from tests.builders.world import World, quotas
 
 Victims = dict[str, str]
-"""Names of victims, and why each must leave."""
+"""The names of victims, with the reason of each preemption."""
 
 
 def policies(
     within: Any = "Never", reclaim: Any = "Never", borrowing_up_to: int | str | None = None
 ) -> ClusterQueuePreemption:
-    """The three policies; `borrowing_up_to` is the threshold, "any" for none."""
+    """Returns the three preemption policies; `borrowing_up_to` is the threshold, "any" for none."""
     if borrowing_up_to is None:
         borrow = BorrowWithinCohort()
     elif isinstance(borrowing_up_to, str):
@@ -31,7 +31,7 @@ def policies(
 
 
 class Cohorts(World):
-    """A world of gpus in the flavor `default`."""
+    """A world with gpus in the flavor `default`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Cohorts(World):
         limits: tuple[int | None, int | None] = (None, None),
         **spec: Any,
     ) -> None:
-        """A ClusterQueue; `limits` on borrowing and on lending."""
+        """Adds a ClusterQueue; `limits` are its borrowing and lending limits."""
         self.cluster_queue(
             name,
             quotas(default=(nominal, *limits)),
@@ -57,11 +57,11 @@ class Cohorts(World):
         )
 
     def owns(self, cohort: str, nominal: int = 0, parent: str = "") -> None:
-        """A cohort with a pool of its own."""
+        """Adds a cohort with quota of its own."""
         self.cohort(cohort, parent, quotas(default=nominal) if nominal else ())
 
     def runs(self, name: str, size: int, priority: int = 0, **spec: Any) -> str:
-        """`name@queue` holds its place; the next one was created and admitted a second later."""
+        """Adds an admitted workload `name@queue`, each a second after the one before."""
         key = self.asks(name, size, priority, **spec)
         queue = name.partition("@")[2]
         given = PodSetAssignment(
@@ -79,7 +79,7 @@ class Cohorts(World):
         return self.submit(short, queue, {"gpu": size}, priority=priority, **spec)
 
     def victims_of(self, name: str) -> Victims:
-        """The victims of the open round of a workload."""
+        """Returns the victims of the open round of a workload."""
         return {
             victim.workload.removeprefix("team/"): victim.reason
             for found in self.cluster_state.rounds.values()
@@ -88,7 +88,7 @@ class Cohorts(World):
         }
 
     def victims_for(self, name: str, size: int, priority: int = 0, **spec: Any) -> Victims:
-        """`name@queue` is submitted; the victims of its preemption."""
+        """Submits `name@queue` and returns the victims of its preemption."""
         self.asks(name, size, priority, **spec)
         self.settle()
         return self.victims_of(name.partition("@")[0])

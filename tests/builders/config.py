@@ -1,4 +1,4 @@
-"""Configurations from objects, and a queue that works with everything it needs."""
+"""Object sets, and a queue with all objects that it needs."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.builders.topology import a_flavor
 
 
 def a_config(**fields: Any) -> ObjectSet:
-    """The ClusterQueue `gpu` with the flavor `default` and the door `team-a/lq`, unless told."""
+    """Returns by default ClusterQueue `gpu`, flavor `default` and LocalQueue `team-a/lq`."""
     usual: dict[str, Any] = {
         "cluster_queues": by_name(a_cluster_queue()),
         "local_queues": by_name(a_local_queue()),
@@ -20,7 +20,7 @@ def a_config(**fields: Any) -> ObjectSet:
 
 
 def by_name(*objects: Any) -> dict[str, Any]:
-    """Objects by name, or by `namespace/name` where they live in one."""
+    """Returns objects by name, or by `namespace/name` if they have a namespace."""
     return {
         f"{found.namespace}/{found.name}" if found.namespace else found.name: found
         for found in objects

@@ -1,12 +1,12 @@
-"""What users apply, as the text they write."""
+"""Manifests as the text that users apply."""
 
 import json
 
 
 def queue_documents(queue: str, *, local: str, namespace: str, cpu: int, **spec: object) -> str:
-    """A namespace, a flavor, a ClusterQueue with so many CPUs of it, and the LocalQueue to it.
+    """Returns a namespace, a flavor, a ClusterQueue with a number of CPUs, and its LocalQueue.
 
-    The flavor is `plain`; `spec` is what else the ClusterQueue says.
+    The flavor is `plain`; `spec` are further fields of the ClusterQueue.
     """
     more = "".join(f"\n  {field}: {json.dumps(value)}" for field, value in spec.items())
     return f"""

@@ -1,4 +1,4 @@
-"""Instants that read well in tests."""
+"""Instants with readable values."""
 
 from headgate.domain.values.instants import Instant, seconds_after
 
@@ -7,5 +7,5 @@ T0: Instant = 1_767_225_600_000_000
 
 
 def after(seconds: int) -> Instant:
-    """So many seconds after `T0`."""
+    """Returns the instant a number of seconds after `T0`."""
     return seconds_after(T0, seconds)

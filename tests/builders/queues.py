@@ -16,7 +16,7 @@ def a_quota(name: str = "cpu", nominal_quota: int = 10_000, **fields: Any) -> Re
 
 
 def a_group(*flavors: str, **quotas: int) -> ResourceGroup:
-    """A group in which every flavor has the same quotas (`cpu=10_000` unless told)."""
+    """Returns a resource group with equal quotas in every flavor (`cpu=10_000` by default)."""
     amounts = quotas or {"cpu": 10_000}
     return ResourceGroup(
         covered_resources=tuple(amounts),
@@ -31,7 +31,7 @@ def a_group(*flavors: str, **quotas: int) -> ResourceGroup:
 
 
 def a_group_with(quota: ResourceQuota) -> ResourceGroup:
-    """A group of one resource in the flavor `default`."""
+    """Returns a resource group of one resource in the flavor `default`."""
     return ResourceGroup(
         covered_resources=(quota.name,),
         flavors=(FlavorQuotas(name="default", resources=(quota,)),),

@@ -1,4 +1,4 @@
-"""Actions and questions of tests of preemption rounds."""
+"""Actions and queries for tests of preemption rounds."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ SOFT = EvictionPolicy(grace_period_seconds=300, require_ack=True, handler="ckpt"
 
 
 def acknowledge(world: World, key: str, ends_in: int | None = None) -> None:
-    """The handler of a victim takes it over, and may say how many seconds it needs."""
+    """Reports that the handler of a victim has begun, with the seconds it needs, if any."""
     eviction = world[key].eviction
     assert eviction is not None, f"{key} is not being evicted"
     until = None if ends_in is None else world.at + ends_in * 1_000_000
@@ -22,11 +22,11 @@ def acknowledge(world: World, key: str, ends_in: int | None = None) -> None:
 
 
 def only_round(world: World) -> Round:
-    """The one round there has been."""
+    """Returns the only round of the log."""
     (found,) = world.cluster_state.rounds.values()
     return found
 
 
 def streams_with(made: list[StreamEvent], kind: type[Any]) -> list[str]:
-    """The streams of the facts of one kind."""
+    """Returns the streams of the events of one kind."""
     return [stream for stream, event in made if isinstance(event, kind)]

@@ -1,4 +1,4 @@
-"""Given facts, when a command comes, then these facts follow or it is refused."""
+"""Given events, when a command is decided, then events follow or it is rejected."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from tests.builders.instants import T0
 
 
 class Scenario:
-    """One aggregate through a story; the state is folded from what was given and what followed."""
+    """One aggregate; its state is folded from the given events and those that followed."""
 
     def __init__(self, decider: Decider[Any, Any, Any] | Kind[Any]) -> None:
         self.decider = decider
@@ -20,34 +20,34 @@ class Scenario:
         self.at: Instant = T0
 
     def given(self, *events: Any) -> "Scenario":
-        """These facts, at the present instant of the story."""
+        """Applies events at the present instant."""
         for event in events:
             self.state = self.decider.evolve(self.state, event, self.at)
         return self
 
     def given_state(self, state: Any) -> "Scenario":
-        """This state."""
+        """Sets the state."""
         self.state = state
         return self
 
     def later(self, at: Instant) -> "Scenario":
-        """The story goes on at that instant."""
+        """Moves to a later instant."""
         self.at = at
         return self
 
     def when(self, command: Any) -> tuple[Any, ...]:
-        """What follows from the command; the story goes on after it."""
+        """Returns the events of a command, and applies them."""
         events: tuple[Any, ...] = self.decider.decide(self.state, command, self.at)
         self.given(*events)
         return events
 
     def refuses(self, command: Any, rejection: type[Rejection]) -> Rejection:
-        """The rejection that the command meets."""
+        """Returns the rejection of a command."""
         with pytest.raises(rejection) as refused:
             self.decider.decide(self.state, command, self.at)
         return refused.value
 
 
 def pointers(rejection: Rejection) -> list[str]:
-    """Where the violations of a rejection point to."""
+    """Returns the fields that the violations of a rejection point to."""
     return [violation.pointer for violation in rejection.violations]

@@ -1,4 +1,4 @@
-"""Workloads that can lose single pods, and what shows that they do."""
+"""Workloads with pods that may be evicted singly, and queries on their evictions."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ GPU = ("default", "gpu")
 def single(
     name: str = "main", count: int = 4, gpus: int = 1, least: int | None = None, **more: Any
 ) -> PodSet:
-    """A pod set of which single pods may be taken."""
+    """Returns a pod set with single pods that may be evicted."""
     return PodSet(
         name=name,
         count=count,
@@ -28,7 +28,7 @@ def single(
 
 
 def a_queue(nominal: int, **spec: Any) -> World:
-    """One ClusterQueue with so many gpus, in which higher priorities preempt lower ones."""
+    """Returns one ClusterQueue with a number of gpus and preemption of lower priorities."""
     world = World()
     world.flavor("default")
     world.cluster_queue("q", quotas(default=nominal), **{"preemption": LOWER, **spec})
@@ -36,7 +36,7 @@ def a_queue(nominal: int, **spec: Any) -> World:
 
 
 def example_20() -> tuple[World, str]:
-    """A queue of 24 gpus, all held by one workload that can spare four of its six pods; its key."""
+    """Returns a queue of 24 gpus and a workload on all of them that may lose four of six pods."""
     world = a_queue(24)
     semi = world.submit(
         "semi", "q", {"gpu": 4}, count=(6, 2), preemptibility="SemiPreemptible", priority=20
@@ -46,7 +46,7 @@ def example_20() -> tuple[World, str]:
 
 
 def shrinks(made: list[StreamEvent]) -> dict[str, dict[str, int]]:
-    """The partial evictions among the facts: remaining counts by workload."""
+    """Returns the partial evictions among the events: remaining counts by workload."""
     return {
         stream.removeprefix("workload/"): event.counts
         for stream, event in made
@@ -55,23 +55,23 @@ def shrinks(made: list[StreamEvent]) -> dict[str, dict[str, int]]:
 
 
 def evicted(made: list[StreamEvent]) -> list[str]:
-    """The workloads evicted whole among the facts."""
+    """Returns the workloads evicted whole among the events."""
     return [s.removeprefix("workload/") for s, event in made if isinstance(event, WorkloadEvicted)]
 
 
 def released_by(made: list[StreamEvent]) -> list[str]:
-    """Why victims of rounds count as gone."""
+    """Returns the causes by which victims of rounds were released."""
     return [event.by for _, event in made if isinstance(event, VictimReleased)]
 
 
 def counts(world: World, key: str) -> dict[str, int]:
-    """The pods an admitted workload holds, by pod set."""
+    """Returns the pods of an admitted workload by pod set."""
     admission = world[key].admission
     assert admission is not None, f"{key} is not admitted"
     return {given.name: given.count for given in admission.pod_set_assignments}
 
 
 def used(world: World, view: int) -> int:
-    """The GPUs in use in the one partition, now or after all ongoing evictions."""
+    """Returns the GPUs in use in the one partition, now or after all ongoing evictions."""
     (key,) = (k for k in world.cluster_state.partition_keys() if k != "installation")
     return world.cluster_state.partition(key).usage[view]["clusterqueue/q"].get(GPU, 0)

@@ -28,7 +28,7 @@ def a_flavor(name: str = "default", **fields: Any) -> Configured[ResourceFlavorS
 def a_node(
     name: str = "host-1", *, labels: dict[str, str] | None = None, **fields: Any
 ) -> Configured[NodeSpec]:
-    """A ready host with 96 cores and room for 110 pods, in block b1 and rack r1 unless told."""
+    """Returns a ready node with 96 cores for 110 pods, in block b1 and rack r1 by default."""
     usual: dict[str, Any] = {"allocatable": {"cpu": 96_000, "pods": 110}}
     return Configured(
         name=name,

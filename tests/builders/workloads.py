@@ -1,4 +1,4 @@
-"""Workloads, what they ask for and what they are given, and the facts that take them further."""
+"""Workloads with their requests and admissions, and the events of their lifecycle."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tests.builders.instants import T0
 
 
 def a_template(**requests: str) -> dict[str, Any]:
-    """A pod template of one container that asks for `requests` (`cpu="1"` unless told)."""
+    """Returns a pod template of one container with `requests` (`cpu="1"` by default)."""
     asked = requests or {"cpu": "1"}
     return {"spec": {"containers": [{"name": "main", "resources": {"requests": asked}}]}}
 
@@ -39,12 +39,12 @@ def a_workload_spec(**fields: Any) -> WorkloadSpec:
 
 
 def a_submission(name: str = "train", uid: str = "uid-1", **fields: Any) -> WorkloadSubmitted:
-    """The fact that the workload `team-a/train` was submitted, with this spec."""
+    """Returns the event that the workload `team-a/train` was submitted with this spec."""
     return WorkloadSubmitted(uid=uid, namespace="team-a", name=name, spec=a_workload_spec(**fields))
 
 
 def an_admission(cluster_queue: str = "gpu", **flavors: str) -> Admission:
-    """One pod of one core in the flavor `default`."""
+    """Returns an admission of one pod of one core in the flavor `default`."""
     return Admission(
         cluster_queue=cluster_queue,
         pod_set_assignments=(
@@ -63,7 +63,7 @@ ADMITTED = WorkloadAdmitted(waited_seconds=0)
 
 
 def an_eviction(reason: Any = "Preempted", **fields: Any) -> WorkloadEvicted:
-    """The fact that the eviction `e-1` began."""
+    """Returns the event that the eviction `e-1` began."""
     usual: dict[str, Any] = {"eviction": "e-1", "message": "It must go"}
     return WorkloadEvicted(**usual | {"reason": reason} | fields)
 
@@ -75,7 +75,7 @@ def a_workload(
     after: tuple[WorkloadEvent, ...] = (),
     **fields: Any,
 ) -> Workload:
-    """The workload `team-a/train` with this spec, after these facts."""
+    """Returns the workload `team-a/train` with this spec, after these events."""
     state = evolve(Absent(), a_submission(name, uid, **fields), T0)
     for event in after:
         state = evolve(state, event, T0)
@@ -84,10 +84,10 @@ def a_workload(
 
 
 def running(name: str = "train", **fields: Any) -> Workload:
-    """The workload with quota, admitted."""
+    """Returns the workload with quota, admitted."""
     return a_workload(name, after=(RESERVED, ADMITTED), **fields)
 
 
 def with_cluster_queue(workload: Workload, cluster_queue: str) -> Workload:
-    """The workload with its quota in that ClusterQueue."""
+    """Returns the workload with its quota in a ClusterQueue."""
     return replace(workload, admission=an_admission(cluster_queue))

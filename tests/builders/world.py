@@ -1,4 +1,4 @@
-"""A cell that tests feed with facts and run cycles on, with a clock of its own."""
+"""A cluster state with a clock, to which tests apply events and on which they run cycles."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -54,7 +54,7 @@ StreamEvent = tuple[str, DomainEvent]
 
 
 def quotas(resource: str = "gpu", **flavors: int | tuple[int, int | None, int | None]) -> Any:
-    """One resource group: flavor to nominal, or to (nominal, borrowing limit, lending limit)."""
+    """Returns a resource group: flavor to nominal, or nominal with borrowing and lending limits."""
     given = []
     for name, quota in flavors.items():
         nominal, borrowing, lending = quota if isinstance(quota, tuple) else (quota, None, None)
@@ -69,7 +69,7 @@ def quotas(resource: str = "gpu", **flavors: int | tuple[int, int | None, int | 
 
 
 class World:
-    """Facts in, decisions out; `seconds` is the clock, `history` everything that was recorded."""
+    """A cluster state; `seconds` is its clock, `history` all recorded events."""
 
     def __init__(self, seconds: int = 1_000) -> None:
         self.cluster_state = ClusterState()
@@ -102,7 +102,7 @@ class World:
         self.record(f"topology/{name}", created)
 
     def node(self, path: str, labels: dict[str, str] | None = None, **spec: Any) -> None:
-        """A host at `block/rack/name`, of the flavor of pool `gpu` unless labelled otherwise."""
+        """Adds a node at `block/rack/name`, in the flavor of pool `gpu` unless labelled."""
         block, rack, name = path.split("/")
         given = {"pool": "gpu", "block": block, "rack": rack, **(labels or {})}
         spec.setdefault("allocatable", {"gpu": 8, "pods": 110})
@@ -110,7 +110,7 @@ class World:
         self.record(f"node/{name}", created)
 
     def hosts(self, capacity: dict[str, int], resource: str = "cpu") -> None:
-        """A topology flavor `tas` with these hosts: path to amount."""
+        """Adds a topology flavor `tas` with these hosts: path to amount."""
         self.topology()
         self.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
         for path, amount in capacity.items():
@@ -122,7 +122,7 @@ class World:
         self.record(f"admissioncheck/{name}", created)
 
     def configure(self, **spec: Any) -> None:
-        """Write the Configuration, or change it."""
+        """Creates or changes the Configuration."""
         given = ConfigurationSpec(**spec)
         event: DomainEvent = ConfigurationCreated(uid="default", name="default", spec=given)
         if self.cluster_state.config.configurations:
@@ -134,7 +134,7 @@ class World:
         self.record(f"cohort/{name}", CohortCreated(uid=name, name=name, spec=spec))
 
     def cluster_queue(self, name: str, groups: Any, **spec: Any) -> None:
-        """A ClusterQueue open to every namespace, with a LocalQueue of its name in `team`."""
+        """Adds a ClusterQueue open to all namespaces, and a LocalQueue of its name in `team`."""
         spec.setdefault("namespace_selector", LabelSelector())
         given = ClusterQueueSpec(resource_groups=groups, **spec)
         self.record(f"clusterqueue/{name}", ClusterQueueCreated(uid=name, name=name, spec=given))
@@ -162,7 +162,7 @@ class World:
         topology: TopologyRequest | None = None,
         **spec: Any,
     ) -> str:
-        """A workload of one pod set of `count`, or (count, minCount), in `team`; its key."""
+        """Submits one pod set of `count`, or (count, minCount), in `team`; returns the key."""
         pods, least = count if isinstance(count, tuple) else (count, None)
         pod_set = PodSet(
             count=pods,
@@ -183,7 +183,7 @@ class World:
         annotations: dict[str, str] | None = None,
         **spec: Any,
     ) -> str:
-        """A workload of these pod sets in `team`; its key."""
+        """Submits a workload of these pod sets in `team`; returns the key."""
         submitted = WorkloadSubmitted(
             uid=f"uid-{name}",
             namespace="team",
@@ -197,7 +197,7 @@ class World:
     def submit_selecting(
         self, name: str, queue: str, selector: dict[str, str], *, count: int = 1
     ) -> str:
-        """A workload with a node selector and a required rack; its key."""
+        """Submits a workload with a node selector and a required rack; returns the key."""
         pod_set = PodSet(
             count=count,
             scheduling=Scheduling(requests={"cpu": 1}, node_selector=selector),
@@ -215,40 +215,40 @@ class World:
         self.record(f"workload/{key}", WorkloadFinished(reason="Succeeded"))
 
     def tell(self, key: str, command: WorkloadCommand) -> tuple[DomainEvent, ...]:
-        """What a workload answers to a command or a report, recorded."""
+        """Decides a command or report on a workload, and records the events."""
         events = tuple(WORKLOAD.decide(self[key], command, self.at))
         for event in events:
             self.record(f"workload/{key}", event)
         return events
 
     def reclaim(self, key: str, pods: int) -> None:
-        """The executor reports that so many pods of its first pod set have ended by now."""
+        """Reports that a number of pods of the first pod set have ended."""
         name = self[key].spec.pod_sets[0].name
         command = ReportReclaimable(uid=self[key].uid, pods={name: pods})
         with suppress(InvalidObject):
             self.tell(key, command)
 
     def check(self, key: str, check: str, state: Any, wait: int | None = None) -> None:
-        """The controller of an admission check reports on a workload."""
+        """Reports an admission check of a workload."""
         command = ReportCheckState(
             uid=self[key].uid, check=check, state=state, requeue_after_seconds=wait
         )
         self.tell(key, command)
 
     def stop(self, key: str) -> None:
-        """The executor reports an evicted workload's pods gone."""
+        """Reports that the pods of an evicted workload have stopped."""
         eviction = self[key].eviction
         assert eviction is not None, f"{key} is not being evicted"
         self.record(f"workload/{key}", WorkloadStopped(eviction=eviction.id))
 
     def give_up_pods(self, key: str, number: int = 0) -> None:
-        """The executor reports the pods gone that a workload was to give up for a round."""
+        """Reports that the pods of a partial eviction have stopped."""
         assert self[key].pod_evictions, f"{key} is to give up no pods"
         eviction = self[key].pod_evictions[number].eviction
         self.tell(key, ReportStopped(uid=self[key].uid, eviction=eviction.id))
 
     def cycle(self, partition: str = "") -> list[StreamEvent]:
-        """Run one partition (the only one with queues by default) until it settles."""
+        """Runs one partition (the only one with queues by default) until it settles."""
         key = partition or next(
             k for k in self.cluster_state.partition_keys() if k != "installation"
         )
@@ -266,7 +266,7 @@ class World:
         return made
 
     def settle(self) -> list[StreamEvent]:
-        """Run every partition until nothing is left to do anywhere."""
+        """Runs every partition until no more decisions follow."""
         made: list[StreamEvent] = []
         while more := [
             fact for key in self.cluster_state.partition_keys() for fact in self.cycle(key)
@@ -282,7 +282,7 @@ class World:
         return self.cluster_state.workloads[key]
 
     def placed(self, key: str) -> dict[str, int]:
-        """Host to pods of an admitted workload."""
+        """Returns host to pods of an admitted workload."""
         admission = self[key].admission
         assert admission is not None, f"{key} is not admitted"
         return {
@@ -301,5 +301,5 @@ class World:
 
 
 def names(facts: Iterable[StreamEvent]) -> list[str]:
-    """The kinds of facts, in order."""
+    """Returns the kinds of events, in order."""
     return [type(event).__name__ for _, event in facts]

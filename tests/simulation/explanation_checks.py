@@ -1,4 +1,4 @@
-"""Everything in an explanation that is not so, by a reckoning that shares nothing with it."""
+"""Contradictions between an explanation and independent accounting."""
 
 from collections.abc import Iterator
 from itertools import pairwise, product
@@ -44,7 +44,7 @@ Views = tuple[Accounting, Accounting, Accounting]
 def contradictions(
     cluster_state: ClusterState, workload: Workload, found: Explanation, now: Accounting
 ) -> Iterator[str]:
-    """What contradicts the reckoning; `now` is what is free at this moment."""
+    """Returns what contradicts the accounting; `now` is the present free capacity."""
     later = account(cluster_state, projected=True, without=workload.key)
     views = (now, later, now.both(later))
     yield from _wrong_state(cluster_state, workload, found)
@@ -83,7 +83,7 @@ def _wrong_checks(workload: Workload, found: Explanation) -> Iterator[str]:
 def _wrong_obstacle(
     cluster_state: ClusterState, workload: Workload, found: Explanation
 ) -> Iterator[str]:
-    """Gates keep it out first, then its LocalQueue, its ClusterQueue, and what that refers to."""
+    """Checks the order: gates first, then LocalQueue, ClusterQueue, and their references."""
     name = workload.spec.queue_name
     queue = cluster_state.config.cluster_queues[name].spec
     local = cluster_state.config.local_queues[f"team/{name}"].spec
@@ -127,7 +127,7 @@ def _wrong_order(
 
 
 def _is_out_of_line(workload: Workload) -> bool:
-    """Whether it was evicted and has not been put back: `Requeued` is False (queueing.md §2.3)."""
+    """Whether it was evicted and is not requeued: `Requeued` is False (queueing.md §2.3)."""
     return any(one.type == "Requeued" and not one.status for one in workload.conditions)
 
 
@@ -169,7 +169,7 @@ def _wrong_rate(cluster_state: ClusterState, workload: Workload) -> Iterator[str
 def _wrong_leaving(
     cluster_state: ClusterState, workload: Workload, found: Explanation
 ) -> Iterator[str]:
-    """Those it waits for leave: they were told so, or an open round has just chosen them."""
+    """Checks that the named victims are evicting, or were just chosen by an open round."""
     if found.dominant != "WaitingForPreemptedWorkloads":
         return
     chosen = {
@@ -190,7 +190,7 @@ def _wrong_leaving(
 
 
 def _leaves(workload: Workload) -> bool:
-    """All of it, or some of its pods."""
+    """Whether all of it, or some of its pods, are evicting."""
     asked = (oldest_ongoing_eviction(workload), workload.terminating_at, workload.cancelling_at)
     return any(one is not None for one in asked)
 

@@ -1,7 +1,7 @@
-"""`python -m tests.simulation.explanations`: does every pending workload say why, and truly so?
+"""`python -m tests.simulation.explanations`: checks the pending reason of every pending workload.
 
-A day of submits, preemption, holds and lost hosts; at random positions every explanation is held
-against an independent reckoning.
+A day of submits, preemption, holds and lost hosts; at random positions every explanation is
+compared with independent accounting.
 """
 
 import argparse
@@ -27,22 +27,22 @@ ENDED_OR_RUNS = {"Starting", "Running", "Evicting", "Succeeded", "Failed", "Canc
 WAITING = set(get_args(Phase)) - ENDED_OR_RUNS
 
 PACE = 24 * 3600 * SECONDS // 20_000
-"""How far apart workloads come, so that 20,000 make a day."""
+"""The time between submits, so that 20,000 make a day."""
 
 MAX_WORKLOADS = 300
 REBUILD_EVERY = 40_000
-"""What takes long is done less often in a day this long."""
+"""Slow checks run less often in a day this long."""
 
 
 class Checker:
-    """Counts explanations by dominant reason, and keeps what contradicts the reckoning."""
+    """Counts explanations by dominant reason, and collects contradictions to the accounting."""
 
     def __init__(self) -> None:
         self.checked: Counter[str] = Counter()
         self.contradictions: list[str] = []
 
     def look_at(self, cluster_state: ClusterState, at: Instant) -> None:
-        """Hold every pending workload's explanation against the truth at one position."""
+        """Checks every pending workload's explanation at one position."""
         now = account(cluster_state, projected=False)
         for key, workload in sorted(cluster_state.workloads.items()):
             if phase_of(workload) not in WAITING:
@@ -64,7 +64,7 @@ class Checker:
 
 
 def run_cluster(seed: int, workloads: int) -> Cluster:
-    """A day of so many workloads."""
+    """Runs a day of a number of workloads."""
     cluster = Cluster(seed)
     cluster.witness.rebuild_every = REBUILD_EVERY
     simulated_cluster.install(cluster)
@@ -78,7 +78,7 @@ def run_cluster(seed: int, workloads: int) -> Cluster:
 
 
 def check(log: Sequence[RecordedEvent], seed: int, positions: int) -> Checker:
-    """Fold the log anew and stop at so many of its positions, in the middle of decisions too."""
+    """Folds the log and checks a number of its positions, in the middle of decisions too."""
     checker, cluster_state = Checker(), ClusterState()
     chosen = set(Random(seed).sample(range(1, len(log) + 1), positions))
     for recorded in log:
@@ -98,7 +98,7 @@ def _delete_finished(cluster: Cluster) -> None:
 
 
 def main() -> None:
-    """The whole day, and what was found."""
+    """Runs the whole day and prints the result."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.explanations")
     parser.add_argument("--workloads", type=int, default=20_000)
     parser.add_argument("--positions", type=int, default=1_000)

@@ -1,4 +1,4 @@
-"""Quota and hosts reckoned from plain states, by arithmetic that shares nothing with scheduling.
+"""Quota and hosts counted from plain states, by arithmetic that shares no code with scheduling.
 
 Queues are those of the simulation: a LocalQueue has the name of its ClusterQueue, one resource.
 """
@@ -23,7 +23,7 @@ NO_WORKLOADS: Collection[str] = ()
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """What is free in one view: quota by ClusterQueue and flavor, pods by host."""
+    """The free capacity in one view: quota by ClusterQueue and flavor, pods by host."""
 
     free: Free
     gpus: dict[str, int]
@@ -40,7 +40,7 @@ class Accounting:
         )
 
     def fits(self, cluster_state: ClusterState, workload: Workload) -> bool:
-        """Whether some choice of flavors has quota and places for all its pods."""
+        """Whether some choice of flavors has quota and hosts for all its pods."""
         sets = workload.spec.pod_sets
         choices = (suitable_flavors(cluster_state, workload, pod_set) for pod_set in sets)
         return any(self._serves(cluster_state, workload, flavors) for flavors in product(*choices))
@@ -64,7 +64,7 @@ class Accounting:
         )
 
     def rooms(self, pod_set: PodSet) -> dict[str, int]:
-        """How many pods of a pod set each host has room for."""
+        """Returns how many pods of a pod set each host can take."""
         each = pod_set.scheduling.requests.get(GPU, 0)
         return {
             host: max(0, min(self.pods[host], free // each if each else self.pods[host]))
@@ -72,14 +72,14 @@ class Accounting:
         }
 
     def best_rack(self, pod_set: PodSet) -> int:
-        """The most pods that any one rack has room for."""
+        """Returns the most pods that any one rack can take."""
         racks: Counter[str] = Counter()
         for host, room in self.rooms(pod_set).items():
             racks[self.racks[host]] += room
         return max(racks.values(), default=0)
 
     def can_place(self, pod_set: PodSet) -> bool:
-        """Whether all its pods find hosts as it asks for."""
+        """Whether all its pods find hosts by its topology request."""
         request = pod_set.topology_request
         if request is not None and request.required:
             return self.best_rack(pod_set) >= pod_set.count
@@ -120,12 +120,12 @@ def account(
 
 
 def empty(cluster_state: ClusterState) -> Accounting:
-    """What there would be if no workload held anything."""
+    """The capacity of an empty installation."""
     return Accounting(free_of(cluster_state, {}), *_hosts(cluster_state))
 
 
 def total(pod_set: PodSet) -> int:
-    """What all its pods ask for."""
+    """The requests of all its pods."""
     return pod_set.count * pod_set.scheduling.requests.get(GPU, 0)
 
 
@@ -149,7 +149,7 @@ def suitable_flavors(cluster_state: ClusterState, workload: Workload, pod_set: P
 
 
 def has_hosts(cluster_state: ClusterState, flavor: str) -> bool:
-    """Whether pods of a flavor stand on hosts that are known."""
+    """Whether pods of a flavor run on known hosts."""
     return bool(cluster_state.config.resource_flavors[flavor].spec.topology_name)
 
 
@@ -168,7 +168,7 @@ def _claim(workload: Workload, *, projected: bool) -> Admission | None:
 
 
 def _after_pod_evictions(workload: Workload, given: Admission) -> Admission:
-    """What it holds once the pods that were told to go, its last ones, have gone."""
+    """The admission after an ongoing partial eviction of its last pods."""
     going: dict[str, int] = {}
     for asked in workload.pod_evictions:
         for name, count in asked.pods.items():

@@ -33,7 +33,7 @@ from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoin
 
 @dataclass
 class Invariants:
-    """A fold that its caller advances; `thieves` took what was promised to others.
+    """A fold that its caller advances; `thieves` took nominated capacity of others.
 
     They are `unsettled` until the invalidated workloads have been recorded.
     """
@@ -43,7 +43,7 @@ class Invariants:
     unsettled: list[str] = field(default_factory=list)
 
     def before(self, recorded: RecordedEvent) -> None:
-        """Judge a fact by the state it was decided on."""
+        """Checks an event against the state it was decided on."""
         event = recorded.event
         if isinstance(event, RoundCommitted):
             self._committed(event, recorded)
@@ -62,7 +62,7 @@ class Invariants:
             self._fits_in_the_end()
 
     def after(self, recorded: RecordedEvent) -> None:
-        """Judge what a fact has led to."""
+        """Checks the state after an event."""
         event = recorded.event
         if isinstance(event, WorkloadQuotaReserved):
             self._reserved(self.cluster_state.workloads[recorded.stream.removeprefix("workload/")])
@@ -74,7 +74,7 @@ class Invariants:
             )
 
     def at_rest(self) -> None:
-        """Judge the state in which nothing is left to decide."""
+        """Checks the state after which no more decisions follow."""
         self._immunity_is_paid_for()
         self._places_are_kept()
         self._fits_in_the_end()

@@ -12,7 +12,7 @@ REBUILD_EVERY = 40
 
 
 class Observer:
-    """A fold of its own; `seen` counts kinds of events, `rebuild_every` of them it is recounted."""
+    """A fold of its own; `seen` counts kinds of events; it is rebuilt each `rebuild_every`."""
 
     def __init__(self, rebuild_every: int = REBUILD_EVERY) -> None:
         self.rebuild_every = rebuild_every

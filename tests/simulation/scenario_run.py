@@ -1,4 +1,4 @@
-"""A simulated day: everything happens at random, then faults end and all must settle."""
+"""A simulated day: random events, then faults end and everything must settle."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ SPECS = {
 
 @dataclass(frozen=True, slots=True)
 class SimulatedDay:
-    """What became of it: events by kind, crashes survived, and the log as text."""
+    """The result of a day: events by kind, crashes survived, and the log as text."""
 
     seen: dict[str, int]
     crashes: int
@@ -87,7 +87,7 @@ def run_day(seed: int, steps: int = 250) -> SimulatedDay:
 
 
 def installed_cluster(seed: int, steps: int, fault_rate: float = 0.0) -> Cluster:
-    """A day that is broken off while much is under way."""
+    """A day that stops while evictions and rounds are in flight."""
     cluster = Cluster(seed)
     install(cluster)
     cluster.partitions.rate = fault_rate
@@ -123,18 +123,18 @@ def install(cluster: Cluster) -> None:
 
 
 def step(cluster: Cluster) -> None:
-    """A little later, something happens."""
+    """Moves the clock and applies one random action."""
     cluster.now += cluster.chance.randint(0, 5 * SECONDS)
     random_action(cluster)
 
 
 def random_action(cluster: Cluster) -> None:
-    """Something happens now."""
+    """Applies one random action."""
     apply_action(cluster, actions())
 
 
 def actions() -> Actions:
-    """What may happen, and how often beside the rest."""
+    """Returns the possible actions with their weights."""
     return {
         Cluster.submit: 30,
         Cluster.execute: 30,
@@ -149,7 +149,7 @@ def actions() -> Actions:
 
 
 def apply_action(cluster: Cluster, possible: Actions) -> None:
-    """One of these, by chance."""
+    """Applies an action drawn by weight."""
     cluster.chance.choices(list(possible), list(possible.values()))[0](cluster)
 
 
@@ -203,7 +203,7 @@ def _stop_a_queue(cluster: Cluster) -> None:
 
 
 def _settle(cluster: Cluster) -> None:
-    """No more faults and no more work: executors answer everything until nothing moves."""
+    """Ends faults and submits; executors report until no more events follow."""
     for name in sorted(HOSTS):
         if name not in cluster.witness.cluster_state.config.nodes:
             cluster.record((f"node/{name}", _new_node(name)))
@@ -240,6 +240,6 @@ def _settle(cluster: Cluster) -> None:
 
 
 def _never_fits(cluster: Cluster, workload: Workload) -> bool:
-    """Whether people are told that it is larger than its queue can ever be."""
+    """Whether the recorded reason says that it is larger than its queue can ever be."""
     found = recorded_reason(cluster.witness.cluster_state, workload, cluster.now)
     return found is not None and found.dominant == "ExceedsMaxQuota"

@@ -1,6 +1,6 @@
-"""A day on which everything happens: many flavors, cohorts in cohorts, checks, gates, new quotas.
+"""A day with many flavors, nested cohorts, checks, gates and quota changes.
 
-It adds to what `life` has; queues stand for their LocalQueues of the same name.
+It adds to `scenario_run`; queues stand for their LocalQueues of the same name.
 """
 
 from msgspec.structs import replace
@@ -50,7 +50,7 @@ from tests.simulation.cluster import SECONDS, Cluster
 GATE = "example.com/data"
 CHECK = "budget"
 ANSWERS: dict[CheckStateName, int] = {"Ready": 70, "Retry": 15, "Rejected": 10, "Pending": 5}
-"""How often the controller of the check says what, of a hundred times."""
+"""The weights of the check controller's reports, in percent."""
 RECLAIM_ANY = ClusterQueuePreemption(
     within_cluster_queue="LowerPriority",
     reclaim_within_cohort="Any",
@@ -91,7 +91,7 @@ COHORTS = {
 
 
 def install(cluster: Cluster) -> None:
-    """What `life` has, and the rest."""
+    """Installs what `scenario_run` has, and the rest."""
     scenario_run.install(cluster)
     facts: list[tuple[str, DomainEvent]] = [
         (f"resourceflavor/{name}", ResourceFlavorCreated(uid=name, name=name, spec=_PLAIN))
@@ -119,7 +119,7 @@ _PLAIN = ResourceFlavorSpec()
 
 
 def actions() -> scenario_run.Actions:
-    """What may happen, and how often beside the rest."""
+    """Returns the possible actions with their weights."""
     return {
         **scenario_run.actions(),
         Cluster.execute: 55,
@@ -166,7 +166,7 @@ def _pod_sets(cluster: Cluster, queue: str) -> tuple[PodSet, ...]:
 
 
 def _check(cluster: Cluster) -> None:
-    """The controller of the check says what it thinks of a workload."""
+    """Reports the check of a workload."""
     known = cluster.witness.cluster_state.workloads
     asked = [key for key in sorted(known) if phase_of(known[key]) == "QuotaReserved"]
     if not asked:
@@ -195,7 +195,7 @@ def _open_a_gate(cluster: Cluster) -> None:
 
 
 def _change_a_quota(cluster: Cluster) -> None:
-    """An admin gives a queue other quotas, and after a while those it had."""
+    """An admin changes the quotas of a queue, and after a while restores them."""
     name = cluster.chance.choice(sorted(SPECS))
     known = cluster.witness.cluster_state.config.cluster_queues[name]
     groups = SPECS[name].resource_groups
@@ -207,7 +207,7 @@ def _change_a_quota(cluster: Cluster) -> None:
 
 
 def _stop_a_local_queue(cluster: Cluster) -> None:
-    """An admin shuts a namespace's door to a queue for a while, or opens it."""
+    """An admin stops a LocalQueue for a while, or resumes it."""
     name = cluster.chance.choice(sorted(SPECS))
     known = cluster.witness.cluster_state.config.local_queues[f"team/{name}"]
     if known.spec.stop_policy != "None":
@@ -219,7 +219,7 @@ def _stop_a_local_queue(cluster: Cluster) -> None:
 
 
 def _serve_or_leave(cluster: Cluster) -> None:
-    """The controller of the check goes away, or comes back."""
+    """The controller of the check stops, or starts again."""
     known = cluster.witness.cluster_state.config.admission_checks[CHECK]
     gone = known.spec.active and cluster.chance.random() < 0.3
     if known.spec.active == gone:

@@ -1,8 +1,8 @@
-"""Whether preemption comes to an end in random cohorts without arrivals, whenever victims stop.
+"""Whether preemption terminates in random cohorts without arrivals, whenever victims stop.
 
-`python -m tests.simulation.termination` lives through 20,000 of them with the rules in force, and
-through the same again with the guard and the rules of the end state switched off, which must find
-loops, so that the check is known to bite (preemption.md §6.9).
+`python -m tests.simulation.termination` runs 20,000 of them with the rules in force, and as many
+with the cycle guard and the rules of post-validation switched off, which must find loops, so that
+the check is known to detect them (preemption.md §6.9).
 """
 
 import argparse
@@ -40,7 +40,7 @@ from tests.builders.world import quotas
 
 GPU: FlavorResource = ("default", "gpu")
 MAX_PREEMPTIONS = 150
-"""So many evictions of a handful of workloads are a loop; with the rules none came near."""
+"""More evictions of a handful of workloads are a loop; with the rules none came near."""
 
 RUNNING, WAITING, LEAVING = "running", "waiting", "leaving"
 
@@ -75,7 +75,7 @@ class TerminationResult:
 
 
 def run(seed: int, *, guarded: bool) -> TerminationResult:
-    """One random cohort until nothing moves any more, or for ever."""
+    """Runs one random cohort until no more decisions follow, or to the limit."""
     random = Random(seed)
     cohort = a_cohort(random)
     if guarded:
@@ -259,7 +259,7 @@ def _start(cohort: SimulatedCohort, key: str) -> None:
 
 
 def _take_kept(cohort: SimulatedCohort, key: str) -> None:
-    """What is kept for it already counts in the projected view."""
+    """Acquires what is nominated for it: it already counts in the projected view."""
     ask = cohort.asks[key]
     cohort.kept_for.pop(key, None)
     add_usage(cohort.view.tree, cohort.actual, ask.node, ask.amounts)

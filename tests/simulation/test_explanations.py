@@ -1,4 +1,4 @@
-"""Every pending workload says why it waits, and an independent reckoning finds it so."""
+"""Every pending workload has a reason, and independent accounting confirms it."""
 
 from collections.abc import Callable
 

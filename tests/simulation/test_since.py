@@ -1,4 +1,4 @@
-"""Since when a reason holds: what the streams tell is what going through the log finds."""
+"""The time since which a reason holds: from the streams as from a walk through the log."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Preemption comes to an end, and what makes it do so is the guard with the rules of the end."""
+"""Preemption terminates because of the cycle guard and post-validation."""
 
 import pytest
 
