@@ -5,6 +5,7 @@ import pytest
 from headgate.adapters.memory.state_cache import MemoryStateCache
 from headgate.application.live_state.snapshot_store import NO_PARTS, Parts, SnapshotStore
 from headgate.domain.cluster_state import ClusterState
+from tests.properties.state_digest import state_digest_text
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster
 
@@ -58,6 +59,21 @@ def test_every_fold_comes_back_as_it_was_to_the_order_of_its_workloads(cluster: 
         cluster_state = SnapshotStore(cache).newest(VERSION, at_most=position)
         assert cluster_state is not None
         assert cluster_state.dump() == dumped
+
+
+def test_a_fold_from_the_cache_has_the_partitions_of_the_fold_that_was_kept(
+    cluster: Cluster,
+) -> None:
+    cache = MemoryStateCache()
+    folded = ClusterState()
+    for recorded in cluster.log.read_all():
+        folded.apply(recorded)
+    SnapshotStore(cache).put(folded, VERSION)
+
+    loaded = SnapshotStore(cache).newest(VERSION, at_most=folded.position)
+
+    assert loaded is not None
+    assert state_digest_text(loaded) == state_digest_text(folded)
 
 
 def test_a_fold_right_after_another_brings_less_than_the_first_of_them(cluster: Cluster) -> None:

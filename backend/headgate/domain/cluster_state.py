@@ -6,7 +6,7 @@ the index that follows from them (`cluster_index.py`).
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -93,11 +93,12 @@ class ClusterState:
     def __init__(self, config: ObjectSet | None = None) -> None:
         self.position = 0
         self.config_position = 0
-        self.config = ObjectSet() if config is None else config
-        self.workloads: dict[str, Workload] = {}
-        self.rounds: dict[str, Round] = {}
+        # The index reads the same dictionaries, so they are filled and never replaced.
+        self.config: Final = ObjectSet() if config is None else config
+        self.workloads: Final[dict[str, Workload]] = {}
+        self.rounds: Final[dict[str, Round]] = {}
+        self.quarantined: Final[dict[str, str]] = {}
         self.versions: dict[str, int] = {}
-        self.quarantined: dict[str, str] = {}
         self.base_position = 0
         self.changed_at: Instant = 0
         self.usage_history = UsageHistory()

@@ -128,7 +128,7 @@ class SnapshotStore:
         self._let_go(len(kept.workloads))
         cluster_state = ClusterState.load(kept.rest)
         placed = zip(kept.workloads, kept.part_of, strict=True)
-        cluster_state.workloads = {key: parts[number][key] for key, number in placed}
+        cluster_state.workloads.update((key, parts[number][key]) for key, number in placed)
         return cluster_state
 
     def _part(self, name: str) -> WorkloadChunk | None:
