@@ -72,7 +72,7 @@ def test_applying_the_same_again_changes_nothing(admin: Api) -> None:
     assert again.json()["position"] >= first.json()["position"]
 
 
-def test_good_objects_go_on_beside_bad_ones(admin: Api) -> None:
+def test_good_objects_continue_beside_bad_ones(admin: Api) -> None:
     items = [flavor("fine"), flavor("Not Fine"), {"kind": "Nonsense"}, 7, cluster_queue("beside")]
     answer = admin.post("/v1/apply", {"apiVersion": "v1", "kind": "List", "items": items})
     assert answer.status_code == 207, answer.text
@@ -82,7 +82,7 @@ def test_good_objects_go_on_beside_bad_ones(admin: Api) -> None:
     assert problem["errors"][0]["pointer"] == "/metadata/name"
 
 
-def test_a_change_is_told_from_a_creation(admin: Api) -> None:
+def test_a_change_is_distinguished_from_a_creation(admin: Api) -> None:
     admin.post("/v1/apply", cluster_queue("turning"))
     answer = admin.post("/v1/apply", cluster_queue("turning", cpu="20"))
     assert answer.json()["results"][0]["outcome"] == "changed"
@@ -101,7 +101,7 @@ def test_dry_run_tells_the_outcome_and_appends_nothing(admin: Api) -> None:
     assert admin.post("/v1/apply?dryRun=Some", flavor("x")).status_code == 422
 
 
-def test_one_refused_object_alone_is_told_in_the_same_shape(admin: Api) -> None:
+def test_one_refused_object_alone_is_reported_in_the_same_shape(admin: Api) -> None:
     answer = admin.post("/v1/apply", local_queue("Bad Name", "cq"))
     assert answer.status_code == 422
     assert answer.json()["results"][0]["outcome"] == "rejected"

@@ -18,7 +18,7 @@ resources:
 """
 
 
-def test_the_one_configuration_lives_through_all_verbs(admin: Api) -> None:
+def test_the_one_configuration_supports_all_verbs(admin: Api) -> None:
     admin.delete(f"{PATH}/default")  # what other tests of this module left
     made = admin.post(PATH, BODY)
     assert made.status_code == 201, made.text

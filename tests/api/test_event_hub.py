@@ -33,7 +33,7 @@ async def _next(chunks: AsyncIterator[bytes]) -> bytes:
     return await asyncio.wait_for(anext(chunks), 5)
 
 
-def test_a_watcher_too_slow_for_the_ring_is_told_to_begin_anew(
+def test_a_watcher_too_slow_for_the_ring_is_told_to_begin_again(
     platform: Platform, recorded: list[RecordedEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("headgate.application.event_hub.MAX_KEPT", 4)

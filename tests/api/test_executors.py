@@ -140,7 +140,7 @@ def test_usage_shows_in_the_queue_and_in_metrics(
     assert sum(minute["count"] for minute in overview["admittedPerMinute"]) >= 1
 
 
-def test_pods_that_ended_for_good_are_told_and_shown(
+def test_pods_that_ended_are_reported_and_shown(
     callers: dict[str, Api], admitted: Callable[[str], dict[str, Any]]
 ) -> None:
     executor = callers["executor"]

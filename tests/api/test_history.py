@@ -64,7 +64,7 @@ def test_other_teams_are_left_out(callers: dict[str, Api], made: int) -> None:
     assert "localqueue/team-b/main" not in streams
 
 
-def test_a_change_is_tried_out_and_then_taken_back(
+def test_a_change_is_simulated_and_undone(
     callers: dict[str, Api], schedule: Callable[[], int], made: int
 ) -> None:
     admin = callers["admin"]

@@ -105,7 +105,7 @@ def test_an_admin_sees_them(admin: Api) -> None:
     assert f"{A}/mine/explanation" in seen
 
 
-def test_others_are_counted_where_they_are_in_the_way(callers: dict[str, Api]) -> None:
+def test_foreign_holders_are_counted_where_they_block(callers: dict[str, Api]) -> None:
     submitter = callers["submitter"]
     explained = json.dumps(submitter.get(f"{A}/mine/explanation").json())
     assert "of other teams" in explained or "of another team" in explained

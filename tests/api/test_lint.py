@@ -5,7 +5,7 @@ import json
 from tests.api.callers import Api, cluster_queue, flavor
 
 
-def test_apply_tells_what_is_hardly_meant_and_makes_it_all_the_same(admin: Api) -> None:
+def test_apply_reports_likely_mistakes_and_applies_all_the_same(admin: Api) -> None:
     admin.post("/v1/resourceflavors", flavor())
     body = json.dumps(cluster_queue("huge", cpu="8000")).encode()
     tried = admin.send("/v1/apply?dryRun=All", body, "application/json").json()

@@ -77,7 +77,7 @@ def test_every_figure_that_is_asked_for_is_there(figures: str) -> None:
     assert sorted(wanted - told) == []
 
 
-def test_the_time_of_every_run_that_decided_is_told(figures: str) -> None:
+def test_the_time_of_every_run_that_decided_is_reported(figures: str) -> None:
     counted = {
         name: sum(map(float, re.findall(rf"^{name}{{.*}} (\S+)$", figures, re.MULTILINE)))
         for name in (

@@ -46,7 +46,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("path", EXAMPLES)
-def test_an_object_lives_through_all_verbs(admin: Api, path: str) -> None:
+def test_an_object_supports_all_verbs(admin: Api, path: str) -> None:
     body = {**EXAMPLES[path], "metadata": {**EXAMPLES[path]["metadata"], "name": "life"}}
     if "namespaces/" in path:
         body["metadata"]["namespace"] = "team-a"
@@ -106,7 +106,7 @@ def test_a_list_is_read_page_by_page(admin: Api) -> None:
 
 
 @pytest.mark.parametrize("token", ["nonsense", "AAAA", "W10", "%00", "eyJhIjoxfQ"])
-def test_a_bad_continue_token_is_told(admin: Api, token: str) -> None:
+def test_a_bad_continue_token_is_reported(admin: Api, token: str) -> None:
     answer = admin.get(f"/v1/cohorts?continue={token}")
     assert (answer.status_code, answer.json()["type"]) == (400, "/problems/bad-continue-token")
 

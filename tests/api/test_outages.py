@@ -32,7 +32,7 @@ def _away(*_: object, **__: object) -> None:
     raise Unavailable("the server closed the connection")
 
 
-def test_an_outage_is_told_with_when_to_try_again(
+def test_an_outage_is_reported_with_when_to_try_again(
     api: Api, platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(platform.event_log), "append", _away)
@@ -49,7 +49,7 @@ def test_an_outage_is_told_with_when_to_try_again(
     assert api.get("/readyz").status_code == 200
 
 
-def test_connections_that_are_cut_are_made_anew(api: Api, platform: Platform, admin: Api) -> None:
+def test_connections_that_are_cut_are_made_again(api: Api, platform: Platform, admin: Api) -> None:
     assert api.post(HERE, workload("before-cut")).status_code == 201
     with platform.pool.connection() as connection:
         connection.execute(

@@ -43,7 +43,7 @@ def test_a_local_queue_tells_what_it_used_of_late(admin: Api) -> None:
     assert counted["lastUpdate"].endswith("Z")
 
 
-def test_places_are_told_in_queue_and_cohort(admin: Api, schedule: Callable[[], int]) -> None:
+def test_places_are_reported_in_queue_and_cohort(admin: Api, schedule: Callable[[], int]) -> None:
     for name, queue, priority in (("a", "main", 1), ("b", "side", 2), ("c", "main", 0)):
         made = admin.post(f"{HERE}/workloads", workload(name, queue=queue, priority=priority))
         assert made.status_code == 201, made.text

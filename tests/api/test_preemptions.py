@@ -222,7 +222,7 @@ def test_a_label_that_was_passed_over_is_a_condition(admin: Api) -> None:
     assert "says maybe, which means nothing here" in told["message"]
 
 
-def test_a_victim_that_need_not_leave_after_all_is_called_back_and_the_ledger_says_so(
+def test_an_unneeded_eviction_is_cancelled_and_the_ledger_says_so(
     admin: Api, callers: dict[str, Api], submitted: Callable[..., dict[str, Any]]
 ) -> None:
     executor = callers["executor"]

@@ -185,7 +185,9 @@ def test_the_page_is_served_with_caching_and_falls_back_to_its_index(
     assert nobody.get("/v1/unknown").status_code == 404
 
 
-def test_a_name_that_nothing_has_is_answered_with_what_was_meant(callers: dict[str, Api]) -> None:
+def test_a_name_that_nothing_has_is_answered_with_what_is_likely_meant(
+    callers: dict[str, Api],
+) -> None:
     admin = callers["admin"]
     admin.post("/v1/clusterqueues", cluster_queue("language", cpu="1"))
     admin.post("/v1/namespaces/team-b/localqueues", local_queue("door", "language", "team-b"))

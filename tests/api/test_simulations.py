@@ -46,7 +46,7 @@ def test_a_submit_that_must_wait_is_told_why_and_where(admin: Api) -> None:
     assert found["blockers"][0]["shortBy"] == 2000
 
 
-def test_a_submit_that_makes_room_names_victims_and_starts_in_the_end(admin: Api) -> None:
+def test_a_submit_that_preempts_names_victims_and_starts_in_the_end(admin: Api) -> None:
     found = _tried(admin, workload("asked", priority=100))
     (asked,) = found["workloads"]
     assert (asked["verdict"], asked["inTheEnd"]) == ("MakesRoom", "Admitted")
@@ -100,14 +100,14 @@ def test_every_write_can_be_tried_where_it_is_made(admin: Api) -> None:
     assert admin.get("/v1/events?limit=1").json()["items"][0]["position"] == head
 
 
-def test_a_higher_priority_or_an_end_of_another_is_tried_out(admin: Api) -> None:
+def test_a_higher_priority_or_an_end_of_another_is_simulated(admin: Api) -> None:
     raised = _tried(admin, query="?priority=team-a/waiting:50")
     assert raised["workloads"][0]["verdict"] == "MakesRoom"
     gone = _tried(admin, query="?delete=workload/team-a/first")
     assert [effect["what"] for effect in gone["effects"]] == ["Starts"]
 
 
-def test_the_past_can_be_tried_out_as_well(admin: Api) -> None:
+def test_the_past_can_be_simulated_as_well(admin: Api) -> None:
     submitted = admin.get("/v1/events?stream=workload/team-a/first").json()["items"][-1]
     at = submitted["position"] - 1
     found = _tried(admin, workload("asked"), query=f"?at={at}")
@@ -115,7 +115,7 @@ def test_the_past_can_be_tried_out_as_well(admin: Api) -> None:
     assert found["workloads"][0]["verdict"] == "Admitted"
 
 
-def test_names_of_other_teams_are_not_told(callers: dict[str, Api]) -> None:
+def test_names_of_other_teams_are_not_reported(callers: dict[str, Api]) -> None:
     big = workload("asked", priority=100)
     big["spec"]["podSets"][0]["count"] = 4
     assert "team-b/secret" in str(_tried(callers["admin"], big))
@@ -132,7 +132,7 @@ def test_what_cannot_be_tried_is_a_problem(admin: Api, query: str, status: int) 
     assert admin.post(f"/v1/simulations{query}", _listed()).status_code == status
 
 
-def test_a_change_that_is_refused_is_told_as_when_it_is_made(admin: Api) -> None:
+def test_a_change_that_is_refused_is_reported_as_when_it_is_made(admin: Api) -> None:
     wrong = workload("asked")
     wrong["spec"]["podSets"] = []
     tried, made = admin.post("/v1/simulations", wrong), admin.post(HERE, wrong)

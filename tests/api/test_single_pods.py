@@ -20,7 +20,7 @@ def _queues(admin: Api) -> None:
         open_queue(admin, name, cpu="4", preemption=lower)
 
 
-def test_an_executor_stops_the_last_pods_and_the_rest_goes_on(
+def test_an_executor_stops_the_last_pods_and_the_rest_continues(
     admin: Api,
     callers: dict[str, Api],
     schedule: Callable[[], int],
@@ -62,7 +62,7 @@ def test_an_executor_stops_the_last_pods_and_the_rest_goes_on(
     assert "Continues with 2 pods of main" in titles
 
 
-def test_a_cancelled_eviction_and_a_forced_one_are_told_apart(
+def test_a_cancelled_eviction_and_a_forced_one_are_distinguished(
     admin: Api,
     callers: dict[str, Api],
     schedule: Callable[[], int],

@@ -50,7 +50,7 @@ def test_others_have_a_turn_after_every_slice(
     assert asyncio.run(scenario()) == turns
 
 
-def test_what_goes_wrong_in_a_step_is_told() -> None:
+def test_what_goes_wrong_in_a_step_is_reported() -> None:
     def steps() -> Iterator[int]:
         yield 1
         raise LookupError("the second")

@@ -73,7 +73,7 @@ def test_a_stream_says_where_the_log_stands_before_its_first_fact(server: Server
         assert int(answer.headers["x-log-position"]) >= position
 
 
-def test_a_watcher_goes_on_where_it_was(server: Server) -> None:
+def test_a_watcher_continues_where_it_was(server: Server) -> None:
     first = submit(server, "resume-1")
     second = submit(server, "resume-2")
     with watching(server, f"?after={first - 1}") as frames:
@@ -93,7 +93,7 @@ def test_a_watcher_comes_back_from_before_the_process_began(
         assert next(frames)[0] == newest
 
 
-def test_a_watcher_from_the_future_is_told_to_begin_anew(server: Server) -> None:
+def test_a_watcher_from_the_future_is_told_to_begin_again(server: Server) -> None:
     last = submit(server, "future")
     wait_for(server, last)
     with watching(server, "?after=999999") as frames:

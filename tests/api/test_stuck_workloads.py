@@ -84,7 +84,7 @@ def test_only_those_of_the_preview_that_have_not_changed_are_touched(admin: Api)
     assert admin.get(f"{HERE}/sick-3").json()["status"]["phase"] == "Inactive"
 
 
-def test_a_batch_can_be_looked_at_and_taken_back(admin: Api) -> None:
+def test_a_batch_can_be_viewed_and_undone(admin: Api) -> None:
     submit(admin, "batch-1", "batch-2")
     asked = {"verb": "hold", "reason": "upgrade", "query": {"name": "batch-"}}
     done = admin.post("/v1/batches", asked).json()
@@ -115,7 +115,7 @@ def test_a_batch_under_a_key_is_done_once_and_answered_as_the_first_time(admin: 
     assert admin.post(there, {}, Idempotency_Key="undo-1").content == undone.content
 
 
-def test_what_cannot_be_taken_back_says_why_and_what_to_do_instead(admin: Api) -> None:
+def test_what_cannot_be_undone_says_why_and_what_to_do_instead(admin: Api) -> None:
     submit(admin, "free-1")
     admin.post(f"{HERE}/free-1/hold", {"reason": "x"})
     asked = {"verb": "release", "reason": "go", "query": {"name": "free-"}}
@@ -125,7 +125,7 @@ def test_what_cannot_be_taken_back_says_why_and_what_to_do_instead(admin: Api) -
     assert refused["remedy"] == "Hold the workloads anew."
 
 
-def test_what_a_batch_did_is_taken_back_only_where_something_takes_it_back(admin: Api) -> None:
+def test_what_a_batch_did_is_undone_only_where_something_undoes_it(admin: Api) -> None:
     submit(admin, "gone-1")
     asked = {"verb": "cancel", "reason": "not needed", "query": {"name": "gone-"}}
     done = admin.post("/v1/batches", asked).json()

@@ -94,7 +94,7 @@ def test_a_page_that_ends_with_the_first_fact_is_the_last(admin: Api) -> None:
     assert len(page["entries"]) == EXPLANATIONS + 1
 
 
-def test_what_is_in_the_way_is_told_by_the_whole_data_alone(admin: Api) -> None:
+def test_the_blocker_is_reported_by_the_whole_data_alone(admin: Api) -> None:
     (brief,) = admin.get(f"{TIMELINE}?limit=1").json()["entries"]
     (whole,) = admin.get(f"{TIMELINE}?limit=1&data=Whole").json()["entries"]
     explanation = whole["data"]["explanation"]
@@ -146,7 +146,7 @@ def test_a_page_that_cannot_be_is_refused(admin: Api, question: str, status: int
     assert refused.headers["content-type"].startswith("application/problem+json")
 
 
-def test_a_page_goes_on_only_in_its_own_timeline(admin: Api) -> None:
+def test_a_page_continues_only_in_its_own_timeline(admin: Api) -> None:
     admin.post("/v1/namespaces/team-a/workloads", workload("other"))
     token = admin.get(f"{TIMELINE}?limit=1").json()["continue"]
     other = "/v1/namespaces/team-a/workloads/other/timeline"
@@ -165,7 +165,7 @@ def test_an_explanation_has_as_many_earlier_reasons_as_wanted(admin: Api) -> Non
     assert admin.get(f"{OLD}/explanation?history=501").status_code == 422
 
 
-def test_where_a_gang_lies_is_told_by_the_whole_data_alone(
+def test_where_a_gang_lies_is_reported_by_the_whole_data_alone(
     admin: Api, schedule: Callable[[], int]
 ) -> None:
     hostname = "kubernetes.io/hostname"

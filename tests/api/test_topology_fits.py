@@ -74,7 +74,7 @@ def position(admin: Api, schedule: Callable[[], int]) -> int:
     return schedule()
 
 
-def test_the_largest_gang_of_each_level_is_told(admin: Api) -> None:
+def test_the_largest_gang_of_each_level_is_reported(admin: Api) -> None:
     found = admin.get("/v1/topologies/fits/fits?pod=cpu%3D2").json()
     assert found["requests"] == {"cpu": 2000}
     told = [(fit["level"], fit["largest"], fit["together"], fit["domain"]) for fit in found["fits"]]
@@ -91,7 +91,7 @@ def test_the_nearest_domains_are_listed_with_their_blocking_holders(admin: Api) 
     assert [(each["key"], each["pods"]) for each in first["inTheWay"]] == [("team-b/holder", 6)]
 
 
-def test_fragmentation_is_the_room_outside_the_largest_domain(admin: Api) -> None:
+def test_fragmentation_is_the_capacity_outside_the_largest_domain(admin: Api) -> None:
     fits = admin.get("/v1/topologies/fits/fits?pod=cpu%3D2").json()["fits"]
     assert [fit["fragmentation"] for fit in fits] == [444, 555]
     nothing = admin.get("/v1/topologies/fits/fits?pod=cpu%3D9").json()["fits"]
@@ -145,7 +145,7 @@ def test_a_stretch_without_length_or_past_now_is_refused(
     assert pointer in error["pointer"]
 
 
-def test_others_in_the_way_are_not_named_to_a_submitter(callers: dict[str, Api]) -> None:
+def test_blocking_holders_are_not_named_to_a_submitter(callers: dict[str, Api]) -> None:
     submitter = callers["submitter"]
     found = submitter.get("/v1/topologies/fits/near-fits?workload=team-a/waits").json()
     assert [each["key"] for each in found["near"][0]["inTheWay"]] == ["a workload of another team"]

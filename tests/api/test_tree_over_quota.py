@@ -14,7 +14,7 @@ def one_flavor(admin: Api) -> None:
     admin.post("/v1/resourceflavors", flavor())
 
 
-def test_what_a_cut_quota_leaves_over_is_told_apart_from_loans(
+def test_what_a_cut_quota_leaves_over_is_distinguished_from_loans(
     admin: Api, schedule: Callable[[], int]
 ) -> None:
     admin.post("/v1/clusterqueues", cluster_queue("lender", cpu="1", cohortName="lab"))
@@ -40,7 +40,7 @@ def test_what_a_cut_quota_leaves_over_is_told_apart_from_loans(
     assert (line["used"], line["nominal"], line["available"]) == (4_000, 0, 0)
 
 
-def test_a_queue_below_cohorts_in_a_circle_is_shown_to_admit_nothing(
+def test_a_queue_below_cohorts_in_a_cycle_is_shown_to_admit_nothing(
     admin: Api, schedule: Callable[[], int]
 ) -> None:
     admin.post("/v1/cohorts", _cohort("under", "over"))

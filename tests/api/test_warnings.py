@@ -30,7 +30,9 @@ def warnings_of(admin: Api, queue: str, query: str = "?dryRun=All") -> list[dict
     return found
 
 
-def test_a_queue_that_is_not_there_is_warned_of_with_the_one_that_may_be_meant(admin: Api) -> None:
+def test_a_queue_that_is_not_there_is_warned_of_with_the_one_that_is_likely_meant(
+    admin: Api,
+) -> None:
     for query in ("?dryRun=All", ""):
         (found,) = warnings_of(admin, "mian", query)
         assert found == {

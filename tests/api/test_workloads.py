@@ -143,7 +143,7 @@ def test_lists_filter_and_page(admin: Api) -> None:
     "query",
     ["phase=Sleeping", "limit=0", "limit=many", "limit=5000", "labelSelector=a%3D%3D%3Db"],
 )
-def test_nonsense_in_the_query_is_told(admin: Api, query: str) -> None:
+def test_nonsense_in_the_query_is_reported(admin: Api, query: str) -> None:
     answer = admin.get(f"/v1/workloads?{query}")
     assert (answer.status_code, answer.json()["type"]) == (422, "/problems/invalid-request")
     assert answer.json()["errors"]

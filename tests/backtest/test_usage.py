@@ -9,7 +9,7 @@ HOUR = 3_600 * SECOND
 TERABYTES = 500 * 2**40
 
 
-def test_hours_of_much_memory_can_be_put_aside_and_gone_on_with() -> None:
+def test_hours_of_much_memory_can_be_saved_and_continued() -> None:
     use = QueueUsage(begin_at=0, end_at=HOUR, now=0, used={"q/memory": TERABYTES})
     use.pass_time(HOUR // 2)
     kept = msgspec.msgpack.decode(msgspec.msgpack.encode(use), type=QueueUsage)

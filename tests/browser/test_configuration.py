@@ -35,7 +35,7 @@ def work(headgate: Up) -> Iterator[int]:
             client.act(f"{path}/cancel", {"reason": "done"})
 
 
-def test_an_admin_changes_a_quota_and_takes_it_back(screen: Screen, client: HeadgateClient) -> None:
+def test_an_admin_changes_a_quota_and_undoes_it(screen: Screen, client: HeadgateClient) -> None:
     page = screen.page
     screen.open(HERE, "Configuration")
     editor = page.get_by_role("textbox", name="Manifests")
@@ -73,7 +73,7 @@ def test_an_admin_changes_a_quota_and_takes_it_back(screen: Screen, client: Head
     _forgive_checks(screen)
 
 
-def test_what_is_hardly_meant_is_said_at_its_line(screen: Screen) -> None:
+def test_likely_mistakes_are_reported_at_their_line(screen: Screen) -> None:
     screen.open("/configuration", "Configuration")
     manifest = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata:\n  name: lone\n"
     screen.page.get_by_role("textbox", name="Manifests").fill(

@@ -50,7 +50,7 @@ def test_a_viewer_is_told_what_they_may_not_do(
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_a_token_that_is_taken_back_leads_to_the_sign_in_page(
+def test_a_revoked_token_leads_to_the_sign_in_page(
     tab: BrowserContext, headgate: Up, client: HeadgateClient
 ) -> None:
     secret = client.act("/v1/tokens", {"name": "short-lived", "role": "viewer"})["secret"]

@@ -106,7 +106,7 @@ def test_the_latest_are_there_at_once_and_earlier_ones_come_by_key(
     assert screen.serious_violations() == []
 
 
-def test_a_reason_leads_to_what_was_in_the_way_then(screen: Screen, explained: Explained) -> None:
+def test_a_reason_leads_to_its_past_blocker(screen: Screen, explained: Explained) -> None:
     screen.open(f"/workloads/{explained.key}", explained.key)
     card = timeline(screen)
     card.get_by_role("button", name=f"{FIRST_PAGE - 1} earlier reasons").click()

@@ -45,7 +45,7 @@ def in_the_way(headgate: Up) -> Iterator[None]:
             client.act(f"/v1/namespaces/{NAMESPACE}/workloads/{key}/cancel", {"reason": "done"})
 
 
-def test_the_largest_gang_is_told_for_pods_of_any_size(
+def test_the_largest_gang_is_reported_for_pods_of_any_size(
     screen: Screen, client: HeadgateClient
 ) -> None:
     screen.open("/topology", "Topology")
@@ -78,9 +78,7 @@ def test_a_pending_workload_shows_its_nearest_fit_and_the_holders_there(screen: 
     assert f"near={GANG}" in screen.page.url
 
 
-def test_what_is_in_the_way_of_a_workload_leads_to_the_map(
-    screen: Screen, client: HeadgateClient
-) -> None:
+def test_the_blockers_of_a_workload_lead_to_the_map(screen: Screen, client: HeadgateClient) -> None:
     body = workload("map-picky")
     pod_set = body["spec"]["podSets"][0]
     pod_set["topologyRequest"] = {"required": RACK}

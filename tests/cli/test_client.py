@@ -67,7 +67,7 @@ def test_a_refusal_is_not_repeated_and_tells_everything() -> None:
     assert problem.errors[0].pointer == "/metadata/name"
 
 
-def test_an_answer_that_is_no_problem_document_is_still_told() -> None:
+def test_an_answer_that_is_no_problem_document_is_still_reported() -> None:
     answer, _ = in_turn(httpx.Response(500, text="<html>oops"))
     with client(answer) as found, pytest.raises(ServerProblem, match="oops"):
         found.read("/v1/x")

@@ -46,13 +46,13 @@ def test_the_local_instance_is_found_with_its_token(tmp_path: Path) -> None:
     assert (found.url, found.token) == ("http://127.0.0.1:9", "local-token")
 
 
-def test_the_users_file_goes_before_the_local_instance(tmp_path: Path) -> None:
+def test_the_users_file_precedes_the_local_instance(tmp_path: Path) -> None:
     run_locally(tmp_path)
     keep(tmp_path)
     assert look(tmp_path).token == "kept-token"
 
 
-def test_the_environment_goes_before_files_and_flags_before_all(tmp_path: Path) -> None:
+def test_the_environment_precedes_files_and_flags_before_all(tmp_path: Path) -> None:
     keep(tmp_path)
     there = {"env_url": "http://env", "env_token": "env-token"}
     assert (look(tmp_path, **there).url, look(tmp_path, **there).token) == (

@@ -50,11 +50,13 @@ def test_ages_read_as_in_kubectl(seconds: int, text: str) -> None:
         (None, "-"),
     ],
 )
-def test_what_comes_is_told_by_how_soon(timestamp: str | None, text: str) -> None:
+def test_what_comes_is_reported_by_how_soon(timestamp: str | None, text: str) -> None:
     assert until(timestamp, instant_of("2026-01-01T00:00:00Z")) == text
 
 
-def test_a_broken_rule_is_told_once_and_at_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_rule_is_reported_once_and_at_its_place(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     fault = Fault(pointer="/spec/count", rule="count is an integer.", remedy="Write it plainly.")
     problem = Problem(
         status=422,

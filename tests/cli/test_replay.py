@@ -193,7 +193,7 @@ def test_figures_follow_from_the_journal() -> None:
     assert (replay_log.finished, replay_log.admissions) == (1, 2)
 
 
-def test_events_told_twice_count_once() -> None:
+def test_events_reported_twice_count_once() -> None:
     replay_log = ReplayLog([arrival("x")])
     told(replay_log, ("x", "submitted", 0), ("x", "admitted", 1))
     told(replay_log, ("x", "submitted", 0), ("x", "admitted", 1))
@@ -209,7 +209,7 @@ def test_what_was_explained_or_refused_is_no_longer_undecided() -> None:
     assert replay_log.undecided == 0
 
 
-def test_not_looked_at_yet_is_no_explanation_once_nothing_moves() -> None:
+def test_not_evaluated_yet_is_no_explanation_once_nothing_moves() -> None:
     found = outcome_of(10, 6, {"TopologyPlacementFailed": 1, "NotYetEvaluated": 2})
     assert (found.explained, found.unexplained, found.lost) == (1, 2, 1)
 

@@ -32,7 +32,7 @@ def test_a_dry_run_tells_the_phase_an_action_leads_to(headgate: Invoker) -> None
     assert headgate.json("get", "workload", "tried")["status"]["phase"] != "Inactive"
 
 
-def test_a_bulk_action_is_shown_before_it_is_done_and_can_be_taken_back(
+def test_a_bulk_action_is_shown_before_it_is_done_and_can_be_undone(
     headgate: Invoker,
 ) -> None:
     submit(headgate, "many-1", "many-2")
@@ -67,7 +67,7 @@ def test_a_bulk_action_on_everything_is_refused(headgate: Invoker) -> None:
     assert "this would change all workloads" in refused
 
 
-def test_a_bulk_action_may_be_looked_at_without_a_reason_but_not_done(headgate: Invoker) -> None:
+def test_a_bulk_action_may_be_previewed_without_a_reason_but_not_done(headgate: Invoker) -> None:
     headgate("submit", "--queue", "main", "--cpu", "1", "--name", "quiet")
     assert "default/quiet" in headgate("bulk", "hold", "--name", "quiet", "--dry-run").stdout
     refused = headgate("bulk", "hold", "--name", "quiet", "--yes", code=2)

@@ -54,7 +54,7 @@ def test_nothing_is_written_in_the_past(headgate: Invoker, objects: int) -> None
     assert "the past cannot be changed" in refused.stderr
 
 
-def test_a_submit_is_tried_out(headgate: Invoker, client: HeadgateClient) -> None:
+def test_a_submit_is_simulated(headgate: Invoker, client: HeadgateClient) -> None:
     head = client.head()
     asked = ("submit", "--queue", "main", "--cpu", "2", "--name", "asked")
     told = headgate(*asked, "--dry-run=admission")
@@ -63,7 +63,7 @@ def test_a_submit_is_tried_out(headgate: Invoker, client: HeadgateClient) -> Non
     assert client.head() == head
 
 
-def test_a_script_learns_by_the_exit_code_that_a_trial_is_not_as_expected(
+def test_a_script_learns_by_the_exit_code_that_a_simulation_is_not_as_expected(
     headgate: Invoker,
 ) -> None:
     asked = ("submit", "--queue", "main", "--cpu", "2", "--name", "asked", "--simulate")
@@ -74,7 +74,7 @@ def test_a_script_learns_by_the_exit_code_that_a_trial_is_not_as_expected(
     headgate(*asked)
 
 
-def test_making_room_is_admitted_in_the_end_and_not_without_evictions(
+def test_a_preempting_workload_is_admitted_in_the_end_and_not_without_evictions(
     headgate: Invoker, tmp_path: Path
 ) -> None:
     urgent = tmp_path / "urgent.yaml"
@@ -95,7 +95,7 @@ def test_an_expectation_of_workloads_is_not_met_by_none(headgate: Invoker) -> No
     assert "--expect goes with --simulate" in refused.stderr
 
 
-def test_a_trial_is_written_as_rows_and_names(headgate: Invoker) -> None:
+def test_a_simulation_is_written_as_rows_and_names(headgate: Invoker) -> None:
     asked = ("submit", "--queue", "main", "--cpu", "2", "--name", "asked", "--simulate")
     header, row = headgate(*asked, "-o", "csv").stdout.splitlines()
     assert header == "workload,queue,what,sentence"
@@ -103,7 +103,7 @@ def test_a_trial_is_written_as_rows_and_names(headgate: Invoker) -> None:
     assert headgate(*asked, "-o", "name").stdout == "workload/default/asked\n"
 
 
-def test_a_change_is_tried_out(headgate: Invoker) -> None:
+def test_a_change_is_simulated(headgate: Invoker) -> None:
     found = headgate.json("simulate", "--delete", "workload/default/holder")
     assert found["events"] > 0
     headgate("simulate", code=2)
@@ -117,7 +117,7 @@ def test_a_cycle_is_listed_opened_and_run_again(headgate: Invoker) -> None:
     headgate("cycles", "none", code=3)
 
 
-def test_the_history_of_an_object_is_told(headgate: Invoker) -> None:
+def test_the_history_of_an_object_is_reported(headgate: Invoker) -> None:
     (made,) = headgate.json("history", "cq", "small")["items"]
     assert "clusterqueue/small" in headgate("history", "cq", "small").stdout
     assert headgate.json("history", "cq/small")["items"] == [made]

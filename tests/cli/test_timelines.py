@@ -68,7 +68,7 @@ def test_people_are_told_the_latest_and_how_to_get_the_rest(
     assert told.stderr == f"{FACTS - 20} earlier: headgate timeline default/old --all\n"
 
 
-def test_as_many_as_wanted_are_told(headgate: Invoker) -> None:
+def test_as_many_as_wanted_are_reported(headgate: Invoker) -> None:
     some = headgate("timeline", "wl/old", "--limit", str(PAGE_SIZE + 1), "--no-headers")
     assert len(some.stdout.splitlines()) == PAGE_SIZE + 1
     assert some.stderr.startswith(f"{FACTS - PAGE_SIZE - 1} earlier")
@@ -91,7 +91,7 @@ def test_programs_are_told_everything_unless_they_ask_for_less(
     assert [json.loads(line) for line in lines] == whole["entries"]
 
 
-def test_what_was_in_the_way_is_told_where_wanted(headgate: Invoker) -> None:
+def test_the_past_blocker_is_reported_where_wanted(headgate: Invoker) -> None:
     asked = ("timeline", "old", "--limit", "1")
     (brief,) = headgate.json(*asked)["entries"]
     (whole,) = headgate.json(*asked, "--whole")["entries"]

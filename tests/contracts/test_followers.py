@@ -146,7 +146,7 @@ def test_a_rebuilt_one_follows_on(adapters: Adapters) -> None:
     assert len(ledger_of(adapters).entries) == 3
 
 
-def test_reads_and_steps_go_on_during_a_rebuild(adapters: Adapters) -> None:
+def test_reads_and_steps_continue_during_a_rebuild(adapters: Adapters) -> None:
     units = a_history()
     adapters.log.append(units[:8])
     advance_all(adapters)

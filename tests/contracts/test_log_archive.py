@@ -80,7 +80,7 @@ def test_what_is_archived_is_read_as_before(adapters: Adapters, pool: Pool) -> N
     assert folded(log).dump() == state.dump()
 
 
-def test_the_log_goes_on_and_everything_holds(
+def test_the_log_continues_and_everything_holds(
     adapters: Adapters, pool: Pool, database_of_small_parts: str
 ) -> None:
     archive_all(pool, 20)

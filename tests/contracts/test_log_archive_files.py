@@ -42,7 +42,7 @@ def test_what_was_saved_and_taken_away_comes_back_whole(
     assert Verifier(adapters.log, adapters.models, followers).verify(lambda *_: None).holds
 
 
-def test_the_log_goes_on_while_its_beginning_is_away(
+def test_the_log_continues_while_its_beginning_is_away(
     adapters: Adapters, pool: Pool, tmp_path: Path, database_of_small_parts: str
 ) -> None:
     head = adapters.log.head()

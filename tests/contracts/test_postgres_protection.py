@@ -179,7 +179,7 @@ def test_a_database_that_is_not_there_is_unavailable(postgres_server: EmbeddedPo
         adapters.log.head()
 
 
-def test_the_tail_goes_on_after_its_connection_was_ended(
+def test_the_tail_continues_after_its_connection_was_ended(
     adapters: Adapters, fresh_database_url: str
 ) -> None:
     async def scenario() -> list[int]:

@@ -36,7 +36,7 @@ def positions(
     return [recorded.position for recorded in page]
 
 
-def test_reading_goes_on_where_it_is_told_to(adapters: Adapters) -> None:
+def test_reading_continues_where_it_is_told_to(adapters: Adapters) -> None:
     fill(adapters)
 
     assert [r.position for r in adapters.log.read(2, limit=3)] == [3, 4, 5]
@@ -115,7 +115,7 @@ def test_a_log_has_an_identity_of_its_own(adapters: Adapters) -> None:
     assert before == adapters.log.log_id() != ""
 
 
-def test_the_clock_of_the_log_goes_on(adapters: Adapters) -> None:
+def test_the_clock_of_the_log_continues(adapters: Adapters) -> None:
     first = adapters.log.now()
 
     assert AT - 10**15 < first <= adapters.log.now()

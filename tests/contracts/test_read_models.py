@@ -75,7 +75,7 @@ def test_a_state_is_loaded_as_it_was_written(adapters: Adapters) -> None:
     ]
 
 
-def test_a_newer_state_takes_the_place_of_the_older(adapters: Adapters) -> None:
+def test_a_newer_state_replaces_the_older(adapters: Adapters) -> None:
     show(adapters, workload("x"))
     newer = workload("x", uid="another", created_at=CREATED + 5)
 

@@ -23,7 +23,7 @@ def test_folds_of_other_code_or_name_are_not_found(adapters: Adapters) -> None:
     assert adapters.state_cache.newest("other", "1") is None
 
 
-def test_a_fold_at_the_same_position_takes_the_place_of_the_older(adapters: Adapters) -> None:
+def test_a_fold_at_the_same_position_replaces_the_older(adapters: Adapters) -> None:
     adapters.state_cache.put("cell", "1", 5, b"older")
     adapters.state_cache.put("cell", "1", 5, b"newer")
 

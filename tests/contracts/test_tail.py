@@ -30,7 +30,7 @@ def test_it_begins_where_it_is_told_to(adapters: Adapters) -> None:
     assert asyncio.run(followed(adapters, 2, 5)) == [3, 4, 5]
 
 
-def test_it_goes_on_with_what_comes_later(adapters: Adapters) -> None:
+def test_it_continues_with_what_comes_later(adapters: Adapters) -> None:
     async def scenario() -> list[int]:
         reading = asyncio.create_task(followed(adapters, 0, 3))
         for n in range(3):

@@ -19,7 +19,9 @@ from tests.builders.world import World, quotas
     ("waiting", "said"),
     [(0, "No pending workloads."), (1, "1 pending workload."), (2, "2 pending workloads.")],
 )
-def test_a_queue_that_admits_nothing_is_told_in_whole_sentences(waiting: int, said: str) -> None:
+def test_a_queue_that_admits_nothing_is_reported_in_whole_sentences(
+    waiting: int, said: str
+) -> None:
     world = World()
     world.cluster_queue("lonely", quotas(absent=4))
     for number in range(waiting):
@@ -46,7 +48,9 @@ def strict_line(*, others: int) -> World:
     ("others", "said"),
     [(0, "No pending workloads behind it."), (2, "2 pending workloads behind it.")],
 )
-def test_a_strict_line_behind_a_head_that_can_never_start_is_told(others: int, said: str) -> None:
+def test_a_strict_fifo_queue_behind_a_head_that_can_never_start_is_reported(
+    others: int, said: str
+) -> None:
     cluster_state = ClusterState.load(strict_line(others=others).cluster_state.dump())
     (found,) = attention(cluster_state, 0, None)
     assert found.title == "StrictFIFO queue q is blocked by team/big"
@@ -54,7 +58,7 @@ def test_a_strict_line_behind_a_head_that_can_never_start_is_told(others: int, s
     assert found.detail.endswith(said)
 
 
-def test_such_a_head_is_looked_at_once_and_not_time_after_time() -> None:
+def test_such_a_head_is_evaluated_once_and_not_time_after_time() -> None:
     world = strict_line(others=2)
     with world.cluster_state.overlay():
         assert (
@@ -74,7 +78,7 @@ def test_a_blocking_head_of_another_namespace_is_redacted() -> None:
     assert "big" not in found.title + found.detail + found.link
 
 
-def test_a_head_that_waits_for_room_is_nothing_to_worry_about() -> None:
+def test_a_head_that_waits_for_capacity_is_nothing_to_worry_about() -> None:
     world = World()
     world.flavor("default")
     world.cluster_queue("q", quotas(default=4), queueing_strategy="StrictFIFO")
@@ -84,7 +88,7 @@ def test_a_head_that_waits_for_room_is_nothing_to_worry_about() -> None:
     assert attention(world.cluster_state, world.at, None) == []
 
 
-def test_a_strict_line_that_has_not_moved_for_an_hour_is_told() -> None:
+def test_a_strict_fifo_queue_that_has_not_moved_for_an_hour_is_reported() -> None:
     world = World()
     world.flavor("default")
     world.cluster_queue("q", quotas(default=4), queueing_strategy="StrictFIFO")
@@ -102,7 +106,7 @@ def test_a_strict_line_that_has_not_moved_for_an_hour_is_told() -> None:
     assert found[0].stream == "workload/team/second"
 
 
-def test_cohorts_in_a_circle_are_told_though_their_queues_count_as_active() -> None:
+def test_cohorts_in_a_cycle_are_reported_though_their_queues_count_as_active() -> None:
     world = World()
     world.flavor("default")
     world.cohort("upper", "lower")
@@ -124,7 +128,7 @@ def test_of_each_kind_only_the_first_few_are_shown_and_all_are_counted() -> None
     assert len(needing_attention(world.cluster_state, world.at, None)) == MAX_PER_KIND + 5
 
 
-def test_pods_that_do_not_stop_are_told_though_the_rest_of_the_workload_runs() -> None:
+def test_pods_that_do_not_stop_are_reported_though_the_rest_of_the_workload_runs() -> None:
     world = World()
     world.flavor("default")
     lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")

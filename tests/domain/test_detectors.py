@@ -248,7 +248,7 @@ def test_no_estimate_from_few_samples_or_for_unschedulable_work() -> None:
     ("starts", "words"),
     [(0, "none like it has started"), (1, "only 1 like it has"), (2, "only 2 like it have")],
 )
-def test_how_few_have_started_is_told_as_people_say_it(starts: int, words: str) -> None:
+def test_how_few_have_started_is_reported_as_people_say_it(starts: int, words: str) -> None:
     world = World()
     world.flavor("plain")
     world.cluster_queue("gpu", quotas(plain=2))

@@ -22,7 +22,7 @@ def test_the_layout_follows_every_change_of_the_configuration() -> None:
     assert world.cluster_state.partition_index.layout == world.cluster_state.layout
 
 
-def test_a_trial_leaves_no_layout_behind() -> None:
+def test_an_overlay_leaves_no_layout_behind() -> None:
     world = World()
     world.flavor()
     before = world.cluster_state.layout

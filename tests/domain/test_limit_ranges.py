@@ -80,7 +80,7 @@ def test_containers_that_say_nothing_get_the_requests_of_their_namespace() -> No
     assert requests_of(elsewhere) == {}
 
 
-def test_what_a_container_states_goes_before_the_default() -> None:
+def test_what_a_container_states_precedes_the_default() -> None:
     stated = asking(requests={"cpu": "1500m", "memory": "1Gi"})
     found = with_pod_defaults(stated, limit_range_bounds(a_range(USUAL), "team-a"), {})
     assert requests_of(found) == {"cpu": 1500, "memory": 2**30}
@@ -136,7 +136,7 @@ def test_pods_keep_what_they_got_when_the_range_changes() -> None:
         ),
     ],
 )
-def test_pods_outside_their_range_are_told_where(
+def test_pods_outside_their_range_are_reported_where(
     item: LimitRangeItem, resources: dict[str, Any], place: str
 ) -> None:
     bounds = limit_range_bounds(a_range(item), "team-a")

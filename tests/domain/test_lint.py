@@ -48,7 +48,7 @@ def test_an_ordinary_configuration_is_not_talked_about() -> None:
         ("cpu", 1_500_000, "1500 of cpu are 1500 whole cores.", "1500m, which is 1.5 CPU?"),
     ],
 )
-def test_a_unit_that_slipped_is_told_with_what_was_meant(
+def test_a_unit_that_slipped_is_reported_with_what_is_likely_meant(
     resource: str, amount: int, message: str, remedy: str
 ) -> None:
     world = a_world()
@@ -98,7 +98,7 @@ def test_without_any_node_flavors_are_taken_as_they_are() -> None:
     assert told(world.cluster_state.config) == []
 
 
-def test_two_flavors_for_the_same_nodes_are_told() -> None:
+def test_two_flavors_for_the_same_nodes_are_reported() -> None:
     world = World()
     for name in ("first", "second"):
         world.flavor(name, node_labels={"pool": "gpu"})
@@ -107,7 +107,7 @@ def test_two_flavors_for_the_same_nodes_are_told() -> None:
     assert found.message == Message("ShadowedFlavor", {"flavor": "second", "first": "first"})
 
 
-def test_quota_that_can_never_be_used_is_told() -> None:
+def test_quota_that_can_never_be_used_is_reported() -> None:
     world = a_world("one", "two")
     world.cluster_queue("q", quotas(one=4, two=0))
     found = only(world, "UnusableQuota")
@@ -121,7 +121,7 @@ def test_nothing_of_ones_own_is_fine_where_others_lend() -> None:
     assert told(world.cluster_state.config) == []
 
 
-def test_promising_more_than_the_nodes_have_is_told_with_both_numbers() -> None:
+def test_promising_more_than_the_nodes_have_is_reported_with_both_numbers() -> None:
     world = World()
     world.flavor("one", node_labels={"pool": "gpu"})
     world.node("b/r/n")
@@ -144,14 +144,14 @@ def test_unusable_queues_are_reported() -> None:
     ]
 
 
-def test_what_does_not_exist_is_told_where_it_is_named() -> None:
+def test_what_does_not_exist_is_reported_where_it_is_named() -> None:
     world = World()
     world.cluster_queue("q", quotas(gone=1))
     found = only(world, "MissingReference")
     assert (found.name, found.pointer) == ("q", "/spec/resourceGroups/0/flavors/0")
 
 
-def test_cohorts_in_a_circle_are_told() -> None:
+def test_cohorts_in_a_cycle_are_reported() -> None:
     world = World()
     world.cohort("a", "b")
     world.cohort("b", "a")

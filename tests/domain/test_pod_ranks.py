@@ -176,7 +176,7 @@ def test_an_offset_that_is_no_number_is_refused() -> None:
     ]
 
 
-def test_pods_that_ended_make_room_for_those_in_their_stead() -> None:
+def test_ended_pods_free_capacity_for_their_replacements() -> None:
     workload = a_workload(main={"a": 1, "b": 1})
 
     found = places(workload, pod("old", 0, host="a", has_ended=True), pod("new", 0))

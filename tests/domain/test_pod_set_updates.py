@@ -59,7 +59,7 @@ def test_what_all_checks_add_is_merged_when_the_workload_starts() -> None:
         ({"node_selector": {"zone": "b"}}, ("node selector", "zone")),
     ],
 )
-def test_what_contradicts_the_pods_themselves_is_a_failure_for_good(
+def test_what_contradicts_the_pods_themselves_is_a_final_failure(
     update: dict[str, Any], told: tuple[str, str]
 ) -> None:
     world, key = reserved("a")
@@ -74,7 +74,7 @@ def test_what_contradicts_the_pods_themselves_is_a_failure_for_good(
     assert (arguments["field"], arguments["key"]) == told
 
 
-def test_checks_that_contradict_each_other_are_a_failure_for_good() -> None:
+def test_checks_that_contradict_each_other_are_a_final_failure() -> None:
     world, key = reserved("a", "b")
     world.tell(key, report(world, key, "a", annotations={"k": "1"}))
     world.tell(key, report(world, key, "b", annotations={"k": "2"}))

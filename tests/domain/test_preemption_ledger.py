@@ -7,7 +7,7 @@ from headgate.domain.workloads.preemption_events import EvictionCancelled
 from tests.builders.instants import T0
 
 
-def test_a_victim_that_was_called_back_is_noted_in_its_round() -> None:
+def test_a_cancelled_eviction_is_noted_in_its_round() -> None:
     recorded = RecordedEvent(
         position=7,
         stream="workload/team/v",

@@ -129,7 +129,7 @@ def test_the_narrower_of_both_classes_bounds_protection() -> None:
     assert protection_bound(a_workload_spec(), "hi", CLASSES) is None
 
 
-def test_pods_with_another_priority_are_told_and_their_workloads_counts() -> None:
+def test_pods_with_another_priority_are_reported_and_their_workloads_counts() -> None:
     spec = of(a_workload_spec(priority=50, pod_sets=(a_pod_set(priority_class_name="hi"),)))
     diverging = diverging_pod_sets(spec, CLASSES)
     assert diverging == (DivergingPodSet(name="main", priority=100, policy="PreemptLowerPriority"),)

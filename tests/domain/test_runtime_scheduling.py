@@ -85,7 +85,7 @@ def test_pods_without_a_place_for_their_runtime_are_told_its_selector() -> None:
     assert "node selector runtime=kata" in str(found)
 
 
-def test_a_pod_that_wants_other_nodes_than_its_runtime_is_told_where_it_says_so() -> None:
+def test_a_pod_that_wants_other_nodes_than_its_runtime_is_reported_where_it_says_so() -> None:
     spec = asking(nodeSelector={"zone": "a", "runtime": "runc"})
     kata = runtimes(runtime="kata", zone="a")
     (found,) = pod_runtime_violations(with_pod_defaults(spec, NO_BOUNDS, kata))

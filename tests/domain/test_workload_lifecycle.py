@@ -316,7 +316,7 @@ def test_what_finishes_while_being_deleted_is_removed() -> None:
     assert story.state == Absent()
 
 
-def test_deleting_goes_before_cancelling() -> None:
+def test_deleting_precedes_cancelling() -> None:
     story = story_of(running())
     story.when(CANCEL)
     assert story.when(DELETE) == (WorkloadDeletionRequested(),)

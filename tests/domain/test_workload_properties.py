@@ -129,7 +129,7 @@ def assert_sound(state: WorkloadState) -> None:
 
 
 @given(st.lists(st.one_of(COMMANDS, SCHEDULER), max_size=40))
-def test_no_sequence_of_wishes_breaks_the_life_cycle(wishes: list[Any]) -> None:
+def test_no_sequence_of_commands_breaks_the_life_cycle(wishes: list[Any]) -> None:
     state: WorkloadState = Absent()
     for wish in wishes:
         events = step(state, wish)

@@ -203,14 +203,14 @@ def test_a_manifest_without_a_version_is_told_which_to_write() -> None:
     assert told == "A Cohort says its apiVersion. Write apiVersion: kueue.x-k8s.io/v1beta2."
 
 
-def test_a_misspelt_field_is_told_what_was_probably_meant() -> None:
+def test_a_misspelt_field_is_told_what_is_likely_meant() -> None:
     spec = {"queueingStrategy": "StrictFifo", "resourceGroup": [], "cohort": "a"}
     found = refused(a_manifest("ClusterQueue", spec=spec))
     assert "Did you mean StrictFIFO?" in found["/spec/queueingStrategy"]
     assert "Did you mean resourceGroups?" in found["/spec/resourceGroup"]
 
 
-def test_a_misspelt_annotation_or_label_of_kueues_is_told_though_it_is_accepted() -> None:
+def test_a_misspelt_annotation_or_label_of_kueues_is_reported_though_it_is_accepted() -> None:
     text = WORK.replace("podset-required-topology", "podset-require-topology").replace(
         "kueue.x-k8s.io/job-min-parallelism", "kueue.x-k8s.io/of-our-own"
     )

@@ -81,7 +81,7 @@ def test_keys_of_labels_may_look_like_numbers() -> None:
         ("[" * 61 + "]" * 61 + "# yaml", "nested at most 60 deep"),
     ],
 )
-def test_yaml_that_cannot_be_meant_is_refused_with_its_place(text: str, told: str) -> None:
+def test_yaml_that_is_ambiguous_is_refused_with_its_place(text: str, told: str) -> None:
     assert told in refusal(text, "application/yaml")
 
 
@@ -108,7 +108,7 @@ def test_an_alias_bomb_is_refused_before_it_grows() -> None:
         ("5" * 5000, "too large"),
     ],
 )
-def test_json_that_cannot_be_meant_is_refused(text: str, told: str) -> None:
+def test_json_that_is_ambiguous_is_refused(text: str, told: str) -> None:
     assert told in refusal(text, "application/json")
 
 

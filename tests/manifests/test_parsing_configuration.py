@@ -254,7 +254,7 @@ def test_a_topology_is_its_levels() -> None:
     )
 
 
-def test_a_node_is_read_with_what_its_status_says_of_room() -> None:
+def test_a_node_is_read_with_what_its_status_says_of_capacity() -> None:
     node = a_manifest(
         "Node",
         "v1",

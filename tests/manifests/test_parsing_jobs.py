@@ -52,7 +52,7 @@ def test_a_job_is_a_workload_of_the_pods_that_run_at_once() -> None:
     assert named(found, "x7k").name == "sample-x7k"
 
 
-def test_what_is_wrong_with_a_job_is_told_where_it_stands_in_the_job() -> None:
+def test_what_is_wrong_with_a_job_is_reported_where_it_stands_in_the_job() -> None:
     found = read(JOB.replace('"size": 3', '"size": 4').replace("lq", "No!"))
     problem = InvalidObject("x", remedy="", violations=workload_violations(found.spec))
     annotations = "/spec/template/metadata/annotations"
@@ -96,7 +96,7 @@ def test_a_job_set_has_a_pod_set_for_each_replicated_job() -> None:
     assert sorted(refused(bad)) == ["/spec/networks", "/spec/replicatedJobs/1/name"]
 
 
-def test_a_class_that_does_not_exist_is_told_where_the_job_names_it() -> None:
+def test_a_class_that_does_not_exist_is_reported_where_the_job_names_it() -> None:
     def place(job: str) -> str:
         wrong = Violation(pointer="/spec/priorityClassRef/name", rule="There is none.", remedy="")
         problem = InvalidObject("x", remedy="", violations=(wrong,))

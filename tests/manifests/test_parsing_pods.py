@@ -76,7 +76,9 @@ def test_a_sum_of_parts_is_rounded_up_once() -> None:
         ({"requests": []}, "/requests"),
     ],
 )
-def test_bad_resources_are_told_where_they_stand(resources: dict[str, Any], pointer: str) -> None:
+def test_bad_resources_are_reported_where_they_stand(
+    resources: dict[str, Any], pointer: str
+) -> None:
     template = {"spec": {"containers": [{"resources": resources}]}}
     place = "/spec/podSets/0/template/spec/containers/0/resources"
     assert list(refused(a_workload_manifest({"template": template}))) == [place + pointer]

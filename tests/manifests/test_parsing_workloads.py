@@ -153,7 +153,7 @@ def test_each_setting_says_where_it_was_read() -> None:
     assert spec_of().preemptibility_source is None
 
 
-def test_a_word_that_means_nothing_and_templates_that_differ_are_told() -> None:
+def test_a_word_that_means_nothing_and_templates_that_differ_are_reported() -> None:
     label = "kueue.x-k8s.io/preemptibility"
     marked = TEMPLATE | {"metadata": {"labels": {label: "NonPreemptible"}}}
     two = [{"name": "a", "template": marked}, {"name": "b", "template": TEMPLATE}]

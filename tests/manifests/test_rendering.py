@@ -84,7 +84,7 @@ def test_an_admitted_workload_shows_what_it_was_given() -> None:
     assert conditions["PodsReady"]["reason"] == "WaitForStart"
 
 
-def test_a_nominated_workload_shows_where_room_is_made() -> None:
+def test_a_nominated_workload_shows_its_nominated_capacity() -> None:
     topology = TopologyAssignment(
         levels=("kubernetes.io/hostname",), domains=(TopologyDomain(values=("h1",), count=1),)
     )

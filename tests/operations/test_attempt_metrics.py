@@ -31,7 +31,7 @@ def told(attempts: CycleDurations, book: MemoryCycleStore) -> dict[str, str]:
     return dict(line.removeprefix(FIGURE).rsplit(" ", 1) for line in lines)
 
 
-def test_runs_are_told_by_what_they_gave_and_those_refused_by_the_log_are_not() -> None:
+def test_runs_are_reported_by_what_they_gave_and_those_refused_by_the_log_are_not() -> None:
     book, attempts = MemoryCycleStore(), CycleDurations()
     attempts.begin(1_000)
     for one in (

@@ -58,7 +58,7 @@ def test_a_run_is_a_success_if_it_reserved_any_quota() -> None:
     assert 'kueue_admission_attempts_total{result="inadmissible"} 1.0' in lines
 
 
-def test_each_wait_is_told_by_what_it_was_for() -> None:
+def test_each_wait_is_reported_by_what_it_was_for() -> None:
     checked = WorkloadQuotaReserved(admission=an_admission("gpu"), checks=("budget",))
     ready = WorkloadPodsReady()
     lines = tallied(("one", checked), ("", ready), ("", ADMITTED), ("", ready))

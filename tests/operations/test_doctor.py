@@ -63,7 +63,7 @@ def test_workers_and_broker_that_are_there_are_seen(
         workers.end()
 
 
-def test_a_partition_that_was_set_aside_is_named_with_its_reason(
+def test_a_partition_that_was_quarantined_is_named_with_its_reason(
     adapters: Adapters, fresh_database_url: str
 ) -> None:
     adapters.partitions.halt("installation", position=3, failure="KeyError: x", retry_at=1)

@@ -156,7 +156,7 @@ def test_leftovers_are_known_by_their_start_and_not_by_their_number(tmp_path: Pa
         left.wait(10)
 
 
-def test_lines_are_told_once_and_whole(tmp_path: Path) -> None:
+def test_lines_are_reported_once_and_whole(tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text("old\n")
     tail = LogTail({})
@@ -213,7 +213,7 @@ def test_a_program_without_heartbeat_is_killed_and_restarted(
     assert told[1] == "was killed by signal 9; starting it again"
 
 
-def test_processes_are_remembered_as_far_as_the_disk_has_room(
+def test_processes_are_remembered_as_far_as_the_disk_has_space(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     directory = RunDirectory(tmp_path)

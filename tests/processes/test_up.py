@@ -65,7 +65,7 @@ def submit_and_see_admitted(up: Up, name: str) -> None:
 
 
 @pytest.mark.slow
-def test_it_goes_on_where_it_stopped_hung_or_was_killed(up: Up) -> None:
+def test_it_continues_where_it_stopped_hung_or_was_killed(up: Up) -> None:
     """One installation for its whole life, as each start takes as long as all the rest."""
     up.start()
     assert re.search(r"http://127\.0\.0\.1:\d+/#token=\S{32,}", up.said())

@@ -140,7 +140,7 @@ time.sleep(600)
 """
 
 
-def test_a_worker_that_gives_no_sign_of_life_ends_itself() -> None:
+def test_a_worker_that_gives_no_heartbeat_ends_itself() -> None:
     hanging = subprocess.run(
         [sys.executable, "-c", HANGING], capture_output=True, text=True, check=False, timeout=60
     )

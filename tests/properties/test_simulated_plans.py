@@ -60,7 +60,7 @@ def demand_of(partition: Partition, workload: Workload, amount: int) -> Placemen
     ASKS,
     ASKS,
 )
-def test_what_is_foreseen_for_one_resource_is_the_plan_for_it(
+def test_what_is_predicted_for_one_resource_is_the_plan_for_it(
     policies: list[object],
     nominal: list[int],
     fair: bool,

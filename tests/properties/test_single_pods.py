@@ -179,7 +179,7 @@ def pods_that_leave(world: World, seed: int) -> dict[str, int]:
 
 
 @given(SEEDS)
-def test_i8_cores_and_immune_work_stay_within_what_their_queue_owns(seed: int) -> None:
+def test_i8_cores_and_non_preemptible_work_stay_within_what_their_queue_owns(seed: int) -> None:
     chance = Random(seed)
     world = World()
     world.flavor("default")

@@ -32,7 +32,7 @@ def test_less_is_left_the_longer_it_takes(one: int, other: int, half_life: int) 
 
 
 @given(AMOUNTS, AMOUNTS, HALF_LIVES, st.lists(st.integers(1, 10**12), max_size=MAX_STEPS))
-def test_many_looks_on_the_way_change_nothing_but_roundings(
+def test_many_evaluations_on_the_way_change_nothing_but_roundings(
     consumed: int, usage: int, half_life: int, steps: list[int]
 ) -> None:
     rules = AdmissionFairSharing(usage_half_life_seconds=half_life)

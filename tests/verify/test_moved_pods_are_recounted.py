@@ -47,7 +47,7 @@ def test_pods_that_stay_on_a_lost_host_are_not_asked() -> None:
     assert rules_broken([*RUNNING, LOST, moved(A, host="h1"), finished(A)]) == set()
 
 
-def test_a_host_that_was_left_has_room_again() -> None:
+def test_a_host_that_was_left_has_capacity_again() -> None:
     again = [submitted(B, 1_000), reserved(B, 1_000), admitted(B), finished(B)]
 
     assert rules_broken([another(), SMALL, *RUNNING, moved(A), *again, finished(A)]) == set()

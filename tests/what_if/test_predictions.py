@@ -18,7 +18,7 @@ from tests.what_if.submits import compare_day, rest
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_submit_is_foretold_as_it_happens(seed: int) -> None:
+def test_a_submit_is_predicted_as_it_happens(seed: int) -> None:
     for predicted, happened in compare_day(seed, submits=10):
         assert predicted == happened
 

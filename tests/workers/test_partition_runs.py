@@ -111,7 +111,7 @@ def test_an_unknown_partition_is_gone(adapters: Adapters) -> None:
     assert Worker(adapters).turn("clusterqueue/never") == PartitionRun("gone")
 
 
-def test_a_partition_that_cannot_be_planned_is_set_aside_and_tried_again(
+def test_a_partition_that_cannot_be_planned_is_quarantined_and_tried_again(
     adapters: Adapters,
 ) -> None:
     record(adapters.log, *cluster("gpu", "cpu"), submitted("g", "gpu"), submitted("c", "cpu"))

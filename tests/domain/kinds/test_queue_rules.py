@@ -209,7 +209,7 @@ def test_references_are_names() -> None:
     assert pointers(refusal) == ["/spec/parentName"]
 
 
-def test_a_local_queue_leads_to_one_cluster_queue_for_life() -> None:
+def test_a_local_queue_leads_to_one_cluster_queue_permanently() -> None:
     story = Scenario(LOCAL_QUEUE).given_state(a_local_queue())
     change = Change(spec=LocalQueueSpec(cluster_queue="other"))
     assert pointers(story.refuses(change, InvalidObject)) == ["/spec/clusterQueue"]

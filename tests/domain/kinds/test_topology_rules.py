@@ -122,7 +122,7 @@ def test_a_report_that_says_nothing_new_is_no_event() -> None:
     assert (story.state.spec.ready, story.state.generation) == (False, 1)
 
 
-def test_a_report_of_negative_room_is_refused() -> None:
+def test_a_report_of_negative_capacity_is_refused() -> None:
     story = Scenario(NODE).given_state(a_node())
     report = ReportNode(ready=True, allocatable={"cpu": -1}, used_by_others={"": 0})
     assert pointers(story.refuses(report, InvalidObject)) == ["/allocatable/cpu", "/usedByOthers/"]
@@ -153,7 +153,7 @@ def test_a_node_that_is_not_there_reports_nothing() -> None:
         Scenario(NODE).refuses(command, NotFound)
 
 
-def test_a_check_belongs_to_one_controller_for_life() -> None:
+def test_a_check_belongs_to_one_controller_permanently() -> None:
     story = Scenario(ADMISSION_CHECK).given_state(a_check())
     change = Change(spec=AdmissionCheckSpec(controller_name="other"))
     assert pointers(story.refuses(change, InvalidObject)) == ["/spec/controllerName"]

@@ -127,7 +127,7 @@ def test_the_last_of_several_times_to_wait_counts() -> None:
     assert world[key].requeue.count == 0
 
 
-def test_checks_agree_anew_after_a_retry_and_remember_how_often_they_did_not() -> None:
+def test_checks_agree_again_after_a_retry_and_remember_how_often_they_did_not() -> None:
     world, key = reserved(*BOTH)
     world.check(key, "license", "Ready")
     world.check(key, "budget", "Retry")

@@ -35,7 +35,7 @@ def submit(*gates: str) -> Submit:
     return Submit(uid="u", namespace="team", name="w", annotations=gated(*gates), spec=SPEC)
 
 
-def test_a_gated_workload_is_not_looked_at_and_says_why() -> None:
+def test_a_gated_workload_is_not_evaluated_and_says_why() -> None:
     world = a_world()
     key = world.submit_pod_sets("w", "q", PODS, annotations=gated("x.io/a", "x.io/b"))
     world.settle()

@@ -120,7 +120,7 @@ def test_a_reservation_with_ready_checks_is_dropped_by_a_stop() -> None:
     assert names(world.settle()) == ["ReservationDropped"]
 
 
-def test_a_check_that_refuses_is_told_before_a_stop() -> None:
+def test_a_check_that_refuses_is_reported_before_a_stop() -> None:
     world, first, _ = with_checks()
     world.check(first, "budget", "Rejected")
     stop = Stop(owner="admin:ann", reason="x", stopped_at=world.at)

@@ -97,7 +97,7 @@ def two_rounds() -> World:
     return world
 
 
-def test_no_more_are_called_back_than_another_round_can_spare() -> None:
+def test_no_more_evictions_are_cancelled_than_another_round_can_spare() -> None:
     world = two_rounds()
     world.record("workload/team/p1", WorkloadDeleted())
     made = world.settle()
@@ -116,7 +116,7 @@ def test_capacity_of_an_invalid_round_does_not_prevent_cancelling_evictions() ->
     assert "PlacementInvalidated" not in names(made)
 
 
-def test_victims_of_a_round_before_a_new_plan_are_called_back_with_the_new_one() -> None:
+def test_evictions_of_a_superseded_round_are_cancelled_with_the_new_one() -> None:
     world = World()
     world.hosts({"b/r1/h1": 2, "b/r1/h2": 2, "b/r2/h3": 2, "b/r2/h4": 2}, "gpu")
     world.cluster_queue("q", quotas("gpu", tas=100), preemption=LOWER)

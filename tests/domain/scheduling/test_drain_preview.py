@@ -22,7 +22,7 @@ def a_world(spare: int) -> World:
     return world
 
 
-def test_two_never_count_on_the_same_room_and_the_more_important_looks_first() -> None:
+def test_two_workloads_never_count_on_the_same_capacity_and_the_higher_priority_is_first() -> None:
     world = a_world(spare=1)
 
     found = preview_drain(world.cluster_state, "a")
@@ -48,7 +48,7 @@ def test_the_preview_changes_nothing() -> None:
     assert state_digest_text(world.cluster_state) == before
 
 
-def test_the_drain_comes_out_as_foretold() -> None:
+def test_the_drain_comes_out_as_predicted() -> None:
     world = a_world(spare=1)
 
     world.record("node/a", NodeDrainStarted())

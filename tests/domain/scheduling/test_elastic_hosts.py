@@ -178,7 +178,7 @@ def test_pods_on_a_cordoned_host_stay_there_when_others_are_added() -> None:
     assert world.placed(grown(world, old, pods(3))) == {"a": 1, "b": 2}
 
 
-def test_a_workload_that_lost_a_host_is_placed_anew_by_its_replacing_slice() -> None:
+def test_a_workload_that_lost_a_host_is_placed_again_by_its_replacing_slice() -> None:
     world = a_world({"b/r1/a": 2, "b/r1/b": 2, "b/r2/x": 5})
     world.configure(
         topology=replace(world.cluster_state.config.configuration.topology, fail_fast=False)
@@ -192,7 +192,7 @@ def test_a_workload_that_lost_a_host_is_placed_anew_by_its_replacing_slice() -> 
     assert world.placed(grown(world, old, pods(5, RACK))) == {"x": 5}
 
 
-def test_others_make_room_for_growth() -> None:
+def test_growth_preempts_others() -> None:
     lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
     world = a_world({"b/r1/a": 2, "b/r1/b": 2, "b/r2/x": 4}, preemption=lower)
     old = running(world, pods(2, RACK))
@@ -231,7 +231,7 @@ def test_a_workload_with_hosts_for_more_than_it_wants_tells_the_fact() -> None:
     assert world.placed(key) == {"a": 3, "b": 1}
 
 
-def test_new_pods_are_sent_where_the_old_ones_leave_room() -> None:
+def test_new_pods_are_sent_where_the_old_ones_leave_capacity() -> None:
     world = a_world({"b/r/a": 2, "b/r/b": 2, "b/r/c": 2})
     old = running(world, pods(2))
     new = grown(world, old, pods(5))

@@ -156,7 +156,7 @@ def test_a_larger_count_is_refused_while_there_is_quota() -> None:
     assert pointers(refusal.value) == ["/spec/podSets"]
 
 
-def test_an_elastic_workload_that_shrank_counts_its_ended_pods_anew() -> None:
+def test_an_elastic_workload_that_shrank_counts_its_ended_pods_again() -> None:
     world = a_world(one=8)
     key = world.submit_pod_sets("a", "q", pods(8), annotations={ELASTIC: "true"})
     world.settle()

@@ -11,7 +11,7 @@ HIGHER = "its priority 9 is not lower than 5"
 ROUND = f"{BLOCKED_BY_CYCLE_GUARD}: team/p made way for team/v"
 
 
-def test_a_circle_in_a_later_flavor_is_the_reason_before_anything_else() -> None:
+def test_a_cycle_in_a_later_flavor_is_the_reason_before_anything_else() -> None:
     circle = VictimSearch(
         "it would go round in a circle", 2, (("team/v", ROUND),), BLOCKED_BY_CYCLE_GUARD
     )

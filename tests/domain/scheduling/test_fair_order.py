@@ -34,7 +34,7 @@ def fair(entries: list[CycleEntry], shares: Shares) -> list[int]:
     ]
 
 
-def test_the_smaller_share_goes_first_whatever_its_priority() -> None:
+def test_the_smaller_share_is_first_whatever_its_priority() -> None:
     entries = [entry(1, "a", "root", priority=9), entry(2, "b", "root")]
     assert fair(entries, {1: (share(30),), 2: (share(10),)}) == [2, 1]
 
@@ -97,7 +97,7 @@ def test_capacity_goes_alternately_to_the_smaller_share() -> None:
 
 
 @pytest.mark.parametrize(("weight_milli", "last"), [(1000, "a"), (4000, "b")])
-def test_the_last_room_goes_to_the_heavier_queue(weight_milli: int, last: str) -> None:
+def test_the_last_capacity_goes_to_the_queue_of_higher_weight(weight_milli: int, last: str) -> None:
     world = two_borrowers()
     world.change_cluster_queue("b", fair_weight_milli=weight_milli)
     for number in range(6):

@@ -91,7 +91,7 @@ def test_preempt_first_borrows_without_candidates() -> None:
     assert phase_of(world[key]) == "Starting"
 
 
-def test_an_earlier_flavor_that_has_room_again_is_taken_at_once() -> None:
+def test_an_earlier_flavor_that_has_capacity_again_is_taken_at_once() -> None:
     """Trap T20: a look never begins behind the flavors that did not fit last time."""
     world = two_flavors(FlavorFungibility())
     first, _ = fill(world, 5, 5)
@@ -113,7 +113,7 @@ def test_a_workload_with_a_never_fitting_pod_set_becomes_inadmissible() -> None:
     assert found.sentence == "ClusterQueue sets no quota for none"
 
 
-def test_the_reason_told_is_that_of_the_preferred_flavor() -> None:
+def test_the_reason_reported_is_that_of_the_preferred_flavor() -> None:
     world = two_flavors(FlavorFungibility())
     fill(world, 9, 9)
     key = world.submit("new", "q", {"gpu": 2}, priority=5)
@@ -122,7 +122,7 @@ def test_the_reason_told_is_that_of_the_preferred_flavor() -> None:
     assert found.sentence.startswith("Needs 2 gpu of flavor one; ClusterQueue q has 0 free")
 
 
-def test_the_mildest_reason_within_a_group_and_the_worst_of_all_groups_is_told() -> None:
+def test_the_mildest_reason_within_a_group_and_the_worst_of_all_groups_is_reported() -> None:
     """Both groups are needed: new is only full for cpu, but there is no memory of it at all."""
     world = World()
     for pool in ("old", "new"):
@@ -140,7 +140,7 @@ def test_the_mildest_reason_within_a_group_and_the_worst_of_all_groups_is_told()
     assert reasons == [("old", unfit), ("new", "ExceedsMaxQuota"), ("old", unfit)]
 
 
-def test_what_can_never_be_had_is_told_before_what_is_only_taken_now() -> None:
+def test_what_can_never_be_had_is_reported_before_what_is_only_taken_now() -> None:
     """All resources of a flavor are needed: more slots do not help a request for too many gpus."""
     world = World()
     world.flavor("one")
@@ -158,7 +158,7 @@ def test_what_can_never_be_had_is_told_before_what_is_only_taken_now() -> None:
     )
 
 
-def test_a_flavor_that_is_only_taken_now_is_told_before_one_that_can_never_be_had() -> None:
+def test_a_flavor_that_is_only_taken_now_is_reported_before_one_that_can_never_be_had() -> None:
     world = World()
     for name in ("one", "two"):
         world.flavor(name)
@@ -219,7 +219,7 @@ def test_full_hosts_of_one_flavor_do_not_keep_victims_in_another_safe() -> None:
     assert phase_of(world["team/goes"]) == "Evicting"
 
 
-def test_flavors_behind_the_one_it_waits_for_are_told_as_not_reached() -> None:
+def test_flavors_behind_the_one_it_waits_for_are_reported_as_not_reached() -> None:
     world = two_flavors(STOP_AT_PREEMPTION)
     fill(world, 1, 1)
     key = world.submit("new", "q", {"gpu": 2}, priority=5)
@@ -232,7 +232,7 @@ def test_flavors_behind_the_one_it_waits_for_are_told_as_not_reached() -> None:
     assert other.message == "Flavor two was not looked at: the search ended at flavor one"
 
 
-def test_a_flavor_that_only_a_later_look_reached_is_in_the_matrix_too() -> None:
+def test_a_flavor_that_only_a_later_evaluation_reached_is_in_the_matrix_too() -> None:
     world = two_flavors(STOP_AT_PREEMPTION)
     fill(world, 9, 9)
     key = world.submit("new", "q", {"gpu": 2}, priority=5)

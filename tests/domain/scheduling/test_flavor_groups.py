@@ -72,7 +72,7 @@ def test_a_leader_that_needs_no_quota_lies_on_the_hosts_of_its_workers() -> None
     assert all(a.topology_assignment is not None for a in admission.pod_set_assignments)
 
 
-def test_a_wish_for_places_that_no_flavor_can_meet_is_told() -> None:
+def test_a_wish_for_places_that_no_flavor_can_meet_is_reported() -> None:
     world = World()
     world.hosts({"b/r/h1": 8})
     world.cluster_queue("q", quotas("cpu", tas=16))
@@ -82,7 +82,7 @@ def test_a_wish_for_places_that_no_flavor_can_meet_is_told() -> None:
     assert reason(world, key) == "none of its resources comes from a flavor with a topology"
 
 
-def test_only_flavors_that_the_workload_allows_are_looked_at() -> None:
+def test_only_flavors_that_the_workload_allows_are_evaluated() -> None:
     world = two_flavors(one=8, two=9)
     allowed = {ALLOWED_FLAVORS: "two, other"}
     key = world.submit_pod_sets("w", "q", pods("main", 1), annotations=allowed)

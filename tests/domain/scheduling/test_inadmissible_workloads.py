@@ -123,7 +123,7 @@ def test_an_inadmissible_head_lets_the_next_workload_be_nominated() -> None:
     ]
 
 
-def test_room_that_will_be_left_lets_preemptors_look_again() -> None:
+def test_capacity_that_will_be_left_requeues_preemptors() -> None:
     """Nothing is free before the drained one stops, but now fewer others have to leave."""
     world = one_queue(preemption=LOWER)
     equal = world.submit("equal", "q", {"gpu": 2}, priority=1)
@@ -156,7 +156,7 @@ def test_borrowing_requeues_workloads_that_may_reclaim() -> None:
     assert world[wants].round_id is not None
 
 
-def test_a_victims_lower_priority_lets_preemptors_look_again() -> None:
+def test_a_victims_lower_priority_requeues_preemptors() -> None:
     world = one_queue(preemption=LOWER)
     runs = world.submit("runs", "q", {"gpu": 4}, priority=1)
     world.live()
@@ -187,7 +187,7 @@ def test_a_workload_before_the_first_of_its_equivalence_class_is_evaluated() -> 
     assert world[old].round_id is not None
 
 
-def test_a_budget_that_allows_more_lets_preemptors_of_all_partitions_look_again() -> None:
+def test_a_budget_that_allows_more_requeues_preemptors_of_all_partitions() -> None:
     world = one_queue(preemption=LOWER)
     world.cluster_queue("apart", quotas(default=4))
     spec = DisruptionBudgetSpec(selector=LabelSelector(), min_available=2, enforcement="Strict")
@@ -275,7 +275,7 @@ def test_a_shield_begins_with_the_start_also_after_a_check() -> None:
     assert "RoundCommitted" in names(world.live())
 
 
-def test_the_next_of_a_shape_is_looked_at_for_itself_once_the_first_has_gone() -> None:
+def test_the_next_of_an_equivalence_class_is_evaluated_for_itself_once_the_first_has_gone() -> None:
     world = one_queue()
     first = world.submit("first", "q", {"gpu": 5})
     second = world.submit("second", "q", {"gpu": 5})

@@ -53,7 +53,7 @@ def test_letting_a_workload_in_counts_at_once() -> None:
     assert abs(used(world, "a") - penalty) < 1e-6
 
 
-def test_the_queue_that_used_less_goes_before_a_higher_priority() -> None:
+def test_the_queue_that_used_less_precedes_a_higher_priority() -> None:
     world = two_local_queues()
     world.submit("past", "a", {"gpu": 4})
     world.settle()
@@ -73,7 +73,7 @@ def test_queues_take_turns_within_one_moment() -> None:
     assert world.admitted() == ["team/a1", "team/b1"]
 
 
-def test_a_queue_without_weight_goes_last_whatever_it_used() -> None:
+def test_a_queue_without_weight_is_last_whatever_it_used() -> None:
     world = two_local_queues()
     world.local_queue("none", "q", fair_weight_milli=0)
     world.submit("past", "a", {"gpu": 4})
@@ -167,7 +167,7 @@ def test_what_was_only_tried_leaves_the_history_alone() -> None:
     assert world.cluster_state.dump() == before
 
 
-def test_pods_that_ended_for_good_are_used_no_more() -> None:
+def test_pods_that_ended_are_used_no_more() -> None:
     world = two_local_queues()
     key = world.submit("w", "a", {"gpu": 1}, count=4)
     world.settle()
@@ -209,7 +209,7 @@ def test_nothing_is_remembered_without_a_half_life() -> None:
     assert used(world, "a") == 0
 
 
-def test_a_strict_line_is_looked_at_again_when_another_queue_may_have_become_first() -> None:
+def test_a_strict_fifo_queue_is_evaluated_again_when_another_queue_may_have_become_first() -> None:
     world = two_local_queues(queueing_strategy="StrictFIFO")
     world.submit("past", "b", {"gpu": 1})
     world.settle()

@@ -75,7 +75,7 @@ def test_a_stop_takes_a_reservation_back_without_an_eviction(policy: str) -> Non
     assert world[key].evictions == ()
 
 
-def test_what_runs_goes_on_when_its_local_queue_is_deleted() -> None:
+def test_what_runs_continues_when_its_local_queue_is_deleted() -> None:
     world = a_world()
     key = world.submit("w", "q")
     world.settle()

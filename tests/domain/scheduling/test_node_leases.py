@@ -53,7 +53,7 @@ def test_the_installation_is_due_when_the_first_lease_ends() -> None:
     assert plan.next_due == heard_at + 60_000_000
 
 
-def test_a_host_that_goes_on_beating_stays_ready() -> None:
+def test_a_host_with_heartbeats_stays_ready() -> None:
     world = a_world()
     beat(world, "a")
     for _ in range(5):

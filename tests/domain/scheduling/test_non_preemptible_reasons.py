@@ -22,7 +22,7 @@ def told(world: World, key: str) -> Explanation:
     return found
 
 
-def test_immune_work_beyond_what_its_queue_owns_is_told_that_borrowing_does_not_help() -> None:
+def test_borrowing_is_no_remedy_for_non_preemptible_work_beyond_nominal() -> None:
     world = two_queues()
     key = world.submit("np", "a", {"gpu": 5}, preemptibility="NonPreemptible")
     world.settle()
@@ -34,7 +34,7 @@ def test_immune_work_beyond_what_its_queue_owns_is_told_that_borrowing_does_not_
     )
 
 
-def test_immune_work_is_told_how_much_of_the_nominal_quota_is_left() -> None:
+def test_non_preemptible_work_is_told_how_much_of_the_nominal_quota_is_left() -> None:
     world = two_queues()
     world.submit("np", "a", {"gpu": 3}, preemptibility="NonPreemptible")
     world.settle()
@@ -46,7 +46,7 @@ def test_immune_work_is_told_how_much_of_the_nominal_quota_is_left() -> None:
     )
 
 
-def test_work_with_an_immune_core_that_fits_in_time_is_not_told_that_it_never_will() -> None:
+def test_work_with_a_fitting_guaranteed_count_is_not_said_to_never_fit() -> None:
     world = two_queues()
     world.submit("np", "a", {"gpu": 3}, preemptibility="NonPreemptible")
     world.settle()
@@ -58,7 +58,7 @@ def test_work_with_an_immune_core_that_fits_in_time_is_not_told_that_it_never_wi
     assert key in world.admitted()
 
 
-def test_immune_work_is_told_that_only_a_higher_nominal_quota_helps_it() -> None:
+def test_only_a_higher_nominal_quota_helps_non_preemptible_work() -> None:
     world = two_queues()
     large = world.submit("large", "a", {"gpu": 5}, preemptibility="NonPreemptible")
     world.settle()
@@ -103,7 +103,7 @@ def test_quota_withheld_for_non_preemptible_work_is_named_with_its_remedy() -> N
     assert world.admitted() == [key]
 
 
-def test_a_never_preempting_workload_is_told_so_where_others_might_preempt() -> None:
+def test_a_never_preempting_workload_is_named_where_others_might_preempt() -> None:
     for policy, reasons in ((LOWER, ["PreemptionNotAllowed"]), (ClusterQueuePreemption(), [])):
         world = World()
         world.flavor("default")

@@ -81,7 +81,7 @@ def test_victims_are_taken_for_a_part_where_all_would_never_fit() -> None:
     assert given_to(world, key).count == 4
 
 
-def test_while_room_is_made_for_all_it_does_not_start_with_a_part() -> None:
+def test_while_evictions_for_all_are_pending_it_does_not_start_with_a_part() -> None:
     world = queue_of(4)
     low = world.submit("low", "q", {"gpu": 2})
     world.settle()
@@ -92,7 +92,7 @@ def test_while_room_is_made_for_all_it_does_not_start_with_a_part() -> None:
     assert world.admitted() == [low]
 
 
-def test_a_part_is_placed_on_hosts_with_room_for_it() -> None:
+def test_a_part_is_placed_on_hosts_with_capacity_for_it() -> None:
     world = World()
     world.hosts({"b1/r1/h1": 3, "b1/r1/h2": 1, "b1/r2/h3": 2})
     world.cluster_queue("q", quotas("cpu", tas=100))
@@ -120,7 +120,7 @@ COUNTS = st.tuples(st.integers(1, 40), st.integers(0, 40))
 
 
 @given(counts=st.lists(COUNTS, min_size=1, max_size=3), room=st.integers(0, 120))
-def test_the_largest_size_within_the_room_is_found(
+def test_the_largest_size_within_the_capacity_is_found(
     counts: list[tuple[int, int]], room: int
 ) -> None:
     pod_sets = tuple(

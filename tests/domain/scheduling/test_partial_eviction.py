@@ -98,7 +98,7 @@ def test_an_unacknowledged_pod_eviction_is_cancelled_when_not_needed() -> None:
     assert found.called_back == (low,)
 
 
-def test_pods_that_were_taken_over_run_out_and_their_room_is_free() -> None:
+def test_pods_that_were_taken_over_run_out_and_their_capacity_is_free() -> None:
     world, low, p = soft_pods()
     acknowledge(world, low)
     world.record(f"workload/{p}", WorkloadDeleted())

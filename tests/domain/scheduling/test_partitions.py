@@ -150,7 +150,7 @@ def test_the_hash_seed_does_not_matter() -> None:
     assert "RoundCommitted" in outputs[0]
 
 
-def test_a_cell_from_the_cache_goes_on_like_the_one_that_was_cached() -> None:
+def test_a_state_from_the_cache_continues_like_the_one_that_was_cached() -> None:
     world, other = two_partitions(), two_partitions()
     for number in range(9):
         for each in (world, other):

@@ -27,7 +27,7 @@ def victims(made: list[StreamEvent]) -> list[str]:
     return [stream for stream, event in made if type(event).__name__ == "WorkloadEvicted"]
 
 
-def test_the_lowest_priority_goes_first_and_of_equals_the_youngest() -> None:
+def test_the_lowest_priority_is_first_and_of_equals_the_youngest() -> None:
     world = full_queue()
     world.submit("urgent", "q", {"gpu": 1}, priority=5)
     assert victims(world.settle()) == ["workload/team/low1"]
@@ -68,7 +68,7 @@ def test_the_preemptor_starts_when_its_victims_have_stopped() -> None:
     assert (found.stage, found.released) == ("Completed", ("team/low0", "team/low1"))
 
 
-def test_no_second_round_while_one_makes_room() -> None:
+def test_no_second_round_while_one_is_open() -> None:
     world = full_queue()
     key = world.submit("urgent", "q", {"gpu": 2}, priority=5)
     world.settle()
@@ -79,7 +79,7 @@ def test_no_second_round_while_one_makes_room() -> None:
     assert {phase_of(world[name]) for name in (key, other)} == {"Nominated"}
 
 
-def test_a_passer_by_cannot_take_room_that_is_being_made() -> None:
+def test_a_passer_by_cannot_take_nominated_capacity() -> None:
     world = full_queue()
     key = world.submit("urgent", "q", {"gpu": 2}, priority=5)
     passer = world.submit("passer", "q", {"gpu": 1}, priority=1)
@@ -158,7 +158,7 @@ def test_a_round_with_victims_that_never_stop_expires() -> None:
     assert world[key].round_id is None
 
 
-def test_a_preemptor_that_finds_room_elsewhere_leaves_its_round() -> None:
+def test_a_preemptor_that_finds_capacity_elsewhere_leaves_its_round() -> None:
     world = World()
     world.hosts({"b/r1/a": 2, "b/r2/b": 2})
     world.cluster_queue("q", quotas("cpu", tas=10), preemption=LOWER)
@@ -177,7 +177,7 @@ def test_a_preemptor_that_finds_room_elsewhere_leaves_its_round() -> None:
     assert world.cluster_state.rounds[found.id].stage == "Superseded"
 
 
-def test_victims_must_make_room_on_hosts_and_not_only_in_quota() -> None:
+def test_victims_must_free_capacity_on_hosts_and_not_only_in_quota() -> None:
     world = World()
     world.hosts({"b/r1/a": 2, "b/r2/b": 2})
     world.cluster_queue("q", quotas("cpu", tas=100), preemption=LOWER)

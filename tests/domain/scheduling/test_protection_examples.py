@@ -75,7 +75,7 @@ def example_20(*, reserve: bool = False) -> World:
     return world
 
 
-def test_example_20_immune_work_within_nominal_may_make_others_leave() -> None:
+def test_example_20_non_preemptible_work_within_nominal_may_preempt() -> None:
     world = example_20()
     key = world.submit("np2", "q", {"gpu": 2}, preemptibility="NonPreemptible", priority=1)
     world.settle()
@@ -83,7 +83,7 @@ def test_example_20_immune_work_within_nominal_may_make_others_leave() -> None:
     assert len(only_round(world).victims) == 1
 
 
-def test_example_20_immune_work_beyond_nominal_waits_whatever_could_leave() -> None:
+def test_example_20_non_preemptible_work_beyond_nominal_waits_whatever_could_leave() -> None:
     world = example_20()
     key = world.submit("np3", "q", {"gpu": 3}, preemptibility="NonPreemptible", priority=9)
     world.settle()
@@ -93,7 +93,7 @@ def test_example_20_immune_work_beyond_nominal_waits_whatever_could_leave() -> N
     assert explained.dominant == "WaitingForQuota"
 
 
-def test_example_20_nominal_quota_may_be_kept_for_immune_work_that_waits() -> None:
+def test_example_20_nominal_quota_may_be_kept_for_non_preemptible_work_that_waits() -> None:
     for reserve, starts in ((False, True), (True, False)):
         world = example_20(reserve=reserve)
         world.record("workload/team/np", WorkloadHeld(owner="user:x", reason="keeps running"))

@@ -49,7 +49,7 @@ def test_no_queue_can_use_more_than_its_potential() -> None:
     assert potential_available(tree, B, KEY) == 24
 
 
-def test_borrowing_is_told_by_how_far_away_it_comes_from() -> None:
+def test_borrowing_is_reported_by_how_far_away_it_comes_from() -> None:
     world = World()
     world.flavor("f")
     world.cohort("top")
@@ -63,7 +63,7 @@ def test_borrowing_is_told_by_how_far_away_it_comes_from() -> None:
     assert levels == [0, 1, 2]
 
 
-def test_cohorts_in_a_circle_are_cut_and_admit_nothing() -> None:
+def test_cohorts_in_a_cycle_are_cut_and_admit_nothing() -> None:
     world = World()
     world.flavor("f")
     world.cohort("x", parent="y")
@@ -93,7 +93,7 @@ def deep_world(drawn: list[tuple[int, int | None, int | None]]) -> World:
 
 
 @given(drawn=st.lists(QUOTA, min_size=6, max_size=6), steps=STEPS)
-def test_usage_taken_back_in_any_order_leaves_nothing(
+def test_usage_removed_in_any_order_leaves_nothing(
     drawn: list[tuple[int, int | None, int | None]], steps: list[tuple[str, int]]
 ) -> None:
     tree = deep_world(drawn).cluster_state.partition("cohort/top").tree

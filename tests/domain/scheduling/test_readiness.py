@@ -77,7 +77,7 @@ def test_a_queues_own_rules_count_before_the_installations() -> None:
     assert names(world.settle()) == ["WorkloadEvicted"]
 
 
-def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_starts() -> None:
+def test_a_workload_that_exceeds_the_requeuing_timeout_is_deactivated_while_it_starts() -> None:
     world = world_with(ConfigurationSpec(), wait_for_pods_ready=waits(retry_limit_seconds=240))
     key = world.submit("w", "q")
     world.settle()
@@ -103,13 +103,13 @@ def backed_off_for_too_long() -> tuple[World, str]:
     return world, key
 
 
-def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_backs_off() -> None:
+def test_a_workload_that_exceeds_the_requeuing_timeout_is_deactivated_while_it_backs_off() -> None:
     world, key = backed_off_for_too_long()
     assert names(world.settle()) == ["WorkloadDeactivated"]
     assert phase_of(world[key]) == "Inactive"
 
 
-def test_time_in_line_before_the_first_start_is_no_time_to_try() -> None:
+def test_pending_time_before_the_first_start_is_outside_the_requeuing_timeout() -> None:
     rules = waits(retry_limit_seconds=105, timestamp="Creation")
     world = world_with(ConfigurationSpec(), wait_for_pods_ready=rules)
     holder, waiter = (world.submit(name, "q", {"gpu": 4}) for name in ("holder", "waiter"))
@@ -121,7 +121,7 @@ def test_time_in_line_before_the_first_start_is_no_time_to_try() -> None:
     assert phase_of(world[waiter]) == "Starting"
 
 
-def test_a_workload_that_tries_for_too_long_is_deactivated_while_it_stands_in_line() -> None:
+def test_a_workload_that_exceeds_the_requeuing_timeout_is_deactivated_while_it_is_pending() -> None:
     rules = waits(retry_limit_seconds=150, timestamp="Eviction")
     world = world_with(ConfigurationSpec(), wait_for_pods_ready=rules)
     key = world.submit("w", "q", {"gpu": 4})
@@ -146,7 +146,7 @@ def test_activation_resets_the_retry_limit_after_a_deactivation_in_backoff() -> 
     assert world[key].requeue.count == 0
 
 
-def test_the_time_to_try_begins_anew_when_it_is_activated() -> None:
+def test_the_requeuing_timeout_begins_again_when_it_is_activated() -> None:
     world = world_with(ConfigurationSpec(), wait_for_pods_ready=waits(retry_limit_seconds=50))
     key = world.submit("w", "q")
     world.settle()
@@ -161,7 +161,7 @@ def test_the_time_to_try_begins_anew_when_it_is_activated() -> None:
     assert phase_of(world[key]) == "Starting"
 
 
-def test_the_time_to_try_is_over_once_pods_are_ready() -> None:
+def test_the_requeuing_timeout_is_over_once_pods_are_ready() -> None:
     world = world_with(ConfigurationSpec(), wait_for_pods_ready=waits(retry_limit_seconds=50))
     key = world.submit("w", "q")
     world.settle()

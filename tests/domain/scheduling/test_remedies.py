@@ -133,7 +133,7 @@ def test_quota_that_others_keep_to_themselves_is_not_said_to_be_held_by_them() -
         assert _advice(world) == ("1 gpu more of flavor one, held by team/small",)
 
 
-def test_room_for_slices_is_counted_in_slices() -> None:
+def test_capacity_for_slices_is_counted_in_slices() -> None:
     world = World()
     world.hosts({"b/r1/h1": 4, "b/r1/h2": 4})
     world.cluster_queue("q0", quotas("cpu", tas=99))

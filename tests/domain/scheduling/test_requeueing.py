@@ -45,7 +45,7 @@ def is_evaluated_again(world: World) -> bool:
     return waiting is not None and waiting.equivalence_class not in line.inadmissible
 
 
-def test_it_is_not_looked_at_again_while_nothing_happens() -> None:
+def test_it_is_not_evaluated_again_while_nothing_happens() -> None:
     assert not is_evaluated_again(full())
 
 
@@ -61,7 +61,7 @@ def test_1_a_place_that_becomes_free(way: str) -> None:
     assert is_evaluated_again(world)
 
 
-def test_2_pods_that_ended_for_good() -> None:
+def test_2_pods_that_ended() -> None:
     world = full()
     world.reclaim("team/holder", 1)
     assert is_evaluated_again(world)
@@ -130,7 +130,7 @@ def test_6_labels_of_a_namespace_that_newly_match() -> None:
     assert is_evaluated_again(world)
 
 
-def test_7_a_node_with_more_room() -> None:
+def test_7_a_node_with_more_capacity() -> None:
     world = World()
     world.hosts({"b/r/h": 2})
     world.cluster_queue("q", quotas("cpu", tas=9))

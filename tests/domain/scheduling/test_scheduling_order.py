@@ -14,7 +14,7 @@ def one_queue(nominal: int = 4, **spec: object) -> World:
     return world
 
 
-def test_higher_priority_goes_first_then_age() -> None:
+def test_higher_priority_is_first_then_age() -> None:
     world = one_queue(nominal=2)
     world.submit("old", "q", priority=1)
     world.wait(1)
@@ -55,7 +55,7 @@ def test_a_strict_head_that_is_held_no_longer_blocks() -> None:
     assert world.admitted() == [small]
 
 
-def test_others_of_a_shape_that_failed_are_not_looked_at() -> None:
+def test_others_of_an_equivalence_class_that_failed_are_not_evaluated() -> None:
     world = one_queue()
     for number in range(50):
         world.submit(f"w{number}", "q", {"gpu": 3})
@@ -68,7 +68,7 @@ def test_others_of_a_shape_that_failed_are_not_looked_at() -> None:
     assert not found.evaluated
 
 
-def test_the_next_of_a_shape_is_explained_once_the_explained_one_is_held() -> None:
+def test_the_next_of_an_equivalence_class_is_explained_once_the_explained_one_is_held() -> None:
     world = one_queue()
     first, second = (world.submit(name, "q", {"gpu": 5}) for name in ("first", "second"))
     world.settle()
@@ -79,7 +79,7 @@ def test_the_next_of_a_shape_is_explained_once_the_explained_one_is_held() -> No
     assert (found.dominant, found.evaluated) == ("ExceedsMaxQuota", True)
 
 
-def test_room_that_is_made_lets_them_be_looked_at_again() -> None:
+def test_freed_capacity_requeues_them() -> None:
     world = one_queue()
     first = world.submit("first", "q", {"gpu": 3})
     second = world.submit("second", "q", {"gpu": 3})
@@ -90,7 +90,7 @@ def test_room_that_is_made_lets_them_be_looked_at_again() -> None:
     assert world.admitted() == [second]
 
 
-def test_a_higher_quota_lets_them_be_looked_at_again() -> None:
+def test_a_higher_quota_requeues_them() -> None:
     world = one_queue()
     key = world.submit("w", "q", {"gpu": 6})
     world.settle()
@@ -133,7 +133,7 @@ def test_the_first_fitting_flavor_is_taken() -> None:
     assert admission.pod_set_assignments[0].flavors == {"gpu": "spot"}
 
 
-def test_a_poison_workload_is_set_aside_and_the_rest_goes_on() -> None:
+def test_a_poison_workload_is_quarantined_and_the_rest_continues() -> None:
     world = one_queue()
     bad = world.submit("bad", "q", {"gpu": "many"}, priority=9)  # type: ignore[dict-item]
     good = world.submit("good", "q")
@@ -145,7 +145,7 @@ def test_a_poison_workload_is_set_aside_and_the_rest_goes_on() -> None:
     assert found.dominant == "SetAside"
 
 
-def test_one_that_backs_off_keeps_its_place_in_the_shown_line() -> None:
+def test_one_that_backs_off_keeps_its_place_in_the_shown_order() -> None:
     """Kueue shows it nowhere (trap T9)."""
     world = one_queue(nominal=1)
     for name in ("runs", "waits"):
@@ -163,7 +163,7 @@ def test_one_that_backs_off_keeps_its_place_in_the_shown_line() -> None:
     assert world.admitted() == ["team/waits"]
 
 
-def test_one_that_others_make_room_for_is_kept_first_in_its_line() -> None:
+def test_one_with_a_round_is_kept_first_in_its_queue() -> None:
     lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
     world = one_queue(nominal=2, preemption=lower)
     world.submit("low", "q", {"gpu": 2})

@@ -112,7 +112,7 @@ def test_pods_that_only_go_together_go_together() -> None:
     assert (shrinks(made), evicted(made)) == ({}, [low])
 
 
-def test_pod_sets_that_are_not_in_the_way_are_left_alone() -> None:
+def test_pod_sets_that_do_not_block_are_left_alone() -> None:
     world = World()
     world.flavor("default")
     groups = (*quotas("cpu", default=8), *quotas("gpu", default=4))

@@ -223,7 +223,7 @@ def test_draining_evicts_what_runs_and_resuming_brings_it_back() -> None:
     assert world.admitted() == [key]
 
 
-def test_a_drain_of_many_goes_on_until_all_are_evicted() -> None:
+def test_a_drain_of_many_continues_until_all_are_evicted() -> None:
     world = World()
     world.flavor("default")
     world.cluster_queue("q", quotas(default=600))

@@ -88,7 +88,7 @@ def test_15_reclaiming_is_preferred_to_preempting_the_own() -> None:
     assert flavor_of(world, "p") == "spot"
 
 
-def test_15_room_in_pieces_makes_the_lowest_leave() -> None:
+def test_15_capacity_in_pieces_makes_the_lowest_leave() -> None:
     world = World()
     world.hosts({"b/r/x1": 5, "b/r/y1": 5})
     world.cluster_queue("q", quotas("cpu", tas=10), preemption=policies("LowerPriority"))

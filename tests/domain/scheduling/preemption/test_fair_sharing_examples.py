@@ -55,7 +55,7 @@ def test_11_no_workload_is_evicted_if_that_would_reverse_the_imbalance() -> None
     assert borrowed_by_b().victims_for("p@a", 2) == {}
 
 
-def test_12_two_queues_give_one_each_and_neither_takes_it_back() -> None:
+def test_12_two_queues_give_one_each_and_neither_undoes_it() -> None:
     world = Cohorts()
     world.configure(fair_sharing=FairSharing())
     for name in ("a", "b", "c"):

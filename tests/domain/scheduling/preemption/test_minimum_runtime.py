@@ -53,7 +53,7 @@ def test_when_the_time_granted_is_over_it_may_be_evicted_and_nothing_else_is_nee
     assert world.victims_of("high") == {"low": "InClusterQueue"}
 
 
-def test_what_a_queue_owns_is_taken_back_after_the_time_the_borrowers_queue_grants() -> None:
+def test_what_a_queue_owns_is_reclaimed_after_the_time_the_borrowers_queue_grants() -> None:
     world = Cohorts()
     world.queue("lender", 2, policies(reclaim="Any"))
     world.queue("borrower", 0, granting(preempt=500, reclaim=30))
