@@ -164,4 +164,4 @@ def test_verify_finds_what_was_written_and_is_not_kept(
 def _findings(platform: Platform) -> list[Any]:
     verifier = Verifier(platform.event_log, platform.read_models, platform.followers)
     found = verifier.verify(lambda *_: None).findings
-    return [finding for finding in found if finding.rule == "what was written is kept"]
+    return [finding for finding in found if finding.code == "WhatWasWrittenIsKept"]

@@ -196,7 +196,7 @@ def findings_of(events: Sequence[RecordedEvent], *, later: int = 2 * GRACE) -> l
 
 def rules_broken(facts: Sequence[StreamEvent]) -> set[str]:
     """The rules that do not hold after the settings and these facts."""
-    return {found.rule for found in findings_of(recorded([*settings(), *facts]))}
+    return {found.code for found in findings_of(recorded([*settings(), *facts]))}
 
 
 def moved(found: RecordedEvent, **changes: Any) -> RecordedEvent:

@@ -45,13 +45,13 @@ def test_a_missing_position_is_found_where_it_is_missing() -> None:
     events = recorded([*settings(), *preemption()])
     del events[9]
     found = findings_of(events)
-    assert ("positions are gapless", 11) in {(each.rule, each.position) for each in found}
+    assert ("PositionsAreGapless", 11) in {(each.code, each.position) for each in found}
 
 
 def test_a_doubled_version_is_found_in_its_stream() -> None:
     events = recorded([*settings(), *preemption()])
     events[9] = moved(events[9], version=events[9].version + 1)
-    found = [each for each in findings_of(events) if each.rule == "stream versions are gapless"]
+    found = [each for each in findings_of(events) if each.code == "StreamVersionsAreGapless"]
     assert {each.stream for each in found} == {events[9].stream}
 
 
@@ -76,60 +76,60 @@ BUSY = (
 )
 
 BROKEN: list[tuple[str, list[StreamEvent]]] = [
-    ("events concern existing workloads", [admitted(A)]),
-    ("a name is free before it is used again", [submitted(A, 1), submitted(A, 1)]),
-    ("nothing happens after the end", [*RUNNING, finished(A), admitted(A)]),
-    ("quota is reserved once", [*RUNNING, reserved(A, 1_000)]),
-    ("a workload is admitted once", [*RUNNING, admitted(A)]),
-    ("only workloads with quota are admitted", [submitted(A, 1), admitted(A)]),
-    ("no evicting workload is admitted",
+    ("EventsConcernExistingWorkloads", [admitted(A)]),
+    ("NameIsFreeBeforeItIsUsedAgain", [submitted(A, 1), submitted(A, 1)]),
+    ("NothingHappensAfterEnd", [*RUNNING, finished(A), admitted(A)]),
+    ("QuotaIsReservedOnce", [*RUNNING, reserved(A, 1_000)]),
+    ("WorkloadIsAdmittedOnce", [*RUNNING, admitted(A)]),
+    ("OnlyWorkloadsWithQuotaAreAdmitted", [submitted(A, 1), admitted(A)]),
+    ("NoEvictingWorkloadIsAdmitted",
      [submitted(A, 1), reserved(A, 1), evicted(A), admitted(A)]),
-    ("only workloads with quota are evicted", [submitted(A, 1), evicted(A)]),
-    ("a workload is evicted once at a time", [*RUNNING, evicted(A), evicted(A, "r2")]),
-    ("quota is released once", [*RUNNING, evicted(A), stopped(A), stopped(A)]),
-    ("what stops was evicted", [*RUNNING, evicted(A), stopped(A, "r2")]),
-    ("only reservations are dropped", [*RUNNING, (A, w.ReservationDropped(reason=REQUESTED))]),
-    ("only what ran succeeds or fails", [submitted(A, 1), finished(A)]),
-    ("no workload is deleted with quota", [*RUNNING, (A, w.WorkloadDeleted())]),
-    ("only pending workloads have reasons recorded", [*RUNNING, explained(A)]),
-    ("only admitted pods are ready or not", [submitted(A, 1), (A, w.WorkloadPodsReady())]),
-    ("only workloads without quota are requeued",
+    ("OnlyWorkloadsWithQuotaAreEvicted", [submitted(A, 1), evicted(A)]),
+    ("WorkloadIsEvictedOnceAtTime", [*RUNNING, evicted(A), evicted(A, "r2")]),
+    ("QuotaIsReleasedOnce", [*RUNNING, evicted(A), stopped(A), stopped(A)]),
+    ("WhatStopsWasEvicted", [*RUNNING, evicted(A), stopped(A, "r2")]),
+    ("OnlyReservationsAreDropped", [*RUNNING, (A, w.ReservationDropped(reason=REQUESTED))]),
+    ("OnlyWhatRanSucceedsOrFails", [submitted(A, 1), finished(A)]),
+    ("NoWorkloadIsDeletedWithQuota", [*RUNNING, (A, w.WorkloadDeleted())]),
+    ("OnlyPendingWorkloadsHaveReasonsRecorded", [*RUNNING, explained(A)]),
+    ("OnlyAdmittedPodsAreReadyOrNot", [submitted(A, 1), (A, w.WorkloadPodsReady())]),
+    ("OnlyWorkloadsWithoutQuotaAreRequeued",
      [*RUNNING, (A, w.WorkloadRequeued(reason="Requested"))]),
-    ("no quota is reserved on hold", [submitted(A, 1), HOLD, reserved(A, 1)]),
-    ("no quota is reserved while inactive",
+    ("NoQuotaIsReservedOnHold", [submitted(A, 1), HOLD, reserved(A, 1)]),
+    ("NoQuotaIsReservedWhileInactive",
      [submitted(A, 1), (A, w.WorkloadDeactivated(cause="Requested")), reserved(A, 1)]),
-    ("no quota is reserved in backoff",
+    ("NoQuotaIsReservedInBackoff",
      [*RUNNING,
       (A, w.WorkloadEvicted(eviction="e", reason="PodsReadyTimeout", message="", count=1,
                             requeue_at=1_900_000_000_000_000)),
       stopped(A, "e"), reserved(A, 1_000)]),
-    ("a stopped queue admits nothing", [submitted(A, 1), STOP, reserved(A, 1)]),
-    ("a stopped queue admits no workload", [submitted(A, 1), STOPPED_DOOR, reserved(A, 1)]),
-    ("a LocalQueue leads to one ClusterQueue", [submitted(A, 1), reserved(A, 1, "two")]),
-    ("workloads come through a LocalQueue", [submitted(A, 1, "none"), reserved(A, 1)]),
-    ("quota comes from a ClusterQueue that exists", [submitted(A, 1), reserved(A, 1, "none")]),
-    ("no host is given more than it has", [submitted(A, 1_000), SMALLER, reserved(A, 1_000)]),
-    ("no host is given more than it has", [submitted(A, 1_000), BUSY, reserved(A, 1_000)]),
-    ("pods go to hosts that take pods", [submitted(A, 1), LOST, reserved(A, 1)]),
-    ("pods go to hosts that take pods", [submitted(A, 1), reserved(A, 1, host="gone")]),
-    ("pods go to hosts that take pods",
+    ("StoppedQueueAdmitsNothing", [submitted(A, 1), STOP, reserved(A, 1)]),
+    ("StoppedQueueAdmitsNoWorkload", [submitted(A, 1), STOPPED_DOOR, reserved(A, 1)]),
+    ("LocalQueueLeadsToOneClusterQueue", [submitted(A, 1), reserved(A, 1, "two")]),
+    ("WorkloadsComeThroughLocalQueue", [submitted(A, 1, "none"), reserved(A, 1)]),
+    ("QuotaComesFromClusterQueueThatExists", [submitted(A, 1), reserved(A, 1, "none")]),
+    ("NoHostIsGivenMoreThanItHas", [submitted(A, 1_000), SMALLER, reserved(A, 1_000)]),
+    ("NoHostIsGivenMoreThanItHas", [submitted(A, 1_000), BUSY, reserved(A, 1_000)]),
+    ("PodsGoToHostsThatTakePods", [submitted(A, 1), LOST, reserved(A, 1)]),
+    ("PodsGoToHostsThatTakePods", [submitted(A, 1), reserved(A, 1, host="gone")]),
+    ("PodsGoToHostsThatTakePods",
      [submitted(A, 1), ("node/h1", t.NodeCordoned()), reserved(A, 1)]),
-    ("every pending workload has a reason", [submitted(A, 1)]),
-    ("every preemptor is pending", [*RUNNING, committed("team/a", "team/a")]),
-    ("victims hold quota", [submitted(A, 1), submitted(B, 1), committed("team/b", "team/a")]),
-    ("a released victim has no quota",
+    ("EveryPendingWorkloadHasReason", [submitted(A, 1)]),
+    ("EveryPreemptorIsPending", [*RUNNING, committed("team/a", "team/a")]),
+    ("VictimsHoldQuota", [submitted(A, 1), submitted(B, 1), committed("team/b", "team/a")]),
+    ("ReleasedVictimHasNoQuota",
      [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), evicted(A),
       ("round/r1", r.VictimReleased(workload="team/a", by="Eviction"))]),
-    ("a round is satisfied once all victims are released",
+    ("RoundIsSatisfiedOnceAllVictimsAreReleased",
      [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), ("round/r1", r.RoundSatisfied())]),
-    ("a satisfied round has nominated capacity",
+    ("SatisfiedRoundHasNominatedCapacity",
      [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), evicted(A), stopped(A),
       ("round/r1", r.VictimReleased(workload="team/a", by="Eviction")),
       ("round/r1", r.RoundCompleted(waited_seconds=1))]),
-    ("a round ends once",
+    ("RoundEndsOnce",
      [*RUNNING, submitted(B, 1), committed("team/b", "team/a"),
       ("round/r1", r.RoundAborted(cause="x")), ("round/r1", r.RoundAborted(cause="x"))]),
-    ("an open round waits for a victim",
+    ("OpenRoundWaitsForVictim",
      [*RUNNING, submitted(B, 1), committed("team/b", "team/a"), evicted(A), stopped(A)]),
 ]  # fmt: skip
 
@@ -144,28 +144,28 @@ def test_a_broken_rule_is_found(rule: str, facts: list[StreamEvent]) -> None:
 def test_a_queue_may_borrow_what_its_cohort_lends_and_no_more() -> None:
     fits = [submitted(A, 5_000), reserved(A, 5_000), admitted(A)]
     too_much = [submitted(A, 5_001), reserved(A, 5_001), admitted(A)]
-    assert "no workload gets more than is available" not in rules_broken(fits)
-    assert "no workload gets more than is available" in rules_broken(too_much)
+    assert "NoWorkloadGetsMoreThanIsAvailable" not in rules_broken(fits)
+    assert "NoWorkloadGetsMoreThanIsAvailable" in rules_broken(too_much)
 
 
 def test_a_borrowing_limit_binds() -> None:
     limited = queue("one", 4_000, borrowing=500)
     change = q.ClusterQueueChanged(spec=limited[1].spec)
     facts = [("clusterqueue/one", change), submitted(A, 4_501), reserved(A, 4_501)]
-    assert "no workload gets more than is available" in rules_broken(facts)
+    assert "NoWorkloadGetsMoreThanIsAvailable" in rules_broken(facts)
 
 
 def test_a_quota_cut_takes_nothing_away_but_admits_nothing_more() -> None:
     cut = ("clusterqueue/one", q.ClusterQueueChanged(spec=queue("one", 0, borrowing=0)[1].spec))
     assert rules_broken([*RUNNING, cut]) == set()
     more = [submitted(B, 1), reserved(B, 1)]
-    assert "no workload gets more than is available" in rules_broken([*RUNNING, cut, *more])
+    assert "NoWorkloadGetsMoreThanIsAvailable" in rules_broken([*RUNNING, cut, *more])
 
 
 def test_what_two_queues_share_is_counted_together() -> None:
     first = [submitted(A, 4_000, "two"), reserved(A, 4_000, "two"), admitted(A)]
     second = [submitted(B, 4_001), reserved(B, 4_001)]
-    assert "no workload gets more than is available" in rules_broken([*first, *second])
+    assert "NoWorkloadGetsMoreThanIsAvailable" in rules_broken([*first, *second])
 
 
 def test_a_node_that_shrinks_under_its_pods_is_nobodys_fault() -> None:
@@ -183,7 +183,7 @@ def test_a_held_or_stopped_wait_needs_no_explanation() -> None:
 
 
 def test_the_explanation_of_an_equal_serves_but_not_of_one_that_only_looks_alike() -> None:
-    rule = "every pending workload has a reason"
+    rule = "EveryPendingWorkloadHasReason"
     told = [submitted(A, 9_000), explained(A)]
     assert rule not in rules_broken([*told, submitted(B, 9_000)])
     assert rule in rules_broken([*told, submitted(B, 9_001)])

@@ -56,22 +56,22 @@ def test_a_host_that_was_left_has_capacity_again() -> None:
 def test_pods_moved_to_a_full_host_are_found() -> None:
     broken = rules_broken([another(500), *RUNNING, moved(A)])
 
-    assert "no host is given more than it has" in broken
+    assert "NoHostIsGivenMoreThanItHas" in broken
 
 
 def test_pods_moved_to_a_host_that_is_gone_are_found() -> None:
-    assert "pods go to hosts that take pods" in rules_broken([*RUNNING, moved(A, host="gone")])
+    assert "PodsGoToHostsThatTakePods" in rules_broken([*RUNNING, moved(A, host="gone")])
 
 
 def test_a_move_without_quota_is_found() -> None:
-    assert "only workloads with quota are placed" in rules_broken([submitted(A, 1_000), moved(A)])
+    assert "OnlyWorkloadsWithQuotaArePlaced" in rules_broken([submitted(A, 1_000), moved(A)])
 
 
 def test_a_move_into_another_queue_is_found() -> None:
-    assert "a second pass keeps the quota" in rules_broken([*RUNNING, moved(A, 1_000, "two")])
+    assert "SecondPassKeepsQuota" in rules_broken([*RUNNING, moved(A, 1_000, "two")])
 
 
 def test_a_move_during_an_eviction_is_found() -> None:
     broken = rules_broken([*RUNNING, evicted(A), moved(A), stopped(A)])
 
-    assert "no evicting workload is placed" in broken
+    assert "NoEvictingWorkloadIsPlaced" in broken

@@ -18,8 +18,8 @@ from headgate.domain.workloads.state import Workload
 from headgate.settings import Settings
 from tests.verify.histories import START, StreamEvent, reserved, settings, submitted
 
-INLINE = "a read model shows what its stream folds to"
-FOLLOWED = "a follower shows what its rebuilding shows"
+INLINE = "ReadModelShowsWhatItsStreamFoldsTo"
+FOLLOWED = "FollowerShowsWhatItsRebuildingShows"
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def workload_of(facts: list[StreamEvent]) -> Workload:
 def found_in(platform: Platform, stream: str, rule: str) -> list[Finding]:
     verifier = Verifier(platform.event_log, platform.read_models, platform.followers)
     findings = verifier.verify(lambda *_: None).findings
-    return [each for each in findings if (each.stream, each.rule) == (stream, rule)]
+    return [each for each in findings if (each.stream, each.code) == (stream, rule)]
 
 
 def test_a_row_that_shows_its_stream_is_no_finding(platform: Platform) -> None:

@@ -18,6 +18,7 @@ OPEN_KINDS = tuple(
     name for name in KINDS_BY_STREAM if name not in NAMESPACED_STREAMS and name != "namespace"
 )
 FOREIGN_WORKLOAD = foreign_objects("workload", 0)
+WITHHELD_DIAGNOSTIC = "Shown to readers of all namespaces only"
 UIDS = ("uid", "job_uid")
 _KEY = re.compile(
     rf"(?<![\w./-])(?:(?:{'|'.join(IN_NAMESPACES)})/)?"
@@ -54,6 +55,14 @@ def open_prefixes(scope: frozenset[str]) -> tuple[str, ...]:
     own = (f"{kind}/{namespace}/" for kind in IN_NAMESPACES for namespace in sorted(scope))
     names = (f"namespace/{namespace}" for namespace in sorted(scope))
     return (*(f"{kind}/" for kind in OPEN_KINDS), *own, *names)
+
+
+def diagnostic(text: str, scope: NamespaceScope) -> str:
+    """Returns what workers or the database told of a failure, for readers of all namespaces.
+
+    It may name any object, and has no types to tell which.
+    """
+    return text if scope is None or not text else WITHHELD_DIAGNOSTIC
 
 
 def foreign_workloads(number: int) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from headgate.application.access.redaction import NamespaceScope, allows
+from headgate.application.access.redaction import NamespaceScope, allows, diagnostic
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cycles.cycle_records import CycleOutcome, CycleQuery, CycleRecord
 from headgate.application.queries.events import EventView, shown
@@ -144,7 +144,7 @@ async def page(
     last = found[-1] if len(found) == page_request.limit else None
     return CyclePage(
         position=reader.position,
-        items=[_view(services, record, scope) for record in found],
+        items=[_view(record, scope) for record in found],
         next=f"{last.at}:{last.id}" if last else None,
     )
 
@@ -158,7 +158,7 @@ async def detail(
     seen = [one for one in events if allows(scope, one.stream)]
     return CycleDetail(
         position=services.reader.position,
-        cycle=_view(services, record, scope),
+        cycle=_view(record, scope),
         events=shown(seen, scope),
     )
 
@@ -167,7 +167,7 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: NamespaceSc
     """The same input once more through the same rules, compared byte by byte."""
     record = await _found(services, cycle_id)
     if record.outcome == "Conflict":
-        why = services.redaction.redacted(record.conflict, scope)
+        why = diagnostic(record.conflict, scope)
         raise NotFound(
             f"Cycle {cycle_id} was refused: {why}", remedy="Run one again that was committed."
         )
@@ -186,7 +186,7 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: NamespaceSc
         events=len(found.recorded),
         digest_recorded=found.digest_recorded,
         digest_replayed=found.digest_replayed,
-        first_difference=services.redaction.redacted(difference, scope),
+        first_difference=diagnostic(difference, scope),
     )
 
 
@@ -217,7 +217,7 @@ def _recorded(services: ApplicationServices, record: CycleRecord) -> list[Record
     return services.log.read(record.first_position - 1, limit=min(count, MAX_EVENTS))
 
 
-def _view(services: ApplicationServices, record: CycleRecord, scope: NamespaceScope) -> CycleView:
+def _view(record: CycleRecord, scope: NamespaceScope) -> CycleView:
     return CycleView(
         id=record.id,
         partition=record.partition,
@@ -227,7 +227,7 @@ def _view(services: ApplicationServices, record: CycleRecord, scope: NamespaceSc
         first_position=record.first_position,
         last_position=record.last_position,
         outcome=record.outcome,
-        conflict=services.redaction.redacted(record.conflict, scope),
+        conflict=diagnostic(record.conflict, scope),
         cycles=record.cycles,
         heads=record.heads,
         decisions=record.decisions,

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from headgate.application.access.redaction import NamespaceScope
+from headgate.application.access.redaction import NamespaceScope, diagnostic
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import PartitionRow
 from headgate.application.queries.views import Position, Schema, Timestamp, Whole, timestamp_or_none
@@ -52,7 +52,7 @@ async def system(services: ApplicationServices, scope: NamespaceScope) -> System
         version=services.version,
         position=head,
         uptime_seconds=int(time.monotonic() - services.started_at),
-        partitions=[_partition(services, row, scope) for row in rows],
+        partitions=[_partition(row, scope) for row in rows],
         followers=[
             FollowerView(name=name, position=position, lag=max(0, head - position))
             for name, position in sorted(positions.items())
@@ -72,9 +72,7 @@ def _lag_seconds(services: ApplicationServices, unseen: list[RecordedEvent]) -> 
     return max(0.0, (services.clock.now() - unseen[0].at) / 1_000_000)
 
 
-def _partition(
-    services: ApplicationServices, row: PartitionRow, scope: NamespaceScope
-) -> PartitionView:
+def _partition(row: PartitionRow, scope: NamespaceScope) -> PartitionView:
     halted = row.failure if row.halted_position is not None else ""
     return PartitionView(
         key=row.key,
@@ -82,5 +80,5 @@ def _partition(
         idle_position=row.idle_position,
         next_due=timestamp_or_none(row.next_due),
         owner=row.owner,
-        halted=services.redaction.redacted(halted, scope),
+        halted=diagnostic(halted, scope),
     )

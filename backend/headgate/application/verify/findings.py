@@ -2,12 +2,19 @@
 
 import msgspec
 
+from headgate.domain.values.message import Message
+from headgate.messages.catalogue import text_of
+
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A rule that does not hold, at the position and in the stream where that shows."""
+    """A rule that does not hold, at the position and in the stream where that shows.
+
+    `rule` is the text of the rule's `code`, `detail` what was counted.
+    """
 
     position: int
     stream: str
+    code: str
     rule: str
     detail: str
 
@@ -42,8 +49,14 @@ class Findings:
         """What is found from now on shows at this event."""
         self.position, self.stream = position, stream
 
-    def add(self, rule: str, detail: str, *, stream: str = "") -> None:
-        """A rule does not hold here."""
+    def add(self, code: str, detail: str, *, stream: str = "") -> None:
+        """The rule of that code does not hold here."""
         self.found.append(
-            Finding(position=self.position, stream=stream or self.stream, rule=rule, detail=detail)
+            Finding(
+                position=self.position,
+                stream=stream or self.stream,
+                code=code,
+                rule=text_of(Message(code)),
+                detail=detail,
+            )
         )

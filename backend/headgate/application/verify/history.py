@@ -42,13 +42,13 @@ class SequenceAudit:
         """Compare the event's numbers with those that must come next."""
         if recorded.position != self.position + 1:
             self._findings.add(
-                "positions are gapless", f"{self.position} is followed by {recorded.position}"
+                "PositionsAreGapless", f"{self.position} is followed by {recorded.position}"
             )
         unseen = 0 if self._is_whole else recorded.version - 1
         version = self.versions.get(recorded.stream, unseen)
         if recorded.version != version + 1:
             self._findings.add(
-                "stream versions are gapless", f"{version} is followed by {recorded.version}"
+                "StreamVersionsAreGapless", f"{version} is followed by {recorded.version}"
             )
         self.position = recorded.position
         self.versions[recorded.stream] = recorded.version
@@ -95,7 +95,7 @@ class History:
         self.findings.at(self.sequence.position, "")
         self.rounds.check_end(now, GRACE)
         for key in unexplained(self.lifecycle.workloads, self.settings, now, GRACE):
-            self.findings.add("every pending workload has a reason", key, stream=f"workload/{key}")
+            self.findings.add("EveryPendingWorkloadHasReason", key, stream=f"workload/{key}")
 
     def _read_workload(self, key: str, event: WorkloadEvent, at: Instant) -> None:
         before = self.lifecycle.workloads.get(key)
@@ -142,12 +142,12 @@ class History:
     def _check_door(self, namespace: str, name: str, event: WorkloadQuotaReserved) -> None:
         local_queue = self.settings.local_queues.get(f"{namespace}/{name}")
         if local_queue is None:
-            self.findings.add("workloads come through a LocalQueue", f"{namespace}/{name}")
+            self.findings.add("WorkloadsComeThroughLocalQueue", f"{namespace}/{name}")
             return
         if local_queue.stop_policy != "None":
-            self.findings.add("a stopped queue admits no workload", f"{namespace}/{name}")
+            self.findings.add("StoppedQueueAdmitsNoWorkload", f"{namespace}/{name}")
         if local_queue.cluster_queue != event.admission.cluster_queue:
             self.findings.add(
-                "a LocalQueue leads to one ClusterQueue",
+                "LocalQueueLeadsToOneClusterQueue",
                 f"{local_queue.cluster_queue}, not {event.admission.cluster_queue}",
             )

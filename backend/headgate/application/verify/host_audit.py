@@ -66,7 +66,7 @@ class HostAudit:
         here = Counter(_rooms(spec, after))
         for name, place in here - there:
             where = "/".join(place[1])
-            self._findings.add("reclaimed pods change no placement", f"{name}: {where}")
+            self._findings.add("ReclaimedPodsChangeNoPlacement", f"{name}: {where}")
         self.give_back(spec, _only(before, there - here))
 
     def cut(self, spec: WorkloadSpec, before: Admission, after: Admission) -> None:
@@ -89,7 +89,7 @@ class HostAudit:
             placed = sum(domain.count for domain in assigned.topology_assignment.domains)
             if placed != assigned.count:
                 self._findings.add(
-                    "every pod has one place", f"{assigned.name}: {placed} of {assigned.count}"
+                    "EveryPodHasOnePlace", f"{assigned.name}: {placed} of {assigned.count}"
                 )
 
     def _check(
@@ -99,7 +99,7 @@ class HostAudit:
         where = "/".join(place[1])
         usable = [host for host in hosts if self._takes_pods(host)]
         if not usable:
-            self._findings.add("pods go to hosts that take pods", where)
+            self._findings.add("PodsGoToHostsThatTakePods", where)
             return
         if place[0] == (HOSTNAME_LABEL,):
             self._check_tolerations(pod_set, assigned, usable, where)
@@ -108,7 +108,7 @@ class HostAudit:
             capacity = sum(_free(host, resource) for host in usable)
             if amount and used.get(resource, 0) + amount > capacity:
                 self._findings.add(
-                    "no host is given more than it has",
+                    "NoHostIsGivenMoreThanItHas",
                     f"{where} {resource}: {used.get(resource, 0)} + {amount} of {capacity}",
                 )
 
@@ -123,7 +123,7 @@ class HostAudit:
         for host in hosts:
             for taint in host.taints:
                 if taint.effect != "PreferNoSchedule" and not _tolerated(taint, tolerations):
-                    self._findings.add("every taint of a host is tolerated", where)
+                    self._findings.add("EveryTaintOfHostIsTolerated", where)
 
     def _hosts(self, assigned: PodSetAssignment, place: DomainPath) -> Iterator[NodeSpec]:
         """The nodes of the place that belong to the assigned flavors."""

@@ -56,10 +56,10 @@ class LifecycleAudit:
             self._submitted(key, workload, event, at)
             return None
         if workload is None:
-            self._wrong("events concern existing workloads", type(event).__name__)
+            self._wrong("EventsConcernExistingWorkloads", type(event).__name__)
             return None
         if workload.is_finished and not isinstance(event, AFTER_THE_END):
-            self._wrong("nothing happens after the end", type(event).__name__)
+            self._wrong("NothingHappensAfterEnd", type(event).__name__)
         held = workload.quota
         self._step(key, workload, event, at)
         if not isinstance(event, e.WorkloadExplained):
@@ -70,7 +70,7 @@ class LifecycleAudit:
         self, key: str, workload: AuditedWorkload | None, event: e.WorkloadSubmitted, at: Instant
     ) -> None:
         if workload is not None:
-            self._wrong("a name is free before it is used again", f"{key} still exists")
+            self._wrong("NameIsFreeBeforeItIsUsedAgain", f"{key} still exists")
         self.workloads[key] = AuditedWorkload(
             namespace=event.namespace,
             spec=event.spec,
@@ -104,21 +104,21 @@ class LifecycleAudit:
         match event:
             case e.WorkloadHostsFailed() | e.WorkloadHostsRecovered():
                 if workload.quota is None:
-                    self._wrong("hosts fail for placed workloads", type(event).__name__)
+                    self._wrong("HostsFailForPlacedWorkloads", type(event).__name__)
             case e.WorkloadPlaced():
                 self._placed(workload, event)
             case e.WorkloadScaledDown():
                 if workload.quota is None or workload.eviction:
                     self._wrong(
-                        "only running workloads are scaled down",
+                        "OnlyRunningWorkloadsAreScaledDown",
                         workload.eviction or "it holds no quota",
                     )
             case e.WorkloadPodsReady() | e.WorkloadPodsNotReady():
                 if not workload.is_admitted:
-                    self._wrong("only admitted pods are ready or not", type(event).__name__)
+                    self._wrong("OnlyAdmittedPodsAreReadyOrNot", type(event).__name__)
             case e.WorkloadCheckReported() | e.WorkloadChecksRequired():
                 if workload.quota is None:
-                    self._wrong("checks concern workloads with quota", type(event).__name__)
+                    self._wrong("ChecksConcernWorkloadsWithQuota", type(event).__name__)
             case EvictionCancelled():
                 self._called_back(workload, event)
             case WorkloadPodsEvicted():
@@ -127,15 +127,15 @@ class LifecycleAudit:
                 self._shrunk(workload, event)
             case e.EvictionAcknowledged() | e.EvictionProgressed():
                 if not is_leaving_for(workload, event.eviction):
-                    self._wrong("handlers report on ongoing evictions", event.eviction)
+                    self._wrong("HandlersReportOnOngoingEvictions", event.eviction)
             case e.WorkloadExplained():
                 workload.is_explained = True
                 if workload.quota is not None:
-                    self._wrong("only pending workloads have reasons recorded", "it holds quota")
+                    self._wrong("OnlyPendingWorkloadsHaveReasonsRecorded", "it holds quota")
             case e.WorkloadRequeued():
                 workload.backs_off_until = None
                 if workload.quota is not None:
-                    self._wrong("only workloads without quota are requeued", event.reason)
+                    self._wrong("OnlyWorkloadsWithoutQuotaAreRequeued", event.reason)
             case e.WorkloadSpecChanged():
                 workload.spec, workload.is_explained = event.spec, False
                 workload.is_active = event.spec.active
@@ -156,67 +156,65 @@ class LifecycleAudit:
         self, workload: AuditedWorkload, event: e.WorkloadQuotaReserved, at: Instant
     ) -> None:
         if workload.quota is not None:
-            self._wrong(
-                "quota is reserved once", f"it holds quota in {workload.quota.cluster_queue}"
-            )
+            self._wrong("QuotaIsReservedOnce", f"it holds quota in {workload.quota.cluster_queue}")
         if not workload.is_active:
-            self._wrong("no quota is reserved while inactive", "it is inactive")
+            self._wrong("NoQuotaIsReservedWhileInactive", "it is inactive")
         if workload.is_held:
-            self._wrong("no quota is reserved on hold", "it is held")
+            self._wrong("NoQuotaIsReservedOnHold", "it is held")
         if workload.is_leaving:
-            self._wrong("no quota is reserved while evicting", "it is to be cancelled or deleted")
+            self._wrong("NoQuotaIsReservedWhileEvicting", "it is to be cancelled or deleted")
         if workload.backs_off_until is not None and workload.backs_off_until > at:
-            self._wrong("no quota is reserved in backoff", f"until {workload.backs_off_until}")
+            self._wrong("NoQuotaIsReservedInBackoff", f"until {workload.backs_off_until}")
         workload.quota, workload.is_admitted, workload.eviction = event.admission, False, ""
         workload.backs_off_until, workload.is_explained = None, False
 
     def _admitted(self, workload: AuditedWorkload) -> None:
         if workload.quota is None:
-            self._wrong("only workloads with quota are admitted", "it holds none")
+            self._wrong("OnlyWorkloadsWithQuotaAreAdmitted", "it holds none")
         if workload.is_admitted:
-            self._wrong("a workload is admitted once", "it is admitted")
+            self._wrong("WorkloadIsAdmittedOnce", "it is admitted")
         if workload.eviction:
-            self._wrong("no evicting workload is admitted", workload.eviction)
+            self._wrong("NoEvictingWorkloadIsAdmitted", workload.eviction)
         workload.is_admitted = True
 
     def _placed(self, workload: AuditedWorkload, event: e.WorkloadPlaced) -> None:
         if workload.quota is None:
-            self._wrong("only workloads with quota are placed", "it holds none")
+            self._wrong("OnlyWorkloadsWithQuotaArePlaced", "it holds none")
         elif event.admission.cluster_queue != workload.quota.cluster_queue:
-            self._wrong("a second pass keeps the quota", event.admission.cluster_queue)
+            self._wrong("SecondPassKeepsQuota", event.admission.cluster_queue)
         if workload.eviction:
-            self._wrong("no evicting workload is placed", workload.eviction)
+            self._wrong("NoEvictingWorkloadIsPlaced", workload.eviction)
 
     def _evicted(self, workload: AuditedWorkload, event: e.WorkloadEvicted) -> None:
         if workload.quota is None:
-            self._wrong("only workloads with quota are evicted", event.reason)
+            self._wrong("OnlyWorkloadsWithQuotaAreEvicted", event.reason)
         if workload.eviction:
-            self._wrong("a workload is evicted once at a time", workload.eviction)
+            self._wrong("WorkloadIsEvictedOnceAtTime", workload.eviction)
         workload.eviction, workload.backs_off_until = event.eviction, event.requeue_at
 
     def _pods_evicted(self, workload: AuditedWorkload, event: WorkloadPodsEvicted) -> None:
         if workload.quota is None:
-            self._wrong("only workloads with quota evict pods", event.eviction)
+            self._wrong("OnlyWorkloadsWithQuotaEvictPods", event.eviction)
         if workload.eviction:
-            self._wrong("a workload is evicted once at a time", event.eviction)
+            self._wrong("WorkloadIsEvictedOnceAtTime", event.eviction)
         for asked in workload.pod_eviction.values():
             for name, count in event.pods.items():
                 if event.counts[name] + count > asked.counts.get(name, event.counts[name] + count):
-                    self._wrong("no pod is promised twice", f"{count} of {name}")
+                    self._wrong("NoPodIsPromisedTwice", f"{count} of {name}")
         sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
         for name, count in event.counts.items():
             if count < (sets[name].min_count or 1):
-                self._wrong("a shrunk workload keeps its guaranteed count", f"{count} of {name}")
+                self._wrong("ShrunkWorkloadKeepsItsGuaranteedCount", f"{count} of {name}")
         workload.pod_eviction[event.eviction] = event
 
     def _shrunk(self, workload: AuditedWorkload, event: WorkloadShrunk) -> None:
         asked = workload.pod_eviction.pop(event.eviction, None)
         if asked is None or asked.pods != event.pods:
-            self._wrong("only pods of an eviction are stopped", event.eviction)
+            self._wrong("OnlyPodsOfEvictionAreStopped", event.eviction)
 
     def _called_back(self, workload: AuditedWorkload, event: EvictionCancelled) -> None:
         if not is_leaving_for(workload, event.eviction):
-            self._wrong("only an ongoing eviction is cancelled", event.eviction)
+            self._wrong("OnlyOngoingEvictionIsCancelled", event.eviction)
         if workload.eviction == event.eviction:
             workload.eviction = ""
         else:
@@ -224,27 +222,27 @@ class LifecycleAudit:
 
     def _stopped(self, workload: AuditedWorkload, event: e.WorkloadStopped) -> None:
         if workload.quota is None:
-            self._wrong("quota is released once", "it holds none")
+            self._wrong("QuotaIsReleasedOnce", "it holds none")
         elif workload.eviction != event.eviction:
-            self._wrong("what stops was evicted", f"{event.eviction} is not {workload.eviction!r}")
+            self._wrong("WhatStopsWasEvicted", f"{event.eviction} is not {workload.eviction!r}")
         self._let_go(workload)
 
     def _dropped(self, workload: AuditedWorkload) -> None:
         if workload.quota is None:
-            self._wrong("quota is released once", "it holds none")
+            self._wrong("QuotaIsReleasedOnce", "it holds none")
         if workload.is_admitted:
-            self._wrong("only reservations are dropped", "it is admitted")
+            self._wrong("OnlyReservationsAreDropped", "it is admitted")
         self._let_go(workload)
 
     def _finished(self, workload: AuditedWorkload, event: e.WorkloadFinished) -> None:
         if event.reason in {"Succeeded", "Failed"} and not workload.is_admitted:
-            self._wrong("only what ran succeeds or fails", event.reason)
+            self._wrong("OnlyWhatRanSucceedsOrFails", event.reason)
         workload.is_finished = True
         self._let_go(workload)
 
     def _deleted(self, key: str, workload: AuditedWorkload) -> None:
         if workload.quota is not None:
-            self._wrong("no workload is deleted with quota", workload.quota.cluster_queue)
+            self._wrong("NoWorkloadIsDeletedWithQuota", workload.quota.cluster_queue)
             self._let_go(workload)
         del self.workloads[key]
 
@@ -252,8 +250,8 @@ class LifecycleAudit:
         workload.quota, workload.is_admitted, workload.eviction = None, False, ""
         workload.is_explained, workload.pod_eviction = False, {}
 
-    def _wrong(self, rule: str, detail: str) -> None:
-        self._findings.add(rule, detail)
+    def _wrong(self, code: str, detail: str) -> None:
+        self._findings.add(code, detail)
 
 
 def is_leaving_for(workload: AuditedWorkload, eviction: str) -> bool:

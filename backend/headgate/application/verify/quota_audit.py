@@ -50,9 +50,9 @@ class QuotaAudit:
         queue = admission.cluster_queue
         spec = self._settings.cluster_queues.get(queue)
         if spec is None:
-            self._findings.add("quota comes from a ClusterQueue that exists", queue)
+            self._findings.add("QuotaComesFromClusterQueueThatExists", queue)
         elif spec.stop_policy != "None":
-            self._findings.add("a stopped queue admits nothing", f"{queue}: {spec.stop_policy}")
+            self._findings.add("StoppedQueueAdmitsNothing", f"{queue}: {spec.stop_policy}")
         used = self.used.setdefault(queue, {})
         for key, amount in usage_of(admission).items():
             self._check(queue, key, amount)
@@ -72,21 +72,19 @@ class QuotaAudit:
             used[key] = used.get(key, 0) - amount
             if used[key] < 0:
                 name = "/".join((admission.cluster_queue, *key))
-                self._findings.add("usage is never negative", f"{name} is {used[key]}")
+                self._findings.add("UsageIsNeverNegative", f"{name} is {used[key]}")
 
     def _check(self, queue: str, key: FlavorResource, amount: int) -> None:
         if amount == 0:
             return
         node = ("queue", queue)
         if key not in self._quotas.get(node, {}):
-            self._findings.add(
-                "a queue admits only resources it has quota for", f"{queue} {'/'.join(key)}"
-            )
+            self._findings.add("QueueAdmitsOnlyResourcesItHasQuotaFor", f"{queue} {'/'.join(key)}")
             return
         available = self._available(node, key)
         if amount > available:
             self._findings.add(
-                "no workload gets more than is available",
+                "NoWorkloadGetsMoreThanIsAvailable",
                 f"{queue} {'/'.join(key)}: {amount} asked, {available} available",
             )
 

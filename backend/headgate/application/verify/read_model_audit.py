@@ -62,9 +62,9 @@ def check_written(states: States, read_models: ReadModels, findings: Findings) -
             findings.at(*states.written[digest])
             body = bodies.get(digest)
             if body is None:
-                findings.add("what was written is kept", f"nothing is kept under {digest}")
+                findings.add("WhatWasWrittenIsKept", f"nothing is kept under {digest}")
             elif sha256(body).hexdigest() != digest:
-                findings.add("what was written is kept", f"another body is kept under {digest}")
+                findings.add("WhatWasWrittenIsKept", f"another body is kept under {digest}")
 
 
 def _compare_one(states: States, loaded: Loaded, findings: Findings) -> None:
@@ -72,12 +72,12 @@ def _compare_one(states: States, loaded: Loaded, findings: Findings) -> None:
     version = states.versions[loaded.stream]
     if loaded.version != version:
         findings.add(
-            "a read model stands where its stream stands",
+            "ReadModelStandsWhereItsStreamStands",
             f"version {loaded.version} instead of {version}",
         )
     elif loaded.state != states.states[loaded.stream]:
         findings.add(
-            "a read model shows what its stream folds to",
+            "ReadModelShowsWhatItsStreamFoldsTo",
             _difference(loaded.state, states.states[loaded.stream]),
         )
 

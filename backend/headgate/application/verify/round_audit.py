@@ -36,10 +36,10 @@ class RoundAudit:
             return
         course = self.courses.get(stream)
         if course is None:
-            self._findings.add("a round begins by being committed", type(event).__name__)
+            self._findings.add("RoundBeginsByBeingCommitted", type(event).__name__)
             return
         if course.is_over:
-            self._findings.add("a round ends once", type(event).__name__)
+            self._findings.add("RoundEndsOnce", type(event).__name__)
         course.changed_at = at
         match event:
             case r.VictimReleased():
@@ -71,25 +71,25 @@ class RoundAudit:
             settled = all(now - at > grace for at in changed)
             if not course.is_satisfied and not waits_for and settled:
                 self._findings.add(
-                    "an open round waits for a victim", "all victims are released", stream=stream
+                    "OpenRoundWaitsForVictim", "AllVictimsAreReleased", stream=stream
                 )
             preemptor = self._workloads.get(course.preemptor)
             if (preemptor is None or preemptor.is_finished) and settled:
-                self._findings.add("an open round has a preemptor", course.preemptor, stream=stream)
+                self._findings.add("OpenRoundHasPreemptor", course.preemptor, stream=stream)
 
     def _committed(self, stream: str, event: r.RoundCommitted, at: Instant) -> None:
         if stream in self.courses:
-            self._findings.add("a round is committed once", event.round_id)
+            self._findings.add("RoundIsCommittedOnce", event.round_id)
         victims = frozenset(victim.workload for victim in event.victims)
         if event.preemptor in victims:
-            self._findings.add("no workload preempts itself", event.preemptor)
+            self._findings.add("NoWorkloadPreemptsItself", event.preemptor)
         for key in sorted(victims):
             workload = self._workloads.get(key)
             if workload is None or workload.quota is None:
-                self._findings.add("victims hold quota", key)
+                self._findings.add("VictimsHoldQuota", key)
         preemptor = self._workloads.get(event.preemptor)
         if preemptor is None or preemptor.quota is not None:
-            self._findings.add("every preemptor is pending", event.preemptor)
+            self._findings.add("EveryPreemptorIsPending", event.preemptor)
         self.courses[stream] = AuditedRound(
             id=event.round_id,
             preemptor=event.preemptor,
@@ -101,27 +101,25 @@ class RoundAudit:
     def _released(self, course: AuditedRound, event: r.VictimReleased) -> None:
         key = event.workload
         if key not in course.victims:
-            self._findings.add("a round releases its own victims", key)
+            self._findings.add("RoundReleasesItsOwnVictims", key)
         if key in course.released:
-            self._findings.add("a victim is released once", key)
+            self._findings.add("VictimIsReleasedOnce", key)
         if self._still(key, course):
-            self._findings.add("a released victim has no quota", key)
+            self._findings.add("ReleasedVictimHasNoQuota", key)
         course.released.add(key)
 
     def _all_released(self, course: AuditedRound) -> None:
         missing = sorted(course.victims - course.released)
         if missing:
-            self._findings.add(
-                "a round is satisfied once all victims are released", ", ".join(missing)
-            )
+            self._findings.add("RoundIsSatisfiedOnceAllVictimsAreReleased", ", ".join(missing))
 
     def _completed(self, course: AuditedRound) -> None:
         """Victims may be leaving still, where others made room before (preemption.md §6.10)."""
         if course.lost_its_place:
-            self._findings.add("a lost nomination is not the final placement", course.preemptor)
+            self._findings.add("LostNominationIsNotFinalPlacement", course.preemptor)
         preemptor = self._workloads.get(course.preemptor)
         if preemptor is None or preemptor.quota is None:
-            self._findings.add("a satisfied round has nominated capacity", course.preemptor)
+            self._findings.add("SatisfiedRoundHasNominatedCapacity", course.preemptor)
 
     def _still(self, key: str, course: AuditedRound) -> bool:
         """Whether the victim still holds what this round takes from it."""

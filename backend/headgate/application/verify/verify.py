@@ -49,7 +49,7 @@ class Verifier:
         except GapInLog as gap:
             if gap.came and not history.sequence.position:
                 return self._rest(gap.came, head)
-            history.findings.add("positions are gapless", str(gap))
+            history.findings.add("PositionsAreGapless", str(gap))
         self._conclude(history, states, cluster_state)
         tell(head, head)
         found = sorted(history.findings.found, key=lambda each: (each.position, each.stream))
@@ -68,7 +68,7 @@ class Verifier:
                 sequence.read(recorded)
                 counts[recorded.stream.partition("/")[0]] += 1
         except GapInLog as gap:
-            findings.add("positions are gapless", str(gap))
+            findings.add("PositionsAreGapless", str(gap))
         return Verification(
             position=head, starts_at=starts_at, counts=dict(counts), findings=tuple(findings.found)
         )
@@ -84,13 +84,13 @@ class Verifier:
     def _conclude(self, history: History, states: States, cluster_state: ClusterState) -> None:
         history.conclude(self._log.now())
         for stream, reason in sorted(cluster_state.quarantined.items()):
-            history.findings.add("every event can be folded", reason, stream=stream)
+            history.findings.add("EveryEventCanBeFolded", reason, stream=stream)
         for name in self._followers.names():
             position, differing = self._followers.differences(name)
             history.findings.at(position, name)
             if differing:
                 history.findings.add(
-                    "a follower shows what its rebuilding shows", f"{differing} rows differ"
+                    "FollowerShowsWhatItsRebuildingShows", f"{differing} rows differ"
                 )
         check_written(states, self._read_models, history.findings)
         history.counts["read-model rows"] = compare(states, self._read_models, history.findings)
