@@ -234,7 +234,7 @@ def test_no_estimate_from_few_samples_or_for_unschedulable_work() -> None:
     world = _queue_with_history(3)
     world.submit("huge", "gpu", {"gpu": 9})
     world.settle()
-    for key, words in (("team/asked", "only"), ("team/huge", "more than its queue can ever have")):
+    for key, words in (("team/asked", "only"), ("team/huge", "exceeds the maximum quota")):
         why = explanation_of(world.cluster_state, world[key], world.at)
         found = expected_start(world.cluster_state, world[key], why, world.at)
         assert found is not None
@@ -246,7 +246,7 @@ def test_no_estimate_from_few_samples_or_for_unschedulable_work() -> None:
 
 @pytest.mark.parametrize(
     ("starts", "words"),
-    [(0, "none like it has started"), (1, "only 1 like it has"), (2, "only 2 like it have")],
+    [(0, "no similar workload"), (1, "only 1 similar workload has"), (2, "only 2 similar")],
 )
 def test_how_few_have_started_is_reported_as_people_say_it(starts: int, words: str) -> None:
     world = World()
@@ -274,7 +274,7 @@ def test_no_estimate_while_the_queue_needs_an_administrator() -> None:
     world = _queue_with_history(20)
     assert _told_of(world, "team/asked") == ""
     world.change_cluster_queue("gpu", resource_groups=quotas(absent=4))
-    assert _told_of(world, "team/asked").endswith("until an administrator fixes it.")
+    assert _told_of(world, "team/asked").endswith("the queue is inactive.")
 
 
 def test_no_estimate_behind_a_strict_head_that_may_never_start() -> None:
@@ -283,4 +283,4 @@ def test_no_estimate_behind_a_strict_head_that_may_never_start() -> None:
     world.submit("huge", "gpu", {"gpu": 9}, priority=5)
     world.submit("behind", "gpu", {"gpu": 1})
     world.settle()
-    assert _told_of(world, "team/behind").endswith("its strict queue may never start.")
+    assert _told_of(world, "team/behind").endswith("StrictFIFO queue can't start.")

@@ -95,8 +95,8 @@ class SimulationView(Schema, kw_only=True, frozen=True):
 MAX_CHANGES = 1_000
 MAX_EFFECTS = 1_000
 ASSUMPTIONS = (
-    "Nobody else submits, changes or ends anything meanwhile.",
-    "Victims stop at once when they are asked to.",
+    "Assumes no other changes.",
+    "Assumes that victims stop at once.",
 )
 
 

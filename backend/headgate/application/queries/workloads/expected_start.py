@@ -16,19 +16,19 @@ from headgate.domain.workloads.state import Workload, condition, phase_of
 MIN_SAMPLES = 8
 MAX_SAMPLES = 500
 HALF, NINE_TENTHS = 50, 90
-CANNOT_SAY = "Cannot say when it starts"
+NO_ESTIMATE = "No start estimate"
 UNPREDICTABLE_REASONS = {
-    "ExceedsMaxQuota": "it needs more than its queue can ever have",
-    "NoMatchingFlavor": "no flavor of its queue suits it",
-    "OnHold": "somebody holds it",
-    "Deactivated": "it is inactive",
-    "AdmissionGated": "somebody must open its gates",
-    "Stopped": "its queue is stopped",
-    "LocalQueueStopped": "its queue is stopped",
-    "SetAside": "it is left out",
+    "ExceedsMaxQuota": "the request exceeds the maximum quota of the queue",
+    "NoMatchingFlavor": "no eligible flavor",
+    "OnHold": "on hold",
+    "Deactivated": "the workload is inactive",
+    "AdmissionGated": "an admission gate is closed",
+    "Stopped": "the queue is stopped",
+    "LocalQueueStopped": "the queue is stopped",
+    "SetAside": "the workload is quarantined",
 }
-BROKEN_QUEUE = "its queue admits nothing until somebody mends it"
-UNSCHEDULABLE_HEAD = "the one before it in its strict queue may never start"
+BROKEN_QUEUE = "the queue is inactive"
+UNSCHEDULABLE_HEAD = "the head of the StrictFIFO queue can't start"
 
 
 class Calibration(Schema, kw_only=True, frozen=True):
@@ -51,33 +51,35 @@ class ExpectedStart(Schema, kw_only=True, frozen=True):
 def expected_start(
     cluster_state: ClusterState, workload: Workload, why: Explanation, at: Instant
 ) -> ExpectedStart | None:
-    """None for one that has a place or needs none any more."""
+    """Returns the range or the reason for none; None for admitted and finished workloads."""
     phase = phase_of(workload)
     if phase not in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:
         return None
     failure = _unforeseeable(cluster_state, why)
     if failure:
-        return ExpectedStart(cannot_say=f"{CANNOT_SAY}: {failure}.")
+        return ExpectedStart(cannot_say=f"{NO_ESTIMATE}: {failure}.")
     waits = _waits_like(cluster_state, workload)
     waited = at - workload.created_at
     longer = sorted(wait for wait in waits if wait > waited)
     if len(waits) < MIN_SAMPLES:
-        return ExpectedStart(cannot_say=f"{CANNOT_SAY}: {_too_few(len(waits))}.")
+        return ExpectedStart(cannot_say=f"{NO_ESTIMATE}: {_too_few(len(waits))}.")
     if len(longer) < MIN_SAMPLES // 2:
-        told = f"{CANNOT_SAY}: it has waited longer than nearly all of {len(waits)} like it."
-        return ExpectedStart(cannot_say=told, calibration=_calibration(waits))
+        reason = f"it has waited longer than nearly all of {len(waits)} similar workloads"
+        return ExpectedStart(
+            cannot_say=f"{NO_ESTIMATE}: {reason}.", calibration=_calibration(waits)
+        )
     again = workload.requeue.requeue_at or 0
     return ExpectedStart(
         earliest=timestamp(max(again, workload.created_at + _percentile(longer, HALF))),
         latest=timestamp(max(again, workload.created_at + _percentile(longer, NINE_TENTHS))),
-        basis=f"Middle and nine of ten of {len(longer)} like it in its queue that waited longer "
-        f"than it has so far ({waited // MICROSECONDS_PER_SECOND} s).",
+        basis=f"p50–p90 wait of {len(longer)} similar workloads in this queue that waited longer "
+        f"than {waited // MICROSECONDS_PER_SECOND} s.",
         calibration=_calibration(waits),
     )
 
 
 def _unforeseeable(cluster_state: ClusterState, why: Explanation) -> str:
-    """What only a person can end, in its own way or in that of who is before it; often nothing."""
+    """Returns a reason that time alone does not end, of the workload or its queue's head; or ''."""
     if why.dominant in UNPREDICTABLE_REASONS:
         return UNPREDICTABLE_REASONS[why.dominant]
     if any(blocker.type == "Queue" for blocker in why.blockers):
@@ -91,13 +93,13 @@ def _unforeseeable(cluster_state: ClusterState, why: Explanation) -> str:
 
 def _too_few(count: int) -> str:
     if not count:
-        return "none like it has started in its queue so far"
-    started = "1 like it has" if count == 1 else f"{count} like it have"
-    return f"only {started} started in its queue so far"
+        return "no similar workload has started in this queue yet"
+    started = "1 similar workload has" if count == 1 else f"{count} similar workloads have"
+    return f"only {started} started in this queue ({MIN_SAMPLES} needed)"
 
 
 def _waits_like(cluster_state: ClusterState, workload: Workload) -> list[int]:
-    """What others of its queue and size waited, in the order they started."""
+    """Returns the waits of similar workloads in its queue, in the order they started."""
     queue, size = cluster_queue_of(cluster_state.config, workload), _size(workload)
     found = []
     for key, other in sorted(cluster_state.workloads.items()):
@@ -110,7 +112,7 @@ def _waits_like(cluster_state: ClusterState, workload: Workload) -> list[int]:
 
 
 def _size(workload: Workload) -> tuple[tuple[str, int], ...]:
-    """What it asks for in all, by powers of two."""
+    """Returns the total requests by powers of two."""
     total: dict[str, int] = {}
     for pod_set in workload.spec.pod_sets:
         for resource, amount in pod_set.scheduling.requests.items():
@@ -119,7 +121,7 @@ def _size(workload: Workload) -> tuple[tuple[str, int], ...]:
 
 
 def _calibration(waits: Sequence[int]) -> Calibration:
-    """Each start foretold from those before it: did it come by when nine of ten had?"""
+    """Returns how many starts came within the 90th percentile of the waits before them."""
     held = sum(
         wait <= _percentile(sorted(waits[:number]), NINE_TENTHS)
         for number, wait in enumerate(waits)
