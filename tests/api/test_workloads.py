@@ -176,7 +176,7 @@ def test_a_timeline_tells_every_fact(admin: Api) -> None:
         "workload.held",
         "workload.submitted",
     ]
-    assert entries[1]["title"] == "Held by admin:admin"
+    assert entries[1]["title"] == "On hold by admin:admin"
     assert entries[1]["reason"] == "for a while"
     assert entries[2]["actor"] == "user:admin"
     assert admin.get(f"{HERE}/never-was/timeline").status_code == 404

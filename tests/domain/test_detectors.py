@@ -246,7 +246,7 @@ def test_no_estimate_from_few_samples_or_for_unschedulable_work() -> None:
 
 @pytest.mark.parametrize(
     ("starts", "words"),
-    [(0, "no similar workload"), (1, "only 1 similar workload has"), (2, "only 2 similar")],
+    [(0, "no similar workload"), (1, "only 1 similar workload started"), (2, "only 2 similar")],
 )
 def test_how_few_have_started_is_reported_as_people_say_it(starts: int, words: str) -> None:
     world = World()

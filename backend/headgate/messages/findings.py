@@ -47,6 +47,41 @@ TEXTS: Mapping[str, Text] = {
     ),
     "ReadModelLagging": Text("Read model {name} is lagging"),
     "ReadModelLag": Text("{events:event} behind."),
+    # Expected starts
+    "NoStartEstimate": Text("No start estimate: {reason}."),
+    "RequestExceedsMaxQuota": Text("the request exceeds the maximum quota of the queue"),
+    "NoEligibleFlavor": Text("no eligible flavor"),
+    "IsOnHold": Text("on hold"),
+    "IsInactive": Text("the workload is inactive"),
+    "AdmissionGatesClosed": Text("an admission gate is closed"),
+    "QueueIsStopped": Text("the queue is stopped"),
+    "SkippedByScheduler": Text("the workload is quarantined"),
+    "QueueIsInactive": Text("the queue is inactive"),
+    "HeadCannotStart": Text("the head of the StrictFIFO queue can't start"),
+    "NoSimilarWorkloadStarted": Text("no similar workload has started in this queue yet"),
+    "FewSimilarWorkloadsStarted": Text(
+        "only {workloads:similar workload} started in this queue ({needed} needed)"
+    ),
+    "PendingLongerThanSimilar": Text(
+        "pending longer than nearly all of {workloads:similar workload}"
+    ),
+    "WaitOfSimilarWorkloads": Text(
+        "p50–p90 wait of {workloads:similar workload} in this queue that waited longer than"
+        " {waited:duration}"
+    ),
+    # What an action on a stuck workload changes
+    "TheHold": Text("the hold"),
+    "TheBackoff": Text("the backoff"),
+    "RequeueCount": Text("the requeue count (0 instead of {count})"),
+    "ThePodsReadyTimeout": Text("the pods-ready timeout"),
+    "ExecutionTime": Text("the execution time"),
+    "AdmissionCheckStates": Text("the states of the admission checks"),
+    "QueueOrder": Text("the queue order (creation time)"),
+    "EvictionCounts": Text("the eviction counts"),
+    "ExecutionTimeSoFar": Text("the execution time of {seconds:duration} so far"),
+    # Assumptions of simulations
+    "NoOtherChanges": Text("Assumes no other changes."),
+    "VictimsStopImmediately": Text("Assumes preempted workloads stop immediately."),
     # Lint warnings of a configuration
     "QuotaOfFewBytes": Text(
         "{amount} of {resource} are {amount} bytes, less than any pod requests.",
@@ -113,6 +148,7 @@ TEXTS: Mapping[str, Text] = {
         "AdmissionCheck {check} does not exist: the queue admits no workloads.",
         "Create the check, or remove it here.",
     ),
+    "CohortsAboveFormCycle": Text("The cohorts above it form a cycle: {cohorts:all}."),
     "CohortsFormCycle": Text(
         "Cohort cycle: {path}. No queue of the cycle admits workloads.",
         "Remove one of them from its parent.",

@@ -25,11 +25,13 @@ from headgate.application.simulations.simulation_run import (
 from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
+from headgate.domain.values.message import message
 from headgate.domain.what_if.effects import Effect, EffectKind, preemption_records
 from headgate.domain.what_if.settling import DidNotSettle
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
+from headgate.messages.catalogue import text_of
 
 PredictedStatus = Literal["Admitted", "MakesRoom", "Waits", "Gone"]
 
@@ -94,10 +96,7 @@ class SimulationView(Schema, kw_only=True, frozen=True):
 
 MAX_CHANGES = 1_000
 MAX_EFFECTS = 1_000
-ASSUMPTIONS = (
-    "Assumes no other changes.",
-    "Assumes that victims stop at once.",
-)
+ASSUMPTIONS = (message("NoOtherChanges"), message("VictimsStopImmediately"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +149,7 @@ class _View:
                 RoundView(
                     preemptor=shown_key(one.preemptor, self.viewer.scope),
                     victims=[self._victim(victim) for victim in one.victims],
-                    because=self._hidden(one.cause),
+                    because=shown_key(one.cause, self.viewer.scope),
                 )
                 for one in preemption_records(outcome.events)
             ],
@@ -158,7 +157,7 @@ class _View:
             starts=sum(effect.what == "Starts" for effect in effects),
             evictions=sum(effect.what.startswith("Evicted") for effect in effects),
             events=len(outcome.events),
-            assumptions=list(ASSUMPTIONS),
+            assumptions=[text_of(assumption) for assumption in ASSUMPTIONS],
         )
 
     def _workload(self, key: str) -> ForeseenView:

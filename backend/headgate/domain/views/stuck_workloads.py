@@ -12,6 +12,7 @@ from headgate.domain.scheduling.lifecycle.pods_ready import retry_deadline, wait
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
 from headgate.domain.workloads.transitions.eviction import (
     exceeded_execution_time,
@@ -59,8 +60,8 @@ class StuckWorkload:
     gives_up_at: Instant | None
     limits: tuple[DeactivationLimit, ...]
     helps: UnblockingAction
-    resets: tuple[str, ...]
-    keeps: tuple[str, ...]
+    resets: tuple[Message, ...]
+    keeps: tuple[Message, ...]
 
 
 def stuck_workload(
@@ -140,24 +141,24 @@ def _limits(config: ObjectSet, workload: Workload) -> tuple[DeactivationLimit, .
     return tuple(found)
 
 
-def _resets(workload: Workload, phase: Phase) -> tuple[str, ...]:
+def _resets(workload: Workload, phase: Phase) -> tuple[Message, ...]:
     if phase == "OnHold":
-        return ("the hold",)
+        return (message("TheHold"),)
     if phase == "Retrying":
-        return ("the time it backs off",)
+        return (message("TheBackoff"),)
     attempts = workload.deactivation.requeues if workload.deactivation else 0
-    found = [f"the count of requeues (0 instead of {attempts})" if attempts else "", "the backoff"]
-    found.append("the time it may try to get its pods ready")
+    found = [message("RequeueCount", count=attempts)] if attempts else []
+    found += [message("TheBackoff"), message("ThePodsReadyTimeout")]
     if resets_execution_time(workload):
-        found.append("the time it has run")
+        found.append(message("ExecutionTime"))
     if workload.deactivation is not None and workload.deactivation.cause == "AdmissionCheck":
-        found.append("what its admission checks have said")
-    return tuple(filter(None, found))
+        found.append(message("AdmissionCheckStates"))
+    return tuple(found)
 
 
-def _keeps(workload: Workload) -> tuple[str, ...]:
-    found = ["its age, by which it stands in line", "the counts of its evictions"]
+def _keeps(workload: Workload) -> tuple[Message, ...]:
+    found = [message("QueueOrder"), message("EvictionCounts")]
     ran = workload.accumulated_execution_seconds
     if ran and not resets_execution_time(workload):
-        found.append(f"the {ran} s it has run")
+        found.append(message("ExecutionTimeSoFar", seconds=ran))
     return tuple(found)

@@ -32,7 +32,9 @@ from headgate.domain.kinds.queue_stop import Stop
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import available
+from headgate.domain.values.message import message
 from headgate.domain.values.quantities import FlavorResource
+from headgate.messages.catalogue import text_of
 
 Loans = dict[FlavorResource, list[QuotaLoan]]
 
@@ -134,9 +136,7 @@ def _inactive_reason(activity: Activity, cohort_cycles: tuple[str, ...]) -> str 
     if not activity.active:
         return activity.message
     return (
-        f"The cohorts above it form a circle: {', '.join(cohort_cycles)}."
-        if cohort_cycles
-        else None
+        text_of(message("CohortsAboveFormCycle", cohorts=cohort_cycles)) if cohort_cycles else None
     )
 
 

@@ -10,25 +10,26 @@ from headgate.application.queries.views import Schema, Timestamp, timestamp
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload, condition, phase_of
+from headgate.messages.catalogue import text_of
 
 MIN_SAMPLES = 8
 MAX_SAMPLES = 500
 HALF, NINE_TENTHS = 50, 90
-NO_ESTIMATE = "No start estimate"
 UNPREDICTABLE_REASONS = {
-    "ExceedsMaxQuota": "the request exceeds the maximum quota of the queue",
-    "NoMatchingFlavor": "no eligible flavor",
-    "OnHold": "on hold",
-    "Deactivated": "the workload is inactive",
-    "AdmissionGated": "an admission gate is closed",
-    "Stopped": "the queue is stopped",
-    "LocalQueueStopped": "the queue is stopped",
-    "SetAside": "the workload is quarantined",
+    "ExceedsMaxQuota": message("RequestExceedsMaxQuota"),
+    "NoMatchingFlavor": message("NoEligibleFlavor"),
+    "OnHold": message("IsOnHold"),
+    "Deactivated": message("IsInactive"),
+    "AdmissionGated": message("AdmissionGatesClosed"),
+    "Stopped": message("QueueIsStopped"),
+    "LocalQueueStopped": message("QueueIsStopped"),
+    "SetAside": message("SkippedByScheduler"),
 }
-BROKEN_QUEUE = "the queue is inactive"
-UNSCHEDULABLE_HEAD = "the head of the StrictFIFO queue can't start"
+INACTIVE_QUEUE = message("QueueIsInactive")
+UNSCHEDULABLE_HEAD = message("HeadCannotStart")
 
 
 class Calibration(Schema, kw_only=True, frozen=True):
@@ -39,12 +40,16 @@ class Calibration(Schema, kw_only=True, frozen=True):
 
 
 class ExpectedStart(Schema, kw_only=True, frozen=True):
-    """A range from the median to the 90th percentile of past waits, or why there is no estimate."""
+    """A range from the median to the 90th percentile of past waits, or why there is no estimate.
+
+    `code` is that of `cannot_say`.
+    """
 
     earliest: Timestamp | None = None
     latest: Timestamp | None = None
     basis: str = ""
     cannot_say: str = ""
+    code: str = ""
     calibration: Calibration | None = None
 
 
@@ -55,47 +60,54 @@ def expected_start(
     phase = phase_of(workload)
     if phase not in {"Pending", "Nominated", "Retrying", "OnHold", "Inactive"}:
         return None
-    failure = _unforeseeable(cluster_state, why)
-    if failure:
-        return ExpectedStart(cannot_say=f"{NO_ESTIMATE}: {failure}.")
+    reason = _unforeseeable(cluster_state, why)
+    if reason is not None:
+        return _no_estimate(reason)
     waits = _waits_like(cluster_state, workload)
     waited = at - workload.created_at
     longer = sorted(wait for wait in waits if wait > waited)
     if len(waits) < MIN_SAMPLES:
-        return ExpectedStart(cannot_say=f"{NO_ESTIMATE}: {_too_few(len(waits))}.")
+        return _no_estimate(_too_few(len(waits)))
     if len(longer) < MIN_SAMPLES // 2:
-        reason = f"it has waited longer than nearly all of {len(waits)} similar workloads"
-        return ExpectedStart(
-            cannot_say=f"{NO_ESTIMATE}: {reason}.", calibration=_calibration(waits)
-        )
+        reason = message("PendingLongerThanSimilar", workloads=len(waits))
+        return _no_estimate(reason, _calibration(waits))
     again = workload.requeue.requeue_at or 0
     return ExpectedStart(
         earliest=timestamp(max(again, workload.created_at + _percentile(longer, HALF))),
         latest=timestamp(max(again, workload.created_at + _percentile(longer, NINE_TENTHS))),
-        basis=f"p50–p90 wait of {len(longer)} similar workloads in this queue that waited longer "
-        f"than {waited // MICROSECONDS_PER_SECOND} s.",
+        basis=text_of(
+            message(
+                "WaitOfSimilarWorkloads",
+                workloads=len(longer),
+                waited=waited // MICROSECONDS_PER_SECOND,
+            )
+        ),
         calibration=_calibration(waits),
     )
 
 
-def _unforeseeable(cluster_state: ClusterState, why: Explanation) -> str:
-    """Returns a reason that time alone does not end, of the workload or its queue's head; or ''."""
+def _no_estimate(reason: Message, calibration: Calibration | None = None) -> ExpectedStart:
+    text = text_of(message("NoStartEstimate", reason=reason))
+    return ExpectedStart(cannot_say=text, code=reason.code, calibration=calibration)
+
+
+def _unforeseeable(cluster_state: ClusterState, why: Explanation) -> Message | None:
+    """The reason that only a user can end, of the workload or of its queue's head; often None."""
     if why.dominant in UNPREDICTABLE_REASONS:
         return UNPREDICTABLE_REASONS[why.dominant]
     if any(blocker.type == "Queue" for blocker in why.blockers):
-        return BROKEN_QUEUE
+        return INACTIVE_QUEUE
     if why.dominant == "BehindHead":
         head = cluster_state.workloads.get(why.blockers[0].held_by[0])
         if head and head.explanation and head.explanation.dominant in UNPREDICTABLE_REASONS:
             return UNSCHEDULABLE_HEAD
-    return ""
+    return None
 
 
-def _too_few(count: int) -> str:
+def _too_few(count: int) -> Message:
     if not count:
-        return "no similar workload has started in this queue yet"
-    started = "1 similar workload has" if count == 1 else f"{count} similar workloads have"
-    return f"only {started} started in this queue ({MIN_SAMPLES} needed)"
+        return message("NoSimilarWorkloadStarted")
+    return message("FewSimilarWorkloadsStarted", workloads=count, needed=MIN_SAMPLES)
 
 
 def _waits_like(cluster_state: ClusterState, workload: Workload) -> list[int]:

@@ -26,6 +26,7 @@ from headgate.domain.workloads.events import (
     WorkloadReleased,
     WorkloadRequeued,
 )
+from headgate.messages.catalogue import text_of
 
 
 class LimitView(Whole, kw_only=True, frozen=True):
@@ -153,6 +154,6 @@ def _view(
             for one in case.limits
         ],
         helps=case.helps,
-        resets=list(case.resets),
-        keeps=list(case.keeps),
+        resets=[text_of(found) for found in case.resets],
+        keeps=[text_of(found) for found in case.keeps],
     )
