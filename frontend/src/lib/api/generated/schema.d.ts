@@ -3102,6 +3102,8 @@ export interface components {
             basis?: string;
             /** @default  */
             cannotSay?: string;
+            /** @default  */
+            code?: string;
             calibration?: components["schemas"]["Calibration"] | null;
         };
         /** ExplanationView */
