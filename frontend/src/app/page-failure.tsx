@@ -18,7 +18,7 @@ export function PageFailure({ error, reset }: ErrorComponentProps) {
   return <Failed error={error} onRetry={unfetched ? () => void reloadIfServed() : reset} />;
 }
 
-// A reload while nothing answers would leave the browser's own error page.
+// A reload while the server is down would leave the browser's own error page.
 async function reloadIfServed(): Promise<void> {
   const served = await fetch("/healthz").then(
     () => true,

@@ -70,7 +70,7 @@ export function markAfter(marks: Mark[], position: number): Mark | undefined {
   return marks.findLast((mark) => mark.position > position);
 }
 
-/** How far along the slider a position lies. */
+/** The fraction of the slider at a position. */
 export function shareOf(position: number, head: number): string {
   return `${head > 0 ? (100 * position) / head : 0}%`;
 }

@@ -1,4 +1,4 @@
-// What every page stands on.
+// Providers that every page needs.
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { Tooltip } from "radix-ui";

@@ -1,4 +1,4 @@
-// How answers are kept: shown until better ones come, never fetched again without cause, since the stream tells.
+// The query cache: answers are shown until newer ones arrive and refetched only after events of the stream.
 import { QueryClient } from "@tanstack/react-query";
 
 import { problemOf } from "@/lib/api/problem";

@@ -1,4 +1,4 @@
-// Keeps the address and the moment on screen the same, and reads everything anew when the moment changes.
+// Keeps the address and the shown moment equal, and reads everything again when the moment changes.
 import { useQueryClient } from "@tanstack/react-query";
 import { useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
@@ -7,7 +7,7 @@ import { useMoment } from "@/lib/hooks/use-moment";
 import { useUrl } from "@/lib/hooks/use-url";
 import { momentIn, showMoment, shownMoment } from "@/lib/past";
 
-/** The moment everything is shown at; links keep it, so that one stays in the past until one goes back. */
+/** The moment of all reads; links keep it until the user returns to live. */
 export function useShownMoment(): string {
   const moment = useMoment();
   const url = useUrl();

@@ -1,4 +1,4 @@
-// Facts of the log in words: what happened, how it looks, and where its subject is found.
+// Events of the log in words: title, tone, and link to their subject.
 import type { Fact } from "@/lib/api/types";
 
 export type FactTone = "wait" | "move" | "run" | "good" | "bad" | "hold" | "idle";
@@ -34,7 +34,7 @@ const TONES: Record<string, FactTone> = {
   "round.expired": "bad",
 };
 
-/** The look of an event of this type. */
+/** The tone of an event of this type. */
 export function factTone(fact: Pick<Fact, "type" | "data">): FactTone {
   if (fact.type === "workload.finished") return fact.data["reason"] === "Failed" ? "bad" : "good";
   return TONES[fact.type] ?? "idle";

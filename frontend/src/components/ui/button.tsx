@@ -1,4 +1,4 @@
-// A button that, where it may not be used, stays in reach and says why.
+// A button that stays focusable while disabled and gives the reason.
 import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
 
 import styles from "./button.module.css";

@@ -37,7 +37,7 @@ const LOOKS: Record<Phase, { tone: Tone; icon: LucideIcon; words: string }> = {
 /** Every phase in the order of a workload's life. */
 export const PHASES = Object.keys(LOOKS) as Phase[];
 
-/** The phase as a person says it. */
+/** The phase in words. */
 export function phaseWords(phase: Phase): string {
   return lookOf(phase).words;
 }

@@ -1,4 +1,4 @@
-// A short table that is all drawn; where it is wider than its place, it can be moved aside.
+// A short table that renders all rows; it scrolls sideways where it is too wide.
 import type { ReactNode } from "react";
 
 import styles from "./plain-table.module.css";

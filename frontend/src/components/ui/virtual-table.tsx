@@ -1,4 +1,4 @@
-// A long table of which only what is in sight is drawn; moved in by j and k, opened by Enter.
+// A virtual table that renders visible rows only; j and k move, Enter opens.
 import {
   type Row as TableRow,
   type RowSelectionState,
@@ -23,7 +23,7 @@ export interface Column<Item> {
   width: string;
   /** Its track on a narrow screen; without one it is left out there. */
   narrow?: string;
-  /** On a narrow screen it stands below the others, on a line of its own. */
+  /** On a narrow screen the column is below the others, on a line of its own. */
   below?: boolean;
   end?: boolean;
   cell: (item: Item) => ReactNode;

@@ -50,7 +50,7 @@ export const UNREACHABLE: Problem = {
   remedy: "Nothing is lost. This page goes on by itself once the server answers again.",
 };
 
-/** What a failed answer says; answers that are no problem document still give one. */
+/** The problem of a failed response; other responses give a generic one. */
 export async function problemFrom(answer: Response): Promise<Problem> {
   const body: unknown = await answer
     .clone()

@@ -15,7 +15,7 @@ export const api = createClient<paths>({
   baseUrl: typeof window === "undefined" ? "" : window.location.origin,
 });
 
-/** What is tried out in the past changes nothing there. */
+/** Simulations are allowed in the past: they change nothing. */
 const SIMULATIONS = "/v1/simulations";
 const IN_THE_PAST = { type: "/problems/past", title: "The past is on screen", status: 422, detail: PAST_REFUSAL };
 
@@ -63,7 +63,7 @@ function sign(headers: Headers): void {
   if (token !== null) headers.set("Authorization", `Bearer ${token}`);
 }
 
-/** A request of which nothing was accepted tells of each item, just as one does that was accepted in part. */
+/** A fully rejected batch has a result for each item, as a partly accepted one does. */
 async function itemByItem(answer: Response): Promise<Response> {
   if (answer.status !== 422) return answer;
   const body: unknown = await answer

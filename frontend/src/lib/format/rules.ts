@@ -6,7 +6,7 @@ const RULES: Record<string, string> = {
   InCohortFairSharing: "fair share of the cohort",
 };
 
-/** The rule a victim had to go by, as a person says it. */
+/** The preemption rule of a victim in words. */
 export function ruleWords(reason: string): string {
   return RULES[reason] ?? reason;
 }

@@ -1,4 +1,4 @@
-// Reading the stream's freshness and facts from components.
+// Hooks that read the freshness and the events of the stream.
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
 
 import type { Fact } from "@/lib/api/types";
@@ -10,7 +10,7 @@ export function useFreshness(): Freshness {
   return useSyncExternalStore(onFreshness, currentFreshness);
 }
 
-/** Runs `handler` for every batch of new facts while the component is on screen. */
+/** Runs `handler` for every batch of new events while the component is mounted. */
 export function useFacts(handler: (facts: Fact[]) => void): void {
   const handle = useEffectEvent(handler);
   useEffect(() => onFacts((facts) => handle(facts)), []);

@@ -1,4 +1,4 @@
-// Gathers what has changed and refreshes it together, so that a storm of events is a gentle rain of requests.
+// Collects changed topics and refreshes them together, so that many events cause few requests.
 
 export interface Timers {
   after: (milliseconds: number, run: () => void) => () => void;

@@ -77,7 +77,7 @@ export class LiveConnection {
     const answer = await openStream(this.freshness.position || knownPosition(), abort.signal);
     if (answer.body === null) return;
     this.attempt = 0;
-    // Until the first fact comes, the answer itself says where the log stands.
+    // Until the first event arrives, the response itself says the position of the log.
     const position = this.freshness.position || Number(answer.headers.get("x-log-position") ?? 0);
     this.report({ link: "connected", heardAt: Date.now(), position });
     this.listener.everything();

@@ -1,4 +1,4 @@
-// What the whole interface knows about the stream: how fresh it is, and the facts as they come in.
+// The state of the stream for the whole interface: its freshness and new events.
 import type { Fact } from "@/lib/api/types";
 
 import type { Freshness } from "./connection";
@@ -31,7 +31,7 @@ export function publishFacts(facts: Fact[]): void {
   for (const listener of factListeners) listener(facts);
 }
 
-/** Calls back with new facts in order. */
+/** Calls back with new events in order. */
 export function onFacts(listener: FactListener): () => void {
   factListeners.add(listener);
   return () => factListeners.delete(listener);

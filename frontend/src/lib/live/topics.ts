@@ -29,7 +29,7 @@ const PLACE_CHANGING = new Set([
   "workload.shrunk",
 ]);
 
-// How far a victim is shows on the page of its round.
+// The progress of a victim shows on the page of its round.
 const LEAVING = new Set([
   "workload.eviction_acknowledged",
   "workload.eviction_progressed",

@@ -1,4 +1,4 @@
-// Asking for backtests, watching them, and cancelling them.
+// Starts, watches and cancels backtests.
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, contentOf } from "@/lib/api/request";

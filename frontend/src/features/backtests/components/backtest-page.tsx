@@ -1,4 +1,4 @@
-// One backtest: how far it is, and what differs.
+// One backtest: its progress and its result.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Ban } from "lucide-react";
 

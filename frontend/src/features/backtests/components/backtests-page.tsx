@@ -1,4 +1,4 @@
-// What happened once more, through another configuration: asking for it, and everything asked so far.
+// Backtests: a form for a new one, and the list.
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
 import { History } from "lucide-react";

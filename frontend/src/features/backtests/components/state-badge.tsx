@@ -1,4 +1,4 @@
-// How far a backtest is, as a word with its glyph.
+// The state of a backtest as a word with its glyph.
 import { CircleCheck, CirclePlay, CircleSlash, CircleX, Hourglass } from "lucide-react";
 
 import { Badge } from "@/components/ui/badge";

@@ -19,22 +19,22 @@ const DIFFERENCES: Record<Differing["what"][number], string> = {
 
 const TONES: Record<State, Tone> = { Waiting: "wait", Running: "run", Done: "good", Failed: "bad", Cancelled: "idle" };
 
-/** Whether a worker will still go on with it. */
+/** Whether the job is not finished. */
 export function isUnfinished({ state }: { state: State }): boolean {
   return state === "Waiting" || state === "Running";
 }
 
-/** How a state looks. */
+/** The tone of a state. */
 export function stateTone(state: State): Tone {
   return TONES[state];
 }
 
-/** What was configured otherwise. */
+/** The overridden objects. */
 export function changeWords({ changes }: Pick<Backtest, "changes">): string {
   return changes === undefined || changes.length === 0 ? "as it was, by the rules of today" : changes.join(", ");
 }
 
-/** Everything in which a workload fares differently. */
+/** All differences of a workload. */
 export function differenceWords({ what }: Pick<Differing, "what">): string {
   return what.map((one) => DIFFERENCES[one]).join(", ");
 }

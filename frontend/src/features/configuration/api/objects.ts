@@ -40,7 +40,7 @@ export function objectsQuery(kind: Kind) {
   });
 }
 
-/** What applying documents would come to, and what is most likely not meant; nothing is written. */
+/** Validates documents and reports lint warnings; nothing is written. */
 export function checkQuery(documents: string, isAllowed: boolean) {
   return queryOptions({
     queryKey: ["objects", "check", documents],

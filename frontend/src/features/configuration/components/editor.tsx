@@ -1,4 +1,4 @@
-// Manifests in an editor, with what is wrong at its line, and the way to making a change.
+// An editor for manifests with issues at their lines, preview and apply.
 import { useQuery } from "@tanstack/react-query";
 import { FlaskConical, RotateCcw } from "lucide-react";
 import { type ReactNode, useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
@@ -83,7 +83,7 @@ export function Editor({ title, begin, aside }: { title: string; begin: string; 
   );
 }
 
-/** Others have changed the object since one began: what one has written is laid over it, where that is no matter of choice. */
+/** A concurrent change: the user's changes are merged with it where they do not conflict. */
 function ChangedMeanwhile({ draft, now, onCarried }: { draft: Draft; now: string; onCarried: (text: string) => void }) {
   const carried = useMemo(() => threeWayMerge(draft.over, draft.text, now), [draft, now]);
   return (

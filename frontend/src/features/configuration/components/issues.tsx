@@ -1,4 +1,4 @@
-// What breaks a rule or is most likely not meant, each with the way to its line.
+// Violations and lint warnings, each with a link to its line.
 import { Info, OctagonAlert, TriangleAlert } from "lucide-react";
 
 import { Button } from "@/components/ui/button";

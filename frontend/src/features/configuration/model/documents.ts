@@ -43,7 +43,7 @@ export function keyOf({ metadata }: Manifest): string {
   return metadata.namespace ? `${metadata.namespace}/${metadata.name}` : metadata.name;
 }
 
-/** The stream in which the history of an object stands. */
+/** The stream of an object. */
 export function streamOf(kind: string, key: string): string {
   return `${kind.toLowerCase()}/${key}`;
 }
@@ -62,7 +62,7 @@ export function issuesOf(text: string, found: ApplyResults): Issue[] {
   return [...broken, ...advised].sort((one, other) => (one.line ?? Infinity) - (other.line ?? Infinity) || 0);
 }
 
-/** What a problem says of a text: each broken rule at its place, or the whole of it. */
+/** The issues of a text: each violation at its line, or one for the whole text. */
 export function issuesOfProblem(text: string, problem: Problem | NonNullable<ApplyResults["results"][number]["problem"]>, subject?: Subject): Issue[] {
   const words = subject === undefined ? "" : `${subject.kind} ${subject.name}`;
   const issue = (pointer: string, message: string, remedy: string): Issue => ({
@@ -78,7 +78,7 @@ export function issuesOfProblem(text: string, problem: Problem | NonNullable<App
   return errors.map((one) => issue(one.pointer, one.rule, one.remedy ?? ""));
 }
 
-/** What would come of each object, in a sentence. */
+/** The effect of each object, in a sentence. */
 export function outcomeWords({ results }: ApplyResults): string {
   const count = (outcome: string) => results.filter((result) => result.outcome === outcome).length;
   const parts = (["created", "changed", "unchanged", "rejected"] as const)

@@ -1,4 +1,4 @@
-// One cycle: its input, its decisions in order, and whether it comes out the same when it is run again.
+// One cycle: its input, its decisions in order, and its rerun.
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { CircleCheck, CircleX, RotateCw } from "lucide-react";
 

@@ -1,4 +1,4 @@
-// The log itself: narrowed by the address, with the hour's shape above it and each fact in full.
+// The event log: filtered by the address, with a histogram above and each event in full.
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { ArrowUp } from "lucide-react";
 import { useCallback, useMemo, useRef, useState } from "react";

@@ -19,13 +19,13 @@ export function revisionsQuery(kind: string, stream: string) {
   });
 }
 
-/** What would happen if an object became again what it was after a position. */
+/** Simulates the rollback of an object to its revision of a position. */
 export async function previewRevert(stream: string, position: number): Promise<Simulation> {
   const call = api.POST("/v1/history/revert", { params: { query: { dryRun: "Admission" } }, body: { stream, position } });
   return (await contentOf(call)) as unknown as Simulation;
 }
 
-/** Makes an object what it was after a position. */
+/** Rolls an object back to its revision of a position. */
 export function revert(stream: string, position: number, reason: string) {
   return contentOf(api.POST("/v1/history/revert", { body: { stream, position, reason } }));
 }

@@ -1,4 +1,4 @@
-// Before an object becomes again what it was: what that would do, and why it is done.
+// The confirmation of a rollback: its simulated effect and the reason.
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 

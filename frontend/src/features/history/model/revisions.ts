@@ -22,7 +22,7 @@ export function wholeWords({ path, before, after }: Difference): string | undefi
   return before === undefined || before === null ? "Created" : after === undefined || after === null ? "Deleted" : undefined;
 }
 
-/** The last part of a place that says what it is: "nominalQuota" for ".../resources/0/nominalQuota". */
+/** The last name of a field path: "nominalQuota" for ".../resources/0/nominalQuota". */
 export function placeWords({ path }: Difference): string {
   return path === "/" ? "the whole object" : path.slice(1).replaceAll("/", " › ");
 }

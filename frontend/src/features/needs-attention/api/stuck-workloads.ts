@@ -42,7 +42,7 @@ export interface Asked {
   position?: number;
 }
 
-/** What each would answer and do then; nothing is changed. */
+/** Previews the action on each workload; nothing is changed. */
 export function preview(asked: Asked): Promise<BulkResult> {
   return contentOf(api.POST("/v1/batches", { body: { ...bodyOf(asked), dryRun: "All" } }));
 }
@@ -52,7 +52,7 @@ export function actOnAll(asked: Asked): Promise<BulkResult> {
   return contentOf(api.POST("/v1/batches", { body: bodyOf(asked) }));
 }
 
-/** What a batch did to each, and how each stands now. */
+/** The results of a batch, and the present phase of each workload. */
 export function batchQuery(batch: string) {
   return queryOptions({
     queryKey: ["workloads", "batch", batch],
@@ -60,7 +60,7 @@ export function batchQuery(batch: string) {
   });
 }
 
-/** Takes a batch back where it still stands; without a reason the log says which batch it takes back. */
+/** Undoes a batch where no later change was made; without a reason the log names the batch. */
 export function undoBatch(batch: string, reason: string): Promise<BulkResult> {
   return contentOf(api.POST("/v1/batches/{batch}/undo", { params: { path: { batch } }, body: { reason } }));
 }

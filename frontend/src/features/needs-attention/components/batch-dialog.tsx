@@ -1,4 +1,4 @@
-// One action on many workloads: previewed by the server, done to those that have not changed since, taken back if wanted.
+// A bulk action: previewed by the server, applied to workloads without later changes, undoable.
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 
@@ -22,7 +22,7 @@ export interface BatchDialogProps {
   cases: StuckWorkload[];
   onClose: () => void;
   onDone: () => void;
-  /** Asked to see the record of the batch, where it can be taken back. */
+  /** Opens the record of the batch, where it can be undone. */
   onRecord: (batch: string) => void;
 }
 

@@ -1,4 +1,4 @@
-// What becomes of each workload of a bulk action.
+// The result of a bulk action for each workload.
 import { useId } from "react";
 
 import type { BulkResult } from "@/lib/api/types";

@@ -41,7 +41,7 @@ function WhoAndWhy({ batch }: { batch: Batch }) {
 }
 
 function Record({ read, onClose }: { read: Batch; onClose: () => void }) {
-  // How it stood is kept from before it is taken back: afterwards nothing of it stands.
+  // The record from before the undo is kept: afterwards nothing can be undone.
   const [done, setDone] = useState<{ undone: BulkResult; before: Batch } | null>(null);
   if (done === null) return <TakingBack read={read} onClose={onClose} onDone={(undone) => setDone({ undone, before: read })} />;
   const { undone, before } = done;

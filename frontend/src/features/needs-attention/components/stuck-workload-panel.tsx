@@ -1,4 +1,4 @@
-// One case beside the list: why, how often tried, which limits, and what would come of helping.
+// One stuck workload beside the list: cause, requeues, limits, and the effect of the action.
 import { useQuery } from "@tanstack/react-query";
 import { Maximize2 } from "lucide-react";
 

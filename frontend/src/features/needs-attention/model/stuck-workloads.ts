@@ -26,7 +26,7 @@ const CAUSES: Record<string, string> = {
   OnHold: "On hold",
 };
 
-/** A cause as a person says it. */
+/** A cause in words. */
 export function causeWords(cause: string): string {
   return CAUSES[cause] ?? cause;
 }
@@ -86,7 +86,7 @@ export function batchTitle(batch: Batch): string {
   return `${verb} ${batch.items.length === 1 && only !== undefined ? only.workload : `${batch.items.length} workloads`}`;
 }
 
-/** Of how many the batch can still be taken back. */
+/** For how many workloads the batch can still be undone. */
 export function standingWords(batch: Batch): string {
   const stands = batch.items.filter((item) => item.canUndo).length;
   if (stands === 0) return "Nothing of it can be taken back";
@@ -100,7 +100,7 @@ export function takenBack(undone: BulkResult, before: Batch): BulkResult["items"
   return [...left.map(({ workload, phase, reason }) => ({ workload, phase, uid: "", outcome: "ineligible" as const, reason, next: "" })), ...undone.items];
 }
 
-/** The same on the command line. */
+/** The CLI equivalent. */
 export function commandFor(action: BulkActionVerb, keys: string[], input: ActionInput): string {
   const reason = `--reason ${quoted(input.reason === "" ? "…" : input.reason)}`;
   const expiry = input.expirySeconds > 0 ? ` --for ${input.expirySeconds}s` : "";

@@ -1,4 +1,4 @@
-// The first page: what needs attention, how many stand where, and what happened last.
+// The first page: alerts, workloads by phase, and recent events.
 import { useQuery } from "@tanstack/react-query";
 import { CircleAlert, Info, OctagonAlert } from "lucide-react";
 
@@ -100,7 +100,7 @@ function AttentionList({ attention }: { attention: Attention[] }) {
   );
 }
 
-/** The facts that show it, where one may see them. */
+/** The events that show it, where the user may read them. */
 function Evidence({ item: { stream, position } }: { item: Attention }) {
   if (!stream || !position) return null;
   return (

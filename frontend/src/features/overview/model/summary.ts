@@ -3,7 +3,7 @@ import type { Overview, Phase } from "@/lib/api/types";
 
 const RANK: Record<string, number> = { critical: 0, warning: 1, info: 2 };
 
-/** What the day looks like, in one sentence. */
+/** The state of the installation in one sentence. */
 export function summaryOf({ attention, counts }: Pick<Overview, "attention" | "counts">): string {
   const waiting = (counts.Pending ?? 0) + (counts.Retrying ?? 0) + (counts.Nominated ?? 0);
   const placed = (counts.QuotaReserved ?? 0) + (counts.Starting ?? 0) + (counts.Running ?? 0) + (counts.Evicting ?? 0);
@@ -17,7 +17,7 @@ export function bySeverity<Item extends { severity: string }>(attention: Item[])
   return [...attention].sort((left, right) => (RANK[left.severity] ?? 3) - (RANK[right.severity] ?? 3));
 }
 
-/** The phases to show: those of living workloads always, ends only where there are any. */
+/** The phases to show: those of unfinished workloads always, ends only where there are any. */
 export function tilesOf(counts: Overview["counts"], phases: readonly Phase[]): { phase: Phase; count: number }[] {
   const always: readonly Phase[] = ["Pending", "Starting", "Running", "Succeeded"];
   return phases.map((phase) => ({ phase, count: counts[phase] ?? 0 })).filter((tile) => tile.count > 0 || always.includes(tile.phase));

@@ -20,12 +20,12 @@ const STAGES: Record<string, string> = {
   LeftLater: "Gone after the round had ended",
 };
 
-/** How many victims have gone already. */
+/** The number of released victims. */
 export function releasedCount(round: Round): number {
   return round.victims.filter((victim) => victim.stage === "Released").length;
 }
 
-/** Whether it still makes room. */
+/** Whether the round is open. */
 export function isOpen(round: Round): boolean {
   return ["Committed", "Draining", "Satisfied", "Invalidated"].includes(round.stage);
 }
@@ -64,7 +64,7 @@ export function lostHours(victims: RoundVictim[], resource: string): number {
   }, 0);
 }
 
-/** How the round ended or where it stands, in one sentence. */
+/** The outcome or state of the round, in one sentence. */
 export function outcomeWords(round: Round): string {
   const took = round.endedAt ? formatDuration(secondsBetween(round.committedAt, round.endedAt)) : "";
   switch (round.stage) {
@@ -87,7 +87,7 @@ export function outcomeWords(round: Round): string {
   }
 }
 
-/** Why a place that was kept could not be had any more. */
+/** The cause by which nominated capacity was lost. */
 export function lossWords(cause: string): string {
   return LOSSES[cause] ?? cause;
 }
@@ -99,7 +99,7 @@ export function podsWords({ pods, shrinksTo = {} }: RoundVictim): string {
   return stay.length > 0 ? `${words}; ${stay.join(", ")} go on` : words;
 }
 
-/** Where a victim stands, as a person says it. */
+/** The state of a victim in words. */
 export function stageWords(victim: RoundVictim): string {
   return STAGES[victim.stage] ?? victim.stage;
 }

@@ -65,7 +65,7 @@ export function sentenceOf(round: Round): string {
   return `${round.preemptor} (priority ${round.preemptorPriority}) made ${few}${rest} leave.`;
 }
 
-/** How many of the rounds had been decided when the slider stands at `shown`, within bounds. */
+/** How many of the rounds were committed at the slider position `shown`, within bounds. */
 export function clampShown(shown: number, story: Storyline): number {
   return Math.max(1, Math.min(shown, story.columns.length));
 }

@@ -55,7 +55,7 @@ export function leavingQuery({ namespace, name }: Stoppable, isAsked: boolean) {
   });
 }
 
-/** Every LocalQueue with its status, for what the tree does not tell. */
+/** Every LocalQueue with its status, which the tree does not have. */
 export const localQueuesQuery = queryOptions({
   queryKey: ["queue", "localqueues"],
   queryFn: ({ signal }) => contentOf(api.GET("/v1/localqueues", { params: { query: { limit: MAX_LOCAL_QUEUES, defaults: true } }, signal })),

@@ -1,4 +1,4 @@
-// How many workloads of a queue stand where, each number leading to its list.
+// The workloads of a queue by phase, each number a link to its list.
 import { RouterLink } from "@/components/ui/router-link";
 import type { QueueCounts, QueueNode } from "@/lib/api/types";
 

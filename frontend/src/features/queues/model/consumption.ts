@@ -1,4 +1,4 @@
-// What a LocalQueue has used of late, as admission fair sharing counts it.
+// The recent usage of a LocalQueue (admission fair sharing).
 import type { LocalQueueObject } from "@/lib/api/types";
 import { formatAmountOf } from "@/lib/format/amounts";
 

@@ -13,7 +13,7 @@ export interface BarPieces {
   nominalAt: number;
 }
 
-/** Own use, what is lent out, what is borrowed past the nominal quota, and what is beyond it all. */
+/** Own usage, lent and borrowed amounts, and usage over quota. */
 export function piecesOf(line: QuotaLine): BarPieces {
   const over = line.overcommitted ?? 0;
   const own = Math.max(0, line.used - line.borrowed - over);
@@ -37,7 +37,7 @@ export function wordsOf(line: QuotaLine): string {
   return parts.join(", ");
 }
 
-/** What the line may borrow and lend at most; empty where nothing limits it. */
+/** The borrowing and lending limits in words; empty without limits. */
 export function limitsOf(line: QuotaLine): string {
   const amount = (value: number) => formatAmount(line.resource, value);
   const parts: string[] = [];
@@ -46,7 +46,7 @@ export function limitsOf(line: QuotaLine): string {
   return parts.join(", ");
 }
 
-/** Where the API cannot tell a share: a queue of weight 0 that borrows. */
+/** The share that the API gives to a borrowing queue of weight 0. */
 const BEYOND_ANY_SHARE = 2 ** 53;
 
 /** The share of what the cohort lends that a node takes, divided by its weight; none while it borrows nothing. */

@@ -43,7 +43,7 @@ function unitOf(resource: string): string {
   return BYTES.test(resource) ? "GiB" : shortResource(resource);
 }
 
-// Cores come in thousandths, and what is measured in bytes is told in GiB; one decimal is enough for a bar.
+// Cores come in thousandths, bytes are shown in GiB; one decimal is enough for a bar.
 function inUnits(resource: string, amount: number): number {
   const scale = resource === "cpu" ? 1000 : BYTES.test(resource) ? GIBIBYTE : 1;
   return Math.round((amount / scale) * 10) / 10;

@@ -1,4 +1,4 @@
-// Which topology is on show: the one asked for, else the one that has what a link points at.
+// The shown topology: the requested one, else the one of a link's target.
 import { useQueries } from "@tanstack/react-query";
 
 import { useUrl } from "@/lib/hooks/use-url";

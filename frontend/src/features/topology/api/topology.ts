@@ -30,7 +30,7 @@ export function fitsQuery(name: string, pod: string) {
   });
 }
 
-/** What fitted from some time until now; not under a topic, for what is past changes no more. */
+/** The fits from some time until now; not under a topic, for the past does not change. */
 export function fragmentationQuery(name: string, pod: string, since: string) {
   return queryOptions({
     queryKey: ["fragmentation", name, pod, since],

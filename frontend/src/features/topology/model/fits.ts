@@ -1,4 +1,4 @@
-// What would fit: the pod that is asked about, and how scattered the room is.
+// The pods that fit for a pod template, and the fragmentation.
 import type { LevelFit, NearFit } from "@/lib/api/types";
 import { shareOf } from "@/lib/format/amounts";
 
@@ -45,7 +45,7 @@ export function nearWords(fit: NearFit): string {
   return `${fit.fits} of ${fit.needs} ${fit.unit} fit, ${lacks} short`;
 }
 
-/** Those worth telling: where all of a pod set fits, only the best place for it. */
+/** The fits to show: where a whole pod set fits, only its best domain. */
 export function worthTelling(near: NearFit[]): NearFit[] {
   const settled = new Set(near.filter(fitsWhole).map((fit) => `${fit.podSet} ${fit.flavor}`));
   const told = new Set<string>();
@@ -58,7 +58,7 @@ export function worthTelling(near: NearFit[]): NearFit[] {
   });
 }
 
-/** Whether hosts are not what keeps it waiting. */
+/** Whether other constraints than hosts keep it pending. */
 export function fitsWhole(fit: NearFit): boolean {
   return fit.fits >= fit.needs;
 }

@@ -4,7 +4,7 @@ import { shareOf } from "@/lib/format/amounts";
 
 const MINUTE = 60_000;
 
-/** How far back one may look, in minutes, by the words for it. */
+/** The selectable periods in minutes, by label. */
 export const RANGES = [
   { value: "60", words: "hour" },
   { value: "1440", words: "day" },
@@ -39,7 +39,7 @@ export function rangeOf(chosen: string): string {
   return RANGES.some((range) => range.value === chosen) ? chosen : USUAL_RANGE;
 }
 
-/** A line for every level that ever had hosts, in the order of the last look. */
+/** A line for every level that ever had hosts, in the order of the last sample. */
 export function linesOf(points: FragmentationPoint[]): LevelLine[] {
   const known = new Map<string, LevelFit>();
   for (const point of points.toReversed()) for (const fit of point.fits) if (!known.has(nameOf(fit))) known.set(nameOf(fit), fit);
@@ -58,7 +58,7 @@ export function measurementWords({ fit }: Measurement): string {
   return `${fit.largest} of ${fit.together} pods together, ${Math.round(fit.fragmentation / 10)}% scattered`;
 }
 
-/** The look with the most scattered room, which a reader would want to see first. */
+/** The sample with the highest fragmentation. */
 export function worstOf(measurements: Measurement[]): Measurement | undefined {
   return measurements.reduce<Measurement | undefined>((worst, look) => ((look.fit?.fragmentation ?? 0) > (worst?.fit?.fragmentation ?? 0) ? look : worst), undefined);
 }

@@ -103,7 +103,7 @@ export function largestFit(hosts: TopologyDomain[], resource: string): { host: s
   return best;
 }
 
-/** The resource people look at first: an accelerator if there is one. */
+/** The resource to show first: an accelerator if there is one. */
 export function firstResource(resources: string[]): string {
   return resources.find((name) => name.includes("/")) ?? resources.find((name) => name === "cpu") ?? resources[0] ?? "";
 }

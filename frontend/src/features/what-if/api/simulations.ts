@@ -13,7 +13,7 @@ export interface Others {
   cordon: string;
 }
 
-/** What would happen if these documents were applied and the rest done; nothing is written. */
+/** Simulates applying these documents and the other changes; nothing is written. */
 export async function tryOut(documents: string, others: Others): Promise<Simulation> {
   const query = { delete: others.remove || undefined, priority: others.priority || undefined, cordon: others.cordon || undefined };
   const call = api.POST("/v1/simulations", { params: { query }, headers: YAML, body: documents as never, bodySerializer: asText });

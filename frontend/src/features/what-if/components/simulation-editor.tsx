@@ -1,4 +1,4 @@
-// What is tried out on the left, and what would come of it on the right.
+// The simulated change on the left, and its result on the right.
 import { useMutation } from "@tanstack/react-query";
 import { FlaskConical, Send } from "lucide-react";
 import { useState } from "react";

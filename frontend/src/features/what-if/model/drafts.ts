@@ -1,4 +1,4 @@
-// The document that is tried out, made from a form or from a workload that is there.
+// The document to simulate, made from a form or from an existing workload.
 import { stringify } from "yaml";
 
 import type { WorkloadObject } from "@/lib/api/types";
@@ -39,7 +39,7 @@ export function documentOf(draft: Draft): string {
   return stringify({ apiVersion: API_VERSION, kind: "Workload", metadata, spec });
 }
 
-/** The same work under another name, to be made smaller or larger. */
+/** A copy of the workload under another name, to be edited. */
 export function duplicateOf(workload: WorkloadObject, suffix = "-again"): string {
   const { apiVersion, kind, metadata, spec } = workload;
   const { name, namespace, labels } = metadata;

@@ -1,4 +1,4 @@
-// What would happen, in words.
+// The result of a simulation in words.
 import type { Effect, Foreseen } from "@/lib/api/types";
 
 const VERDICTS: Record<Foreseen["verdict"], string> = {
@@ -17,13 +17,13 @@ const EFFECTS: Record<Effect["what"], string> = {
   Changes: "Would get another place",
 };
 
-/** What becomes of a workload, as the end of a sentence that begins with its name. */
+/** The outcome of a workload, as the end of a sentence that begins with its name. */
 export function verdictWords({ verdict, inTheEnd }: Foreseen): string {
   const first = VERDICTS[verdict];
   return inTheEnd === verdict ? first : `${first}; once they have stopped it ${VERDICTS[inTheEnd]}`;
 }
 
-/** How another workload would fare. */
+/** The effect on another workload. */
 export function effectWords(effect: Effect): string {
   return EFFECTS[effect.what];
 }

@@ -47,7 +47,7 @@ export function caseQuery(key: string) {
   });
 }
 
-/** One workload as it stands. */
+/** One workload. */
 export function workloadQuery(key: string) {
   return queryOptions({
     queryKey: ["workload", key],

@@ -1,4 +1,4 @@
-// What admission checks have said of a workload that has quota.
+// The admission checks of a workload with quota.
 import { CircleCheck, CircleX, Hourglass, type LucideIcon, RotateCcw } from "lucide-react";
 
 import { Badge, type Tone } from "@/components/ui/badge";

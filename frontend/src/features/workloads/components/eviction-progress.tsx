@@ -1,4 +1,4 @@
-// An eviction that is under way, and a place that is being made free: what was done, and what time will bring.
+// An ongoing eviction and nominated capacity: steps so far and deadlines.
 import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";

@@ -1,4 +1,4 @@
-// The one sentence that says how things stand with a workload.
+// The status of a workload in one sentence.
 import { useQuery } from "@tanstack/react-query";
 
 import { RouterLink } from "@/components/ui/router-link";

@@ -1,4 +1,4 @@
-// Above the rows: how many are shown, what has newly arrived, and what to do with the chosen ones.
+// Above the rows: counts, new arrivals, and actions on the selection.
 import { ArrowUp } from "lucide-react";
 import { useState } from "react";
 

@@ -1,4 +1,4 @@
-// What the action that helps an inactive, waiting or held workload starts over, and what would come of it.
+// The preview of an action on a stuck workload: counters that it resets, and its effect.
 import { useQuery } from "@tanstack/react-query";
 
 import { Card } from "@/components/ui/layout";

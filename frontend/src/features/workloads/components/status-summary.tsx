@@ -1,4 +1,4 @@
-// How it stands with preemption, with its place and with coming back, one line for each thing.
+// Preemption, placement and requeueing of a workload, one line each.
 import { RouterLink } from "@/components/ui/router-link";
 import { Card } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";

@@ -1,4 +1,4 @@
-// The buttons that act on one workload; what cannot be done now says why.
+// The action buttons of one workload; unavailable ones give the reason.
 import { useState } from "react";
 
 import { ActionDialog } from "@/components/ui/action-dialog";

@@ -1,4 +1,4 @@
-// One workload: the sentence, what is in the way, what happened, where it is, and what can be done.
+// One workload: pending reason, blockers, timeline, placement and actions.
 import { useQuery } from "@tanstack/react-query";
 
 import { Choices } from "@/components/ui/choices";

@@ -1,4 +1,4 @@
-// A workload beside the list: the sentence, what is in the way, and what happened last.
+// A workload beside the list: pending reason, blockers and recent events.
 import { useQuery } from "@tanstack/react-query";
 import { Maximize2 } from "lucide-react";
 

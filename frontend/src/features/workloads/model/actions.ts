@@ -1,4 +1,4 @@
-// What can be done with a workload in which stage, and the words for it. The server decides; this says it beforehand.
+// The actions on a workload by phase, in words. The server decides; this shows it beforehand.
 import { type ActionInput, quoted } from "@/lib/actions";
 import type { Phase, WorkloadObject } from "@/lib/api/types";
 
@@ -64,13 +64,13 @@ export function stageRefusal(action: WorkloadAction, workload: WorkloadObject): 
   }
 }
 
-/** Whether a hold stands, in line or while running. */
+/** Whether the workload is on hold, pending or running. */
 export function isHeld(workload: WorkloadObject): boolean {
   if (workload.status?.phase === "OnHold") return true;
   return (workload.status?.conditions ?? []).some((found) => found.type === "Held" && found.status === "True");
 }
 
-/** The same on the command line, one line per workload. */
+/** The CLI equivalent, one line per workload. */
 export function commandFor(action: WorkloadAction, keys: string[], input: ActionInput): string {
   const reason = `--reason ${quoted(input.reason === "" ? "…" : input.reason)}`;
   const expiry = input.expirySeconds > 0 ? ` --for ${input.expirySeconds}s` : "";

@@ -1,15 +1,15 @@
-// A workload's life as stretches of time, with long idle ones folded so that everything is seen at once.
+// The phases of a workload over time, with long idle ones folded so that all are visible at once.
 import type { Tone } from "@/components/ui/badge";
 import type { TimelineEntry, TimelinePage } from "@/lib/api/types";
 import { secondsBetween } from "@/lib/format/times";
 
-/** What is known of a life: its entries, oldest first, and how many happened before them. */
+/** The known timeline: its entries, oldest first, and how many happened before them. */
 export interface PhaseTimeline {
   entries: TimelineEntry[];
   earlier: number;
 }
 
-/** The life that pages tell together; the first has the newest entries, and each is newest first. */
+/** The timeline of several pages; the first has the newest entries, and each is newest first. */
 export function phaseTimelineOf(pages: TimelinePage[]): PhaseTimeline {
   return { entries: pages.flatMap((page) => page.entries).reverse(), earlier: pages.at(-1)?.earlier ?? 0 };
 }
@@ -46,7 +46,7 @@ const ENDS = new Set(["workload.finished", "workload.deleted"]);
 const OF_THE_LINE = new Set(["workload.held", "workload.released", "workload.requeued"]);
 const WITH_PLACE: readonly Tone[] = ["run", "move", "bad"];
 
-/** The stretches from submission, or from the first entry that tells how it stood, to the end, or to `now` while it lives. */
+/** The phase spans from submission, or the first known phase, to the end, or to `now` while unfinished. */
 export function phaseSpansOf(entries: TimelineEntry[], now: string): PhaseSpan[] {
   const raw: Omit<PhaseSpan, "share">[] = [];
   let current: { tone: Tone; words: string; from: string } | null = null;
@@ -104,15 +104,15 @@ export function marksOf(entries: TimelineEntry[]): Mark[] {
     .reverse();
 }
 
-/** Whether an entry tells why it waited. */
+/** Whether an entry is a pending reason. */
 export function isReason(entry: TimelineEntry): boolean {
   return entry.type === REASON;
 }
 
-/** Marks that are shown together: the newest, and earlier ones that say the same kind of thing. */
+/** Marks that are shown together: the newest, and earlier ones of its kind. */
 export type MarkGroup = [Mark, ...Mark[]];
 
-/** The marks with reasons that followed each other under the newest of them, so that what happened is seen. */
+/** The marks with consecutive reasons folded under the newest, so that other events stay visible. */
 export function foldReasons(marks: Mark[]): MarkGroup[] {
   const groups: MarkGroup[] = [];
   for (const mark of marks) {

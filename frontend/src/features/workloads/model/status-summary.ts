@@ -1,4 +1,4 @@
-// What a workload's status says of preemption, of its place and of coming back, in words.
+// Preemption, placement and requeueing of a workload's status in words.
 import type { Eviction, Phase, WorkloadObject } from "@/lib/api/types";
 import { ruleWords } from "@/lib/format/rules";
 
@@ -126,7 +126,7 @@ export interface Step {
   at: string;
 }
 
-/** What has happened of an eviction so far, oldest first. */
+/** The steps of an eviction so far, oldest first. */
 export function stepsOf(eviction: Eviction): Step[] {
   const handler = eviction.handler || "the executor";
   const told: [string, string | null | undefined][] = [
@@ -140,7 +140,7 @@ export function stepsOf(eviction: Eviction): Step[] {
   return told.flatMap(([words, at]) => (at ? [{ words, at }] : []));
 }
 
-/** What comes next in an eviction, where time decides it. */
+/** The next deadline of an eviction. */
 export function nextOf(eviction: Eviction): Step | null {
   const isRunning = eviction.stage === "Requested" || eviction.stage === "Acknowledged";
   if (!eviction.deadlineAt || !isRunning) return null;

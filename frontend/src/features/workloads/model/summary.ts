@@ -9,7 +9,7 @@ export function podCount(workload: WorkloadObject): number {
   return workload.spec.podSets.reduce((sum, set) => sum + (set.count ?? 1), 0);
 }
 
-/** Why it waits, or where it has its place. */
+/** The pending reason or the placement. */
 export function situationOf(workload: WorkloadObject): string {
   const { status } = workload;
   if (status?.admission) return `In ${status.admission.clusterQueue}${hostWords(status.admission.podSetAssignments)}`;
