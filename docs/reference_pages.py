@@ -19,6 +19,7 @@ from msgspec.inspect import DictType, Metadata, StructType, type_info
 from headgate.application.metrics.exposition import described_metrics
 from headgate.cli.main import app
 from headgate.domain.kinds.registry import KINDS
+from headgate.domain.values.message import BudgetKey, WorkloadKey, WorkloadUid
 from headgate.event_log.catalogue import EVENT_CLASSES, name_of, schema_version_of
 from headgate.messages.catalogue import TEXTS
 from headgate.settings import Settings
@@ -264,10 +265,16 @@ def events_page() -> str:
     return "\n".join(parts)
 
 
+REFERENCES = {"WorkloadKey": WorkloadKey, "BudgetKey": BudgetKey, "WorkloadUid": WorkloadUid}
+"""Types of texts that redaction reads, by the names that the page shows."""
+
+
 def _annotation(annotation: Any) -> str:  # noqa: ANN401 - any annotation
     text = annotation.__name__ if isinstance(annotation, type) else str(annotation)
     if getattr(annotation, "__args__", None):
         text = str(annotation)
+    for name, alias in REFERENCES.items():
+        text = text.replace(str(alias), name)
     for module in ("typing.", "collections.abc."):
         text = text.replace(module, "")
     words = text.replace("headgate.", "\0").split("\0")

@@ -97,7 +97,7 @@ async def undo_action(
     )
     return BulkRequest(
         verb=found.undo,  # type: ignore[arg-type]
-        reason=reason or f"Takes back batch {batch}",
+        reason=reason or f"Undo of batch {batch}",
         chosen=chosen,
     )
 
