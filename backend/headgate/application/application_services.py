@@ -24,7 +24,7 @@ BUSY_READING = "Too many long requests are being read."
 
 @dataclass(frozen=True, slots=True)
 class ApplicationServices:
-    """The ports, and what a process keeps warm above them; for reading also as it was then."""
+    """The ports and the live state above them, at the present or at a past position."""
 
     log: EventLog
     models: ReadModels

@@ -86,7 +86,7 @@ class EventHub:
         self.watchers = 0
 
     def begin(self, position: int) -> None:
-        """What comes after this position will be told to `publish`."""
+        """Sets the position after which `publish` gets all events."""
         self.position = position
 
     def publish(self, batch: Sequence[RecordedEvent]) -> None:

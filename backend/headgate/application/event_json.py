@@ -1,4 +1,4 @@
-"""An event as JSON, the same wherever it is shown."""
+"""An event as JSON, equal wherever it is shown."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What can keep a use case from being carried out, other than a rule that says no."""
+"""Failures of a use case other than a rejection."""
 
 
 class StaleVersion(Exception):
@@ -14,15 +14,15 @@ class Contended(Exception):
 
 
 class Overloaded(Exception):
-    """More appends wait than will be served in reasonable time; try again a little later."""
+    """More appends wait than can be served in reasonable time; the caller retries later."""
 
 
 class PositionNotReached(Exception):
-    """The position asked for was not reached in the time one may wait."""
+    """The requested position was not reached within the allowed wait."""
 
 
 class Archived(Exception):
-    """It takes facts from before the beginning of the log: they were archived and taken away."""
+    """The read needs events before the beginning of the log: they were archived and removed."""
 
 
 class BrokenFile(Exception):
@@ -30,4 +30,4 @@ class BrokenFile(Exception):
 
 
 class LimitExceeded(Exception):
-    """What is asked for takes more time or memory than one request may have."""
+    """The request takes more time or memory than one request may have."""

@@ -50,10 +50,7 @@ class MaintenanceTask(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class MaintenanceSchedule:
-    """Runs each chore when its time has come, the first time soon after the start.
-
-    `elapsed` counts seconds; only differences of it mean anything.
-    """
+    """Runs each task when it is due, the first time soon after the start."""
 
     tasks: tuple[MaintenanceTask, ...]
     maintenance: Maintenance

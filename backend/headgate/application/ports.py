@@ -92,7 +92,7 @@ class AppendUnit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True):
-    """The unit is in the log for ever; its events stand at `first_position` to `last_position`."""
+    """The unit is in the log; its events are at `first_position` to `last_position`."""
 
     first_position: int
     last_position: int
@@ -105,7 +105,7 @@ class AppendConflict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
-    """The idempotency key was used before, for the same request: this was the answer."""
+    """The idempotency key was used before for an equal request: this is the stored response."""
 
     key: IdempotencyKey
     position: int
@@ -121,10 +121,7 @@ Verdict = Appended | AppendConflict | Replayed | KeyReused
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """An object from its inline read model, and where it stands in its stream and the log.
-
-    `state` is the aggregate's state (`Absent` where there is none), `version` 0 for a new stream.
-    """
+    """An object from its inline read model, with its version and its position in the log."""
 
     stream: str
     version: int
@@ -165,7 +162,7 @@ class EventLog(Protocol):
         """The last position, 0 while empty."""
 
     def log_id(self) -> str:
-        """The identity of this log; one created anew or restored to an earlier time has another."""
+        """The identity of this log; a recreated or restored log has another."""
 
     def now(self) -> Instant:
         """The database's clock."""
@@ -210,14 +207,14 @@ class GapInLog(AssertionError):
 
 
 class Unavailable(Exception):
-    """The database or broker cannot be reached now; the same call may succeed later."""
+    """The database or broker cannot be reached; the same call may succeed later."""
 
 
 class ReadModels(Protocol):
     """The inline read models: what commands validate against and what callers read back."""
 
     def load(self, streams: Sequence[str]) -> list[Loaded]:
-        """The objects of these streams, in the same order."""
+        """Returns the objects of these streams, in their order."""
 
     def objects(
         self, kind: str, *, namespace: str | None = None, after: str = "", limit: int = 500
@@ -256,11 +253,7 @@ class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartitionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What a worker knows of a partition before it looks (architecture §4).
-
-    `owner` is the session that held it last. After `failures` failed plannings in a row it is
-    halted at `halted_position` because of `failure`, and not due before `retry_at`.
-    """
+    """The state of a partition that a worker reads before it plans (architecture §4)."""
 
     key: str
     last_position: int
@@ -315,13 +308,10 @@ class Partitions(Protocol):
         """The earliest timer, or retry of a halted partition, of any partition."""
 
     def rows(self) -> list[PartitionRow]:
-        """Every partition as it stands, by key."""
+        """Returns every partition, by key."""
 
     def halt(self, key: str, *, position: int, failure: str, retry_at: Instant) -> None:
-        """Set a partition aside because planning it failed at that position; counts the failure.
-
-        The next commit of the partition, of decisions or idle, clears it.
-        """
+        """Quarantines a partition after a failed plan at that position; counts the failure."""
 
     def sync_partitions(self, keys: Sequence[str], *, config_position: int) -> None:
         """Make the rows match these partitions; new ones start due, so nothing can be missed."""
@@ -337,13 +327,13 @@ class Followers(Protocol):
         """The read models there are."""
 
     def positions(self) -> dict[str, int]:
-        """Where each stands."""
+        """Returns the position of each projection."""
 
     def advance(self, name: str, *, limit: int = 5_000) -> int:
         """Fold the next events into one read model; how many there were."""
 
     def rebuild(self, name: str) -> None:
-        """Build it anew from position 0 beside the live one, then swap; reads go on meanwhile."""
+        """Rebuilds a projection from position 0 beside the live one, then swaps them."""
 
     def ledger(self, query: LedgerQuery) -> Ledger:
         """Preemptions with victim and preemptor, newest first, keyset paged."""
@@ -367,11 +357,11 @@ class Maintenance(Protocol):
         """Delete all ended backtests but the newest so many; how many went."""
 
     def extend_log(self) -> None:
-        """Make room for the next million positions."""
+        """Creates the partition for the next million positions."""
 
 
 class Nudges(Protocol):
-    """Tells workers to look at partitions now; carries no facts and may be lost."""
+    """Tells workers which partitions to plan now; carries no facts and may be lost."""
 
     def nudge(self, partitions: Iterable[str]) -> None:
         """Never blocks and never raises."""
@@ -385,7 +375,7 @@ class Ids(Protocol):
 
 
 class Tail(Protocol):
-    """Follows the log as it grows, for API processes: a hint to look, a slow poll behind it."""
+    """Follows the log as it grows, for API processes: a notification, and slow polling."""
 
     def follow(self, after: int) -> AsyncIterator[list[RecordedEvent]]:
         """Batches of new events in order, for ever; survives restarts of the database."""

@@ -1,4 +1,4 @@
-"""A backtest as it is kept: what was asked for, how far it is, and what came of it."""
+"""A backtest job with its request, progress and result."""
 
 from typing import Literal, Protocol
 
@@ -27,7 +27,7 @@ UNFINISHED: tuple[BacktestState, ...] = ("Waiting", "Running")
 
 
 class OverlayFact(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact of the other configuration, as the codec writes it."""
+    """An event of the overridden configuration, as the codec writes it."""
 
     stream: str
     name: str
@@ -117,7 +117,7 @@ class OutcomeView(Schema, kw_only=True, frozen=True):
 
 
 class DifferingView(Whole, kw_only=True, frozen=True):
-    """A workload that fares differently."""
+    """A workload with another outcome."""
 
     workload: str
     cluster_queue: str
@@ -157,7 +157,7 @@ class QueueOutcomeView(Whole, kw_only=True, frozen=True):
 
 
 class TotalsView(Whole, kw_only=True, frozen=True):
-    """Counts of workloads, preemptions and starts; of facts read, passed over and decided anew."""
+    """Counts of workloads, preemptions and starts; of events read, skipped and decided."""
 
     workloads: int
     same: int
@@ -189,7 +189,7 @@ class BacktestResult(Whole, kw_only=True, frozen=True):
 
 
 class BacktestView(Schema, kw_only=True, frozen=True):
-    """One job: what was asked for, how far it is, and what came of it."""
+    """One job with its request, progress and result."""
 
     id: str
     state: BacktestState

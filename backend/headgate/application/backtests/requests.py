@@ -75,7 +75,7 @@ async def find(services: ApplicationServices, job_id: str) -> Backtest:
 
 
 async def cancel(services: ApplicationServices, job_id: str) -> Backtest:
-    """The job, not to be gone on with; one that has ended stays as it is."""
+    """Cancels a job; one that has ended is unchanged."""
     while (job := await find(services, job_id)).state in UNFINISHED:
         now = services.clock.now()
         ended = msgspec.structs.replace(job, state="Cancelled", finished_at=now)
@@ -109,7 +109,7 @@ def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cluster_state: Clus
 def _overlay(
     cluster_state: ClusterState, changes: Sequence[StreamCommand], at: Instant
 ) -> list[tuple[str, DomainEvent]]:
-    """The facts of all changes, each made after those before it on a fork of the state then."""
+    """Returns the events of all changes, each decided after those before it."""
     fork = cluster_state.fork()
     found: list[tuple[str, DomainEvent]] = []
     with fork.overlay():

@@ -75,7 +75,7 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
 async def undo(
     services: ApplicationServices, call: CommandRequest, batch: str, reason: str
 ) -> BulkResult:
-    """Take back what a batch did, where that still stands; a batch of its own."""
+    """Undoes a batch where no later change was made; the undo is a batch of its own."""
     return await act_on_all(services, call, await undo_action(services, call, batch, reason))
 
 
@@ -121,7 +121,7 @@ def _item(cluster_state: ClusterState, verb: str, first: RecordedEvent) -> Batch
 
 
 def _why_it_stays(workload: Workload | None, verb: str, first: RecordedEvent) -> str:
-    """Why what was done to it is not taken back; empty if it is."""
+    """Returns why a result is not undone; empty if it is."""
     if verb not in UNDOES:
         return _why_final(verb)
     if workload is None or workload.finished_at is not None:

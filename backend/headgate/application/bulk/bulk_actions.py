@@ -109,7 +109,7 @@ class BulkResult(Whole, kw_only=True, frozen=True):
 
 
 class BatchItem(Schema, kw_only=True, frozen=True):
-    """What a batch did to one workload, how it stands now, and whether that can be undone."""
+    """The result of a batch for one workload, its present phase, and whether it can be undone."""
 
     workload: str
     did: str
@@ -206,7 +206,7 @@ async def act_on_all(
 async def act_on_all_once(
     services: ApplicationServices, call: CommandRequest, bulk: BulkRequest
 ) -> CommandResponse:
-    """The same under the caller's key, recorded all together; asked again, answered as before."""
+    """Acts under the caller's idempotency key, all recorded together; repeats replay the answer."""
     planned = await _planned(services, call, bulk)
 
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
@@ -232,7 +232,7 @@ class _Planned(msgspec.Struct, frozen=True, kw_only=True):
     metadata: EventMetadata
 
     def told(self, results: Sequence[CommandResult]) -> Cooperative[BulkResult]:
-        """What became of each, in order."""
+        """Returns the results in order."""
         pairs = zip(self.targets, results, strict=True)
         items = yield from each(_told(key, uid, changed) for (key, uid), changed in pairs)
         return _result(self.batch, self.verb, self.position, items)
@@ -283,7 +283,7 @@ def _refuse_too_many(count: int) -> None:
 def _answer(
     call: CommandRequest, bulk: BulkRequest, workload: Workload | None, uid: str, at: Instant
 ) -> tuple[tuple[WorkloadEvent, ...], str]:
-    """The facts that would follow, or why none do."""
+    """Returns the events that would follow, or the reason for none."""
     if workload is None:
         return (), "There is no such workload any more."
     command = command_of(_action(bulk, workload.key), call.identity, "preview")

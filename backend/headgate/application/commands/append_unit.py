@@ -18,20 +18,20 @@ StateOf = Callable[[str], Any]
 """The state of a stream after everything decided."""
 
 WakesOf = Callable[[str, DomainEvent], tuple[tuple[str, ...], bool]]
-"""Which partitions must look at an event, and whether it guards."""
+"""Returns the partitions that an event wakes, and whether it moves their guard."""
 
 
 class Decided(Protocol):
-    """What a rule decided: facts by stream, and the versions they were decided on."""
+    """The decision on commands: events by stream, and the versions they were decided on."""
 
     @property
     def expected(self) -> Mapping[str, int]:
-        """The version of each stream that was looked at, those of `events` among them."""
+        """The version of each stream that was read, those of `events` among them."""
         ...
 
     @property
     def events(self) -> Sequence[tuple[str, DomainEvent]]:
-        """The facts, each with its stream, in order."""
+        """The events, each with its stream, in order."""
         ...
 
 
@@ -82,7 +82,7 @@ def unit_in_steps(
 
 
 def configures(stream: str, event: DomainEvent) -> bool:
-    """Whether a fact changes configuration, which refuses what was decided under the old one."""
+    """Whether an event changes configuration, which refuses decisions under the old one."""
     kind, _ = kind_and_key(stream)
     return kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent)
 
@@ -158,7 +158,7 @@ def _workload_columns(workload: Workload) -> dict[str, Any]:
 
 
 def _workload_due(workload: Workload) -> Instant | None:
-    """The next instant at which something happens to it by what it says itself."""
+    """Returns the next instant at which the workload changes by its own state."""
     if workload.finished_at is not None:
         return None
     hold_ends = workload.hold.expires_at if workload.hold else None

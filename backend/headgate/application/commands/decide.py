@@ -58,10 +58,7 @@ def decide_commands(
 def decide_on_state(
     cluster_state: ClusterState, command: StreamCommand, at: Instant
 ) -> CommandResult:
-    """Decides a command on the object in the cell, whatever version the caller has seen.
-
-    Raises the `Rejection` of a command that is rejected.
-    """
+    """Decides a command on the present object, whatever version the caller has read."""
     stream = command.stream
     state, version = cluster_state.state_of(stream), cluster_state.version_of(stream)
     loaded = Loaded(stream=stream, version=version, position=0, state=state)

@@ -50,7 +50,7 @@ async def replace(
 async def delete(
     services: ApplicationServices, request: CommandRequest, stream: str, version: int | None
 ) -> CommandResponse:
-    """Delete an object; one in use waits until nothing uses it any more."""
+    """Deletes an object; one in use is deleted once nothing refers to it."""
     await catch_up(services)
     change = msgspec.structs.replace(object_deletion(stream), version=version)
     return await execute(services, request, [change])
@@ -79,12 +79,12 @@ async def tell_node(
 async def tell_check(
     services: ApplicationServices, request: CommandRequest, name: str, command: ReportCheck
 ) -> CommandResponse:
-    """Take what the controller of an admission check says of itself."""
+    """Records the status that the controller of an admission check reports."""
     return await execute(services, request, [command_on_object(f"admissioncheck/{name}", command)])
 
 
 def object_deletion(stream: str) -> StreamCommand:
-    """The change that asks for an object to go."""
+    """Returns the command that requests the deletion of an object."""
 
     def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
         cluster_state = context.cluster_state

@@ -71,14 +71,14 @@ from headgate.domain.workloads.state import Workload
 async def submit(
     services: ApplicationServices, request: CommandRequest, desired: DesiredObject
 ) -> CommandResponse:
-    """Record that a workload asks for a place."""
+    """Submits a workload."""
     return await execute(services, request, [submission(services, desired)])
 
 
 async def submit_each(
     services: ApplicationServices, metadata: EventMetadata, desired: Sequence[DesiredObject]
 ) -> tuple[list[CommandResult], int]:
-    """Record of each workload by itself that it asks for a place; and the position."""
+    """Submits each workload by itself; returns the results and the position."""
     changes = [submission(services, one) for one in desired]
     return await execute_each(services, metadata, changes)
 
@@ -262,7 +262,7 @@ class Protection(msgspec.Struct, frozen=True, kw_only=True):
 async def protect(
     services: ApplicationServices, request: CommandRequest, desired: Protection
 ) -> CommandResponse:
-    """Protect a workload so from now on; rounds that already name it stand."""
+    """Sets the protection of a workload from now on; rounds that already name it are unchanged."""
     authority: Authority = "Admin" if request.identity.role == "admin" else "User"
 
     def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
@@ -343,7 +343,7 @@ Report = tuple[str, ReportCommand]
 async def report(
     services: ApplicationServices, request: CommandRequest, told: Report
 ) -> CommandResponse:
-    """Record one report if it says anything new."""
+    """Records one report if it says anything new."""
     return await execute(services, request, [_report_command(told)])
 
 

@@ -44,7 +44,7 @@ class CycleRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CycleTiming(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a record that says how long it took."""
+    """The durations of a record."""
 
     id: str
     at: Instant
@@ -123,7 +123,7 @@ def record_of(
     input_position: int,
     inadmissible: dict[str, InadmissibleSnapshot],
 ) -> CycleRecord:
-    """What was planned on which input, and what the log said to it."""
+    """Returns the record of a plan with its input and the verdict of the log."""
     appended = verdict if isinstance(verdict, Appended) else None
     return CycleRecord(
         id=planning.run_id,

@@ -1,4 +1,4 @@
-"""The fold of the whole log that a process keeps warm: how it is begun, caught up and kept."""
+"""The cluster state that a process keeps in memory: loaded, caught up and cached."""
 
 import asyncio
 import gc
@@ -21,7 +21,7 @@ runs.
 
 @dataclass(frozen=True, slots=True)
 class SnapshotRule:
-    """When the warm fold is written to the state cache: after so many events, or so much later."""
+    """When the live state is written to the state cache: after so many events, or so much later."""
 
     events: int = 50_000
     seconds: float = 600.0
@@ -53,7 +53,7 @@ class LiveState:
 
     @property
     def cluster_state(self) -> ClusterState:
-        """The fold as it stands; begun from the cache and the log where there is none yet."""
+        """Returns the present fold; loads it from the cache and the log at the first use."""
         if self._is_stale:
             self._verify()
         if self._state is None:
@@ -66,12 +66,12 @@ class LiveState:
         self._is_stale = True
 
     def drop(self) -> None:
-        """Forget everything and begin anew at the next use."""
+        """Forgets the fold; the next use loads it again."""
         self._state = None
         self.synced_at = -1
 
     def catch_up(self, recorded_events: Iterable[RecordedEvent]) -> int:
-        """Fold the next facts; the position they lead to. A fold that fails is forgotten."""
+        """Folds the next events and returns their last position. A failed fold is dropped."""
         cluster_state = self.cluster_state
         try:
             for recorded in recorded_events:
@@ -82,7 +82,7 @@ class LiveState:
         return cluster_state.position
 
     def keep(self) -> bool:
-        """Write the fold to the state cache if the rule asks for it; whether it was written."""
+        """Writes the fold to the state cache if the rule says so; returns whether it did."""
         cluster_state = self._state
         if cluster_state is None or not self._is_due_to_keep(cluster_state.position):
             return False

@@ -28,7 +28,7 @@ OUTCOMES = {
 
 
 class PreemptionLedger:
-    """Fills `Projection`; remembers nothing, as every fact of a round is in its stream."""
+    """Fills `Projection`; without state, as every event of a round is in its stream."""
 
     name = "preemption_ledger"
 

@@ -1,4 +1,4 @@
-"""The shape of a followed read model: facts in, changes of rows out."""
+"""The interface of a projection: events in, changes of rows out."""
 
 from collections.abc import MutableMapping
 from typing import Any, Protocol
@@ -8,7 +8,7 @@ import msgspec
 from headgate.domain.recorded_event import RecordedEvent
 
 ProjectionState = MutableMapping[str, str]
-"""What a fold remembers from one fact to the next, by key; kept with the rows."""
+"""The state of a fold from one event to the next, by key; stored with the rows."""
 
 
 class Put(msgspec.Struct, frozen=True):
@@ -43,7 +43,7 @@ class Projection(Protocol):
         """The name of the read model and of its table."""
 
     def state_keys(self, recorded: RecordedEvent) -> tuple[str, ...]:
-        """The keys of memory that the fold of this fact may look at."""
+        """Returns the keys of the state that the fold of this event may read."""
 
     def changes(self, recorded: RecordedEvent, memory: ProjectionState) -> list[RowChange]:
-        """How a fact changes the rows; may change the memory."""
+        """Returns the changes of rows by an event; may change the state."""

@@ -32,7 +32,7 @@ class RerunResult:
 
     @property
     def is_same(self) -> bool:
-        """Whether both are the same to the byte."""
+        """Whether both are equal to the byte."""
         return self.digest_replayed == self.digest_recorded
 
 
@@ -54,7 +54,10 @@ def rerun_cycle(
 
 
 def digest(stream_events: Iterable[StreamEvent]) -> str:
-    """SHA-256 over the stored bytes of facts: stream, name, schema version and fields of each."""
+    """Returns SHA-256 over the stored bytes of events.
+
+    Stream, name, schema version and fields of each count.
+    """
     found = hashlib.sha256()
     for stream, event in stream_events:
         name, version, fields = encode(event)
@@ -97,7 +100,7 @@ class CyclePage(Schema, kw_only=True, frozen=True):
 
 
 class CycleDetail(Whole, kw_only=True, frozen=True):
-    """One record with the facts it led to, in order."""
+    """One record with the events it led to, in order."""
 
     position: Position
     cycle: CycleView
@@ -105,7 +108,7 @@ class CycleDetail(Whole, kw_only=True, frozen=True):
 
 
 class CycleRerun(Whole, kw_only=True, frozen=True):
-    """What came of running it again on the same input; digests are over the stored bytes."""
+    """The result of a rerun on the recorded input; digests are over the stored bytes."""
 
     position: Position
     id: str
@@ -164,7 +167,7 @@ async def detail(
 
 
 async def rerun(services: ApplicationServices, cycle_id: str, scope: NamespaceScope) -> CycleRerun:
-    """The same input once more through the same rules, compared byte by byte."""
+    """Plans the recorded input again by the present rules, and compares byte by byte."""
     record = await _found(services, cycle_id)
     if record.outcome == "Conflict":
         why = diagnostic(record.conflict, scope)

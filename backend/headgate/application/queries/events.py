@@ -15,7 +15,7 @@ from headgate.domain.values.instants import Instant
 
 
 class EventView(Schema, kw_only=True, frozen=True):
-    """One fact of the log."""
+    """One event of the log."""
 
     position: Position
     stream: str
@@ -136,7 +136,7 @@ def shown(found: Sequence[RecordedEvent], scope: NamespaceScope) -> list[EventVi
 
 
 def visible_streams(streams: tuple[str, ...], scope: NamespaceScope) -> tuple[str, ...]:
-    """The streams to look at: what is asked for as far as it may be seen, or all that may be."""
+    """Returns the requested streams that the scope may read, or all of them."""
     if scope is None:
         return streams
     if not streams:

@@ -136,7 +136,7 @@ def _step(scheduler: Scheduler, key: str, progress: _Progress) -> RunOutcome | N
 
 
 def _exists(scheduler: Scheduler, key: str) -> bool:
-    """Whether there is such a partition, once the rows match the configuration as we know it."""
+    """Whether the partition exists, once the rows match the known configuration."""
     live = scheduler.live
     sync_partitions(scheduler)
     if key in live.cluster_state.partition_keys():
@@ -215,10 +215,7 @@ def _decide(
 
 
 def _between(live: LiveState, before: int, verdict: Verdict) -> list[RecordedEvent] | None:
-    """What others appended between plan and commit; None if the plan must be folded anew.
-
-    Where it may be folded last, nothing is undone: while many submit, that is most of the time.
-    """
+    """Returns the events of others between plan and commit; None if a new fold is needed."""
     if not isinstance(verdict, Appended):
         return None
     last = verdict.first_position - 1

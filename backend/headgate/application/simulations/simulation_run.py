@@ -1,4 +1,4 @@
-"""Changes tried out in a trial of a cell of one's own, beside the same time without them."""
+"""Changes applied in an overlay of a fork, beside the same time without them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -36,24 +36,24 @@ MAX_EVENTS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """What is tried, when, and for how long; `is_late` is asked again and again."""
+    """The changes, their instant and the time limit; `is_late` is polled."""
 
     changes: Sequence[StreamCommand]
     at: Instant
     is_late: Callable[[], bool]
 
     def is_spent(self, facts: int) -> bool:
-        """Whether it has gone on for too long."""
+        """Whether the limit of events or time is reached."""
         return facts > MAX_EVENTS or self.is_late()
 
     def settling(self, cluster_state: ClusterState) -> SettlingRun:
-        """A course of a cell under these limits."""
+        """Returns a settling run under these limits."""
         return SettlingRun(cluster_state, self.at, self.is_spent)
 
 
 @dataclass(frozen=True, slots=True)
 class PredictedState:
-    """Where a workload stands: its state, its place in line and why it waits, if it does."""
+    """The predicted state of a workload, its queue position and its pending reason."""
 
     workload: Workload | None
     place: QueuePosition | None = None
@@ -63,7 +63,7 @@ class PredictedState:
 
 @dataclass(frozen=True, slots=True)
 class SimulationOutcome:
-    """What would happen: how the changed workloads stand at first and in the end, and the rest."""
+    """The changed workloads at once and in the end, and the effects on others."""
 
     at_first: dict[str, PredictedState]
     in_the_end: dict[str, PredictedState]
@@ -72,10 +72,7 @@ class SimulationOutcome:
 
 
 def run_simulation(cluster_state: ClusterState, request: SimulationRequest) -> SimulationOutcome:
-    """What the changes would lead to; the cell is as before afterwards.
-
-    Raises the `Rejection` of a change that is refused, and `Endless`.
-    """
+    """Runs the changes until no decisions follow; the cluster state is unchanged afterwards."""
     without = _without(cluster_state, request)
     with cluster_state.overlay():
         settling = request.settling(cluster_state)
@@ -93,7 +90,7 @@ def run_simulation(cluster_state: ClusterState, request: SimulationRequest) -> S
 def _without(
     cluster_state: ClusterState, request: SimulationRequest
 ) -> tuple[tuple[StreamEvent, ...], dict[str, Workload]]:
-    """How it goes on by itself; only those states are kept that are touched."""
+    """Runs without the changes; only the touched states are kept."""
     with cluster_state.overlay():
         settling = request.settling(cluster_state)
         settling.complete_evictions()

@@ -1,4 +1,4 @@
-"""The inline read models as they were: the same questions, answered from a past fold."""
+"""The inline read models of a past position, answered from a fold."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -144,7 +144,7 @@ class HistoricalReadModels:
     live: ReadModels
 
     def load(self, streams: Sequence[str]) -> list[Loaded]:
-        """The objects of these streams, in the same order."""
+        """Returns the objects of these streams, in their order."""
         return self._loaded([(stream, self._state_of(stream)) for stream in streams])
 
     def objects(
@@ -241,7 +241,7 @@ class HistoricalFollowers:
         return self.live.names()
 
     def positions(self) -> dict[str, int]:
-        """Where each stood, had it not been behind."""
+        """Returns the position of each projection as if it had not been behind."""
         return {name: min(at, self.point.position) for name, at in self.live.positions().items()}
 
     def advance(self, name: str, *, limit: int = 5_000) -> int:
@@ -280,7 +280,7 @@ def _as_it_was(entry: LedgerEntry, at: Instant) -> LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class FixedClock:
-    """A clock that stands still."""
+    """A clock that always returns one instant."""
 
     at: Instant
     is_set: bool = True
@@ -303,7 +303,7 @@ class FixedReader:
         return self.cluster_state.position
 
     async def while_still(self, steps: Cooperative[Result]) -> Result:
-        """The result of work in slices; the past stands still anyway."""
+        """Runs work in slices; a past state does not change anyway."""
         return await run_yielding(steps)
 
     async def reached(self, position: int, *, within_seconds: float) -> bool:

@@ -1,4 +1,4 @@
-"""The configuration as the log tells it, kept as plain specs by name."""
+"""The configuration folded from the log as plain specs by name."""
 
 from typing import Any
 

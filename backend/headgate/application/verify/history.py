@@ -1,4 +1,4 @@
-"""A whole log, event by event, through every book."""
+"""A whole log, event by event, through every audit."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""Hosts, counted anew: what is placed where, and whether it fits (reference topology.md §3)."""
+"""Hosts counted independently: the pods on each, and whether they fit (topology.md §3)."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ class HostAudit:
         self.used: dict[DomainPath, Requests] = {}
 
     def take(self, spec: WorkloadSpec, admission: Admission, *, is_whole: bool = True) -> None:
-        """Check that every pod has its room, and count it as taken."""
+        """Checks that every pod fits its host, and counts it."""
         for pod_set, assigned, place, count in placements(spec, admission):
             amounts = _amounts(pod_set, count)
             self._check(pod_set, assigned, place, amounts)
@@ -53,7 +53,7 @@ class HostAudit:
                 used[resource] = used.get(resource, 0) - amount
 
     def move(self, spec: WorkloadSpec, before: Admission, after: Admission) -> None:
-        """Pods that change their place find room there; those that stay are not asked."""
+        """Checks that pods with a new host fit there; kept pods are not checked."""
         there = Counter(_rooms(spec, before))
         here = Counter(_rooms(spec, after))
         self.give_back(spec, _only(before, there - here))
@@ -61,7 +61,7 @@ class HostAudit:
         self._check_counts(after)
 
     def leave(self, spec: WorkloadSpec, before: Admission, after: Admission) -> None:
-        """Fewer pods keep places they had, and no other ones."""
+        """Checks that a shrunk workload keeps hosts that it had, and no others."""
         there = Counter(_rooms(spec, before))
         here = Counter(_rooms(spec, after))
         for name, place in here - there:

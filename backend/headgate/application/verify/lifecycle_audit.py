@@ -1,4 +1,4 @@
-"""The life of every workload, each step checked against what may follow what."""
+"""The lifecycle of every workload, each step checked against the allowed transitions."""
 
 import msgspec
 
@@ -20,7 +20,7 @@ AFTER_THE_END = (
     e.NominationWithdrawn,
     e.WorkloadReleased,
 )
-"""Facts that may still be told of a workload that has finished."""
+"""Events that may still follow for a finished workload."""
 
 
 class AuditedWorkload(msgspec.Struct, kw_only=True):

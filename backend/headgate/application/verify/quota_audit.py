@@ -1,4 +1,4 @@
-"""Quota, counted anew: what each queue uses, and what it may take (reference queueing.md §4)."""
+"""Quota counted independently: what each queue uses and what is available (queueing.md §4)."""
 
 from msgspec.structs import replace
 
@@ -45,7 +45,7 @@ class QuotaAudit:
         self.used: dict[str, FlavorUsage] = {}
 
     def take(self, admission: Admission) -> None:
-        """Check that what is asked for is available, and count it as used."""
+        """Checks that the requested quota is available, and counts it."""
         self._refresh()
         queue = admission.cluster_queue
         spec = self._settings.cluster_queues.get(queue)
@@ -126,7 +126,7 @@ class QuotaAudit:
         return self._quotas.get(node, {}).get(key, NOTHING)
 
     def _refresh(self) -> None:
-        """Build the tree anew after a change of configuration."""
+        """Rebuilds the tree after a change of configuration."""
         if self._revision == self._settings.revision:
             return
         self._revision = self._settings.revision
@@ -148,7 +148,7 @@ class QuotaAudit:
             self._children.setdefault(("cohort", parent), []).append(node)
 
     def _is_above(self, node: QuotaNode, other: QuotaNode | None) -> bool:
-        """Whether `node` is `other` or stands above it: a parent below itself is no parent."""
+        """Whether `node` is `other` or one of its ancestors: a parent below itself is no parent."""
         while other is not None:
             if other == node:
                 return True
@@ -177,7 +177,7 @@ class SizeAudit:
         self._given[key] = without_pods(given, event.pods, event.counts, event.later)
 
     def forget(self, key: str) -> None:
-        """The workload is gone; another of its name begins anew."""
+        """Forgets a deleted workload; another of its name starts new."""
         self._given.pop(key, None)
         self._ended.pop(key, None)
 

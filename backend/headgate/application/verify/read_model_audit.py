@@ -1,4 +1,4 @@
-"""Read models built anew from the log, beside the live ones."""
+"""Read models rebuilt from the log and compared with the live ones."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256

@@ -114,7 +114,7 @@ class RoundAudit:
             self._findings.add("RoundIsSatisfiedOnceAllVictimsAreReleased", ", ".join(missing))
 
     def _completed(self, course: AuditedRound) -> None:
-        """Victims may be leaving still, where others made room before (preemption.md §6.10)."""
+        """Victims may still be evicting where others freed capacity (preemption.md §6.10)."""
         if course.lost_its_place:
             self._findings.add("LostNominationIsNotFinalPlacement", course.preemptor)
         preemptor = self._workloads.get(course.preemptor)

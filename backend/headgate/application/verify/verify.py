@@ -25,7 +25,7 @@ class Comparable(Protocol):
         ...
 
     def differences(self, name: str) -> tuple[int, int]:
-        """Where one stands, and how many rows differ from those built anew up to there."""
+        """Returns the position, and how many rows differ from rebuilt ones."""
         ...
 
 

@@ -40,7 +40,7 @@ class PendingOrder(msgspec.Struct, frozen=True):
 
 
 def pending_order(cluster_state: ClusterState, cluster_queue: str) -> PendingOrder:
-    """The line of a ClusterQueue; empty where there is no such queue."""
+    """Returns the pending workloads of a ClusterQueue in order; none for an absent queue."""
     key = cluster_state.partition_index.of_cluster_queue.get(cluster_queue)
     if key is None:
         return PendingOrder(())

@@ -1,4 +1,4 @@
-"""The tree of cohorts and ClusterQueues with everything a person asks of it."""
+"""The tree of cohorts and ClusterQueues with quota, usage and counts."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -141,7 +141,7 @@ def _inactive_reason(activity: Activity, cohort_cycles: tuple[str, ...]) -> str 
 
 
 def queue_counts(cluster_state: ClusterState, cluster_queue: str) -> QueueCounts:
-    """How many of its workloads stand where; `inadmissible` are known not to fit for now."""
+    """Returns the workloads of a ClusterQueue by phase, inadmissible ones apart."""
     phases = counts_of(cluster_state, f"clusterqueue/{cluster_queue}")
     key = cluster_state.partition_index.of_cluster_queue.get(cluster_queue)
     waiting = cluster_state.partition(key).pending[cluster_queue] if key else None

@@ -47,7 +47,7 @@ class QueueLine(Schema, kw_only=True, frozen=True):
 
 
 class QueueCounts(Whole, kw_only=True, frozen=True):
-    """How many workloads stand where."""
+    """The workloads of a queue by phase."""
 
     pending: int = 0
     inadmissible: int = 0
@@ -140,7 +140,7 @@ class PendingMeta(Schema, kw_only=True, frozen=True):
 
 
 class PendingListMeta(Whole, kw_only=True, frozen=True):
-    """Where the list stands in the log."""
+    """The log position of the list."""
 
     resource_version: str
 

@@ -24,7 +24,7 @@ from headgate.domain.views.fits import BlockingHolder, largest_fits, near_fits
 
 
 def topology_fits(services: ApplicationServices, name: str, requests: Requests) -> TopologyFits:
-    """The largest gang of such pods that each level takes now; raises `NotFound`."""
+    """Returns the largest gang of these pods that each level takes now; raises `NotFound`."""
     cluster_state = services.reader.cluster_state
     expect_topology(cluster_state, name)
     return TopologyFits(

@@ -73,7 +73,7 @@ CAUSING_EVENTS = {
     "Succeeded",
     "UnsatisfiedAdmissionChecks",
 }
-"""Reasons that the workload's own facts are enough for."""
+"""Reasons that follow from the workload's own events alone."""
 
 NEUTRAL_EVENTS_OF_REASON: dict[str, tuple[type, ...]] = {
     "AdmissionGated": (WorkloadRequeued,),
@@ -97,7 +97,7 @@ StreamReader = Callable[[str], Sequence[RecordedEvent]]
 
 @dataclass(frozen=True, slots=True)
 class EvaluationCount:
-    """How many cycles looked at it and found something new, and the last of them."""
+    """The number of cycles with a new result for the workload, and the last of them."""
 
     count: int
     last: RecordedEvent | None
@@ -117,10 +117,10 @@ def evaluation_count(past: Sequence[RecordedEvent]) -> EvaluationCount:
 def reason_since(
     config: ObjectSet, workload: Workload, found: Explanation, read: StreamReader
 ) -> RecordedEvent | None:
-    """The fact from which on the dominant reason has held without a break; None if unknown.
+    """Returns the event since which the dominant reason has held; None if unknown.
 
-    The numbers behind a reason may have changed meanwhile. What was found for another that asks
-    for the same is not yet a reason of its own: that begins with the first look at itself.
+    The numbers behind a reason may have changed meanwhile. A reason found for another workload with
+    equal requests is not yet a reason of its own: that begins with its own first evaluation.
     """
     past = read(workload_stream(workload.key))
     local_queues = [read(stream) for stream in _local_queues(config, workload)]

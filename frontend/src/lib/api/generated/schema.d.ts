@@ -11369,7 +11369,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One record with the facts it led to, in order. */
+            /** @description One record with the events it led to, in order. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -11406,7 +11406,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What came of running it again on the same input; digests are over the stored bytes. */
+            /** @description The result of a rerun on the recorded input; digests are over the stored bytes. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -11490,7 +11490,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description One job: what was asked for, how far it is, and what came of it. */
+            /** @description One job with its request, progress and result. */
             202: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -11524,7 +11524,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One job: what was asked for, how far it is, and what came of it. */
+            /** @description One job with its request, progress and result. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -11561,7 +11561,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One job: what was asked for, how far it is, and what came of it. */
+            /** @description One job with its request, progress and result. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
