@@ -47,7 +47,7 @@ def render_written(
     return as_written(written, defaulted, rendered)
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=1_024)
 def _read_again(
     kind: str, name: str, namespace: str, body: bytes
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
