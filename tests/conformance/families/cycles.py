@@ -13,6 +13,7 @@ from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition
+from headgate.messages.catalogue import worded
 from tests.conformance.cases import Case
 from tests.conformance.comparison import differences
 from tests.conformance.families.consumption import share_by_usage, used_for_ages
@@ -233,7 +234,7 @@ def _told(value: dict[str, Any], cluster_state: ClusterState) -> Iterator[str]:
         if wanted["type"] in TELL_WHY and wanted["status"] == "True":
             found = condition(workload, wanted["type"])
             text = wanted["message"].partition("; preemptor effective priority")[0]
-            told = found.message if found else ""
+            told = worded(found.message) if found else ""
             yield from differences(f"{wanted['type']}.{workload.key}", text, told)
 
 

@@ -25,6 +25,7 @@ from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.quantities import FlavorResource, scaled
 from headgate.domain.workloads.preemption_message import preemption_message, preemptor_reference
 from headgate.domain.workloads.state import Workload
+from headgate.messages.catalogue import text_of
 from tests.conformance.cases import Case
 from tests.conformance.comparison import differences
 from tests.conformance.families.family import Family
@@ -168,7 +169,7 @@ def message(case: Case) -> Iterator[str]:
     installed.add("Workload", {"metadata": metadata, "spec": spec})
     paths = case.given("preemptorPath") or "", case.given("preempteePath") or ""
     found = preemptor_reference(installed.cluster_state.workloads[key_of("/preemptor")], *paths)
-    told = preemption_message(found, case.given("reason") or "")
+    told = text_of(preemption_message(found, case.given("reason") or ""))
     yield from differences("message", case.want["want"], told)
 
 
