@@ -3,10 +3,12 @@
 import msgspec
 import pytest
 
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadDeleted, WorkloadPodsNotReady
 from headgate.event_log.catalogue import SCHEMA_VERSIONS
 from headgate.event_log.codec import UnknownEvent, Unstorable, decode, encode, upcast
 from headgate.event_log.upcasters import UPCASTERS
+from headgate.messages.catalogue import text_of
 
 
 def test_the_name_stands_beside_the_fields_not_among_them() -> None:
@@ -79,3 +81,24 @@ def test_every_older_version_has_a_step() -> None:
     needed = {(name, v) for name, current in SCHEMA_VERSIONS.items() for v in range(1, current)}
 
     assert set(UPCASTERS) == needed
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        message("LabelNotUnderstood", label="kueue.x-k8s.io/preemptibility", value="may be"),
+        message("LabelsOfPodsDiffer", label="kai.scheduler/preemptibility"),
+        message("PreemptionPoliciesOfPodsDiffer"),
+        message("SettingIgnored", key="kueue.x-k8s.io/of-our-own"),
+        message(
+            "SettingMisspelled", key="kueue.x-k8s.io/podset-x", meant="kueue.x-k8s.io/podset-y"
+        ),
+    ],
+)
+def test_an_ignored_label_of_version_1_is_read_as_a_manifest_is_today(found: Message) -> None:
+    fields = {"spec": {"ignored": [text_of(found), "Another sentence."]}}
+
+    spec = upcast("workload.submitted", 1, 2, fields)["spec"]
+
+    another = Message("AsRecorded", {"text": "Another sentence."})
+    assert msgspec.convert(spec["ignored"], list[Message]) == [found, another]

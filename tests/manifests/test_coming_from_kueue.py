@@ -5,6 +5,7 @@ import pytest
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse
 from headgate.adapters.manifests.registry import INSTEAD
+from headgate.domain.values.message import message
 from tests.manifests.readers import a_manifest, refused
 
 SET_UP = """
@@ -217,11 +218,10 @@ def test_a_misspelt_annotation_or_label_of_kueues_is_reported_though_it_is_accep
     _, job, job_set = parse(text.encode())
     assert isinstance(job, Desired)
     assert isinstance(job_set, Desired)
-    assert job.spec.ignored == ("kueue.x-k8s.io/of-our-own means nothing here.",)
+    assert job.spec.ignored == (message("SettingIgnored", key="kueue.x-k8s.io/of-our-own"),)
     meant = "kueue.x-k8s.io/podset-required-topology"
-    assert job_set.spec.ignored == (
-        f"kueue.x-k8s.io/podset-require-topology means nothing here; did you mean {meant}?",
-    )
+    misspelt = "kueue.x-k8s.io/podset-require-topology"
+    assert job_set.spec.ignored == (message("SettingMisspelled", key=misspelt, meant=meant),)
 
 
 @pytest.mark.parametrize("text", [SET_UP, WORK])

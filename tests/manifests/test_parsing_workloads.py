@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from headgate.domain.values.message import message
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.specs import (
     EvictionPolicy,
@@ -159,10 +160,10 @@ def test_a_word_that_means_nothing_and_templates_that_differ_are_reported() -> N
     two = [{"name": "a", "template": marked}, {"name": "b", "template": TEMPLATE}]
     spec = spec_of(None, {"labels": {label: "maybe"}}, podSets=two)
     assert spec.preemptibility_source is None
-    assert [text.split(label)[0] for text in spec.ignored] == [
-        "The label ",
-        "The pod templates do not agree on the label ",
-    ]
+    assert spec.ignored == (
+        message("LabelNotUnderstood", label=label, value="maybe"),
+        message("LabelsOfPodsDiffer", label=label),
+    )
 
 
 def test_the_words_of_the_founding_documents_for_units_are_understood() -> None:
@@ -224,7 +225,7 @@ def test_our_own_label_counts_before_those_of_others_and_these_if_it_means_nothi
     assert (both.preemptibility, both.preemptibility_source) == ("Preemptible", "Label")
     spec = spec_of(None, {"labels": {own: "maybe", other: "non-preemptible"}})
     assert spec.preemptibility == "NonPreemptible"
-    assert spec.ignored == (f"The label {own} says maybe, which means nothing here.",)
+    assert spec.ignored == (message("LabelNotUnderstood", label=own, value="maybe"),)
 
 
 def test_a_label_of_koordinator_keeps_a_workload_from_preempting() -> None:
@@ -238,7 +239,7 @@ def test_pods_that_never_preempt_keep_their_workload_from_it_whatever_else_is_sa
     assert (spec.can_preempt, spec.can_preempt_source) == (False, "PodTemplates")
     two = spec_of(podSets=[{"name": "a", **never}, {"name": "b", "template": TEMPLATE}])
     assert two.can_preempt
-    assert two.ignored == ("The pod templates do not agree on their preemptionPolicy.",)
+    assert two.ignored == (message("PreemptionPoliciesOfPodsDiffer"),)
     usual = {"template": {"spec": TEMPLATE["spec"] | {"preemptionPolicy": "PreemptLowerPriority"}}}
     assert spec_of(usual).can_preempt_source is None
     wrong = {"template": {"spec": TEMPLATE["spec"] | {"preemptionPolicy": "Sometimes"}}}

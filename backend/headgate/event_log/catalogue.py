@@ -20,6 +20,8 @@ def name_of(event_class: type[DomainEvent]) -> str:
 
 
 SCHEMA_VERSIONS: dict[str, int] = {
+    "workload.submitted": 2,
+    "workload.spec_changed": 2,
     "workload.evicted": 2,
     "workload.pods_evicted": 2,
     "workload.reservation_dropped": 2,

@@ -82,6 +82,14 @@ TEXTS: Mapping[str, Text] = {
     # Assumptions of simulations
     "NoOtherChanges": Text("Assumes no other changes."),
     "VictimsStopImmediately": Text("Assumes preempted workloads stop immediately."),
+    # Labels and annotations of workloads that are ignored
+    "LabelNotUnderstood": Text("The label {label} says {value}, which means nothing here."),
+    "LabelsOfPodsDiffer": Text("The pod templates do not agree on the label {label}."),
+    "PreemptionPoliciesOfPodsDiffer": Text(
+        "The pod templates do not agree on their preemptionPolicy."
+    ),
+    "SettingIgnored": Text("{key} means nothing here."),
+    "SettingMisspelled": Text("{key} means nothing here; did you mean {meant}?"),
     # Lint warnings of a configuration
     "QuotaOfFewBytes": Text(
         "{amount} of {resource} are {amount} bytes, less than any pod requests.",

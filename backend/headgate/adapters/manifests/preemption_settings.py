@@ -17,6 +17,7 @@ from headgate.adapters.manifests.metadata import Metadata, rendered_condition
 from headgate.adapters.manifests.pod_templates import Template
 from headgate.adapters.manifests.times import rfc3339
 from headgate.adapters.manifests.topology_requests import ANNOTATION_PLACES
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.preemption_message import JOB_UID
@@ -32,6 +33,7 @@ from headgate.domain.workloads.specs import (
     WorkloadSpec,
 )
 from headgate.domain.workloads.state import Eviction, PodEviction, Workload
+from headgate.messages.catalogue import text_of
 
 _PREEMPTIBILITIES = get_args(Preemptibility)
 _BY_SPELLING: dict[str, Preemptibility] = {word.lower(): word for word in _PREEMPTIBILITIES}
@@ -49,13 +51,13 @@ class PreemptionSettings(msgspec.Struct, frozen=True, kw_only=True):
     preemptibility_source: SettingSource | None = None
     can_preempt: bool = True
     can_preempt_source: SettingSource | None = None
-    ignored: tuple[str, ...] = ()
+    ignored: tuple[Message, ...] = ()
 
 
 class _Found(msgspec.Struct, frozen=True):
     value: object
     source: SettingSource | None
-    ignored: tuple[str, ...]
+    ignored: tuple[Message, ...]
 
 
 def settings_of(
@@ -116,8 +118,8 @@ def _unless_pods_never_preempt(found: _Found, templates: Sequence[Template]) -> 
         return found
     if set(policies) == {NEVER}:
         return _Found(value=False, source="PodTemplates", ignored=found.ignored)
-    told = "The pod templates do not agree on their preemptionPolicy."
-    return _Found(found.value, found.source, (*found.ignored, told))
+    differ = message("PreemptionPoliciesOfPodsDiffer")
+    return _Found(found.value, found.source, (*found.ignored, differ))
 
 
 def _found(
@@ -126,14 +128,14 @@ def _found(
     templates: Sequence[Template],
 ) -> _Found:
     """The first of the labels that says something on the workload, else on its pods."""
-    ignored: list[str] = []
+    ignored: list[Message] = []
     for label, read in labels.items():
         own = metadata.labels.get(label, "")
         value = read(own) if own else None
         if value is not None:
             return _Found(value, "Label", tuple(ignored))
         if own:
-            ignored.append(f"The label {label} says {own:.63}, which means nothing here.")
+            ignored.append(message("LabelNotUnderstood", label=label, value=own[:63]))
     for label, read in labels.items():
         told = [template.labels.get(label, "") for template in templates]
         values = {read(word) for word in told}
@@ -141,7 +143,7 @@ def _found(
         if agreed is not None:
             return _Found(agreed, "PodTemplates", tuple(ignored))
         if any(told):
-            ignored.append(f"The pod templates do not agree on the label {label}.")
+            ignored.append(message("LabelsOfPodsDiffer", label=label))
     return _Found(None, None, tuple(ignored))
 
 
@@ -205,7 +207,7 @@ def settings_status(workload: Workload) -> dict[str, Any]:
             for gate in spec.preemption_gates
         ]
     if spec.ignored:
-        rendered["ignored"] = list(spec.ignored)
+        rendered["ignored"] = [text_of(found) for found in spec.ignored]
     if workload.diverging:
         rendered["divergingPodSets"] = [
             {"name": found.name, "priority": found.priority, "preemptionPolicy": found.policy}
@@ -222,7 +224,7 @@ def settings_conditions(workload: Workload) -> list[dict[str, Any]]:
         "LabelsIgnored",
         status=True,
         reason="NotUnderstood",
-        message=" ".join(workload.spec.ignored),
+        message=" ".join(text_of(found) for found in workload.spec.ignored),
         at=workload.created_at,
         generation=workload.generation,
     )
@@ -338,8 +340,8 @@ READ_SETTINGS = (
 _SILENT = frozenset((*READ_SETTINGS, *(KUEUE_PREFIX + name for name in WRITTEN_BY_KUEUE)))
 
 
-def ignored_settings(metadata: Metadata, templates: Sequence[Template]) -> tuple[str, ...]:
-    """A sentence on each of them, on the object and on its pods, once."""
+def ignored_settings(metadata: Metadata, templates: Sequence[Template]) -> tuple[Message, ...]:
+    """A message on each of them, on the object and on its pods, once."""
     found = (key for key in _keys(metadata, templates) if key.startswith(KUEUE_PREFIX))
     return tuple(_ignored_setting(key) for key in dict.fromkeys(found) if key not in _SILENT)
 
@@ -350,6 +352,8 @@ def _keys(metadata: Metadata, templates: Sequence[Template]) -> Iterator[str]:
         yield from sorted({**marked.labels, **marked.annotations})
 
 
-def _ignored_setting(key: str) -> str:
+def _ignored_setting(key: str) -> Message:
     near = get_close_matches(key, READ_SETTINGS, 1, cutoff=0.85)
-    return f"{key} means nothing here{f'; did you mean {near[0]}?' if near else '.'}"
+    if near:
+        return message("SettingMisspelled", key=key, meant=near[0])
+    return message("SettingIgnored", key=key)

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from headgate.domain.values.message import Message
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import NodeSelectorTerm, PreferredTerm, Toleration
 
@@ -116,7 +117,7 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The spec of a workload after defaulting; `priority` is resolved at submission.
 
     `preemptibility` and `can_preempt` are resolved too, with their sources (None: not yet).
-    `ignored` tells in sentences which labels were ignored. `preemption_gates` must all be opened
+    `ignored` tells which labels were ignored. `preemption_gates` must all be opened
     before the workload may preempt. `boost_in_priority` is the part of `priority_boost` that
     `priority` includes now.
     """
@@ -134,7 +135,7 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     can_preempt_source: SettingSource | None = None
     preemptibility: Preemptibility = "Preemptible"
     preemptibility_source: SettingSource | None = None
-    ignored: tuple[str, ...] = ()
+    ignored: tuple[Message, ...] = ()
     preemption_gates: tuple[str, ...] = ()
     eviction_policy: EvictionPolicy | None = None
     active: bool = True

@@ -13,6 +13,7 @@ from headgate.event_log.upcasters.workload_messages import (
     finished_with_message,
     forced_with_message,
     pods_evicted_with_message,
+    spec_with_messages,
 )
 
 __all__ = ["UPCASTERS", "Fields", "Step"]
@@ -24,6 +25,8 @@ def _without_written(fields: Fields) -> Fields:
 
 
 UPCASTERS: dict[tuple[str, int], Step] = {
+    ("workload.submitted", 1): spec_with_messages,
+    ("workload.spec_changed", 1): spec_with_messages,
     ("workload.evicted", 1): evicted_with_message,
     ("workload.pods_evicted", 1): pods_evicted_with_message,
     ("workload.reservation_dropped", 1): dropped_with_message,
