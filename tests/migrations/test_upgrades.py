@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from litestar.testing import TestClient
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 from headgate.adapters.postgres.migrate import migrate
 from headgate.api.app import app_over
@@ -32,13 +33,23 @@ class Upgraded:
     api: Api
 
 
-@pytest.fixture(scope="module", params=sorted(stored_logs()))
-def upgraded(
-    request: pytest.FixtureRequest, postgres_server: EmbeddedPostgres, tmp_path_factory: Any
-) -> Iterator[Upgraded]:
-    log = stored_logs()[request.param]
+@pytest.fixture(scope="module")
+def earlier_schema(postgres_server: EmbeddedPostgres) -> Iterator[str]:
+    """The name of an empty database with the schema of the earlier commit."""
     with new_database(postgres_server, "template0") as url:
         migrate(url, SCHEMA_REVISION)
+        yield str(conninfo_to_dict(url)["dbname"])
+
+
+@pytest.fixture(scope="module", params=sorted(stored_logs()))
+def upgraded(
+    request: pytest.FixtureRequest,
+    postgres_server: EmbeddedPostgres,
+    earlier_schema: str,
+    tmp_path_factory: Any,
+) -> Iterator[Upgraded]:
+    log = stored_logs()[request.param]
+    with new_database(postgres_server, earlier_schema) as url:
         _copy(url, log)
         migrate(url)
         settings = Settings(
