@@ -37,7 +37,7 @@ demo:  ## the same as make up DEMO=1
 
 .PHONY: test
 test: browser $(READY)  ## everything that must hold: check, the page's own tests, every test
-# All three run even if one fails: who mends the first wants to know of the others.
+# All three run even if one fails, so that one run shows every failure.
 # The page's own and the checks of Python need nothing of each other, and each keeps one core busy.
 	@failed=; \
 	{ $(PAGE) build && $(PAGE) check && $(DOCUMENTATION) -b dummy docs docs/_build/check; } & page=$$!; \
