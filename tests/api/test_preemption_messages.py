@@ -1,6 +1,7 @@
 """Conditions of victims carry Kueue's text, without the uids of workloads one may not see."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -63,3 +64,32 @@ def test_people_still_read_the_sentence(admin: Api, callers: dict[str, Api], uid
     assert sentence in admin.get(f"{VICTIM}/explanation").text
     hidden = sentence.replace("team-b/urgent", "a workload of another team")
     assert hidden in callers["submitter"].get(f"{VICTIM}/explanation").text
+
+
+def test_events_show_code_arguments_and_text_for_their_reader(
+    admin: Api, callers: dict[str, Api], uid: str
+) -> None:
+    def evicted(api: Api) -> dict[str, Any]:
+        found = api.get("/v1/events?stream=workload/team-a/victim&type=workload.evicted").json()
+        data: dict[str, Any] = found["items"][0]["data"]
+        return data
+
+    told = evicted(admin)
+    assert told["message"] == {
+        "code": "PreemptedBy",
+        "arguments": {
+            "preemptor": {"type": "object", "kind": "workload", "key": "team-b/urgent"},
+            "priority": 9,
+        },
+        "text": "Preempted by team-b/urgent (priority 9)",
+    }
+    assert told["accommodates"]["uid"] == uid
+    shown = evicted(callers["submitter"])
+    assert shown["message"]["arguments"]["preemptor"]["key"] == "a workload of another team"
+    assert shown["message"]["text"] == "Preempted by a workload of another team (priority 9)"
+    named = shown["accommodates"]
+    assert (named["workload"], named["uid"], named["job_uid"]) == (
+        "a workload of another team",
+        "",
+        "",
+    )
