@@ -53,9 +53,23 @@ async def _findings(
     places = [(one.stream, cluster_state.version_of(one.stream)) for one in found]
     shown_at = await asyncio.to_thread(services.log.positions_of, places)
     return [
-        msgspec.structs.replace(one, position=position)
+        _redacted(services, msgspec.structs.replace(one, position=position), scope)
         for one, position in zip(found, shown_at, strict=True)
     ]
+
+
+def _redacted(services: ApplicationServices, found: Attention, scope: NamespaceScope) -> Attention:
+    """The alert without names of others in pending reasons, which are sentences still."""
+    detail = found.detail_message
+    if scope is None or detail is None:
+        return found
+    redact = services.redaction.redacted
+    arguments = redact(detail.arguments, scope)
+    return msgspec.structs.replace(
+        found,
+        detail=redact(found.detail, scope),
+        detail_message=msgspec.structs.replace(detail, arguments=arguments),
+    )
 
 
 async def _detected(
@@ -75,7 +89,7 @@ async def _detected(
             kind=one.kind,
             severity="warning",
             title=text_of(one.title, is_visible),
-            detail=services.redaction.redacted(text_of(one.detail, is_visible), scope),
+            detail=text_of(one.detail, is_visible),
             title_message=message_view(one.title, is_visible),
             detail_message=message_view(one.detail, is_visible),
             link=f"/workloads/{one.about}" if one.namespace else "/events",
