@@ -16,7 +16,7 @@ from headgate.api.backtests import Backtests
 from headgate.api.callers import authenticated, services_of
 from headgate.api.cycles import Cycles
 from headgate.api.events import Events, EventStream
-from headgate.api.executors.controller import Executors
+from headgate.api.executors.controller import Executors, report_routes
 from headgate.api.headers import add_headers
 from headgate.api.history import History
 from headgate.api.nodes import NodeActions
@@ -127,6 +127,7 @@ def _version_one() -> Router:
             *object_controllers(),
             Apply,
             Executors,
+            report_routes(),
             CheckReports,
             Events,
             EventStream,

@@ -1,22 +1,15 @@
 """What executors are to run, and what they report of it."""
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
-from litestar import Controller, get, post
+from litestar import Controller, Router, get, post
+from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller
 from headgate.api.executors.assignments import assignments, evictions, pod_places
-from headgate.api.executors.reports import (
-    EvictionTarget,
-    batch,
-    finished,
-    pods_gone,
-    pods_ready,
-    reclaimable,
-    report_eviction,
-)
+from headgate.api.executors.reports import batch, report
 from headgate.api.executors.schemas import (
     AssignmentPage,
     EvictionPage,
@@ -27,8 +20,10 @@ from headgate.api.executors.schemas import (
     PodsGoneReport,
     PodsReadyReport,
     ReclaimableReport,
+    Report,
     ReportBatch,
     ReportOutcomes,
+    ReportType,
 )
 from headgate.api.pages import Continue, Limit
 from headgate.api.parameters import IdempotencyHeader
@@ -91,7 +86,10 @@ class Executors(Controller):
         self, request: Caller, namespace: Name, name: Name, data: JSONBody[PodsReadyReport]
     ) -> Answer:
         """Saying the same twice is one fact."""
-        return await pods_ready(request, f"{namespace}/{name}", data)
+        kind: ReportType = "podsReady" if data.ready else "podsNotReady"
+        key = f"{namespace}/{name}"
+        told = Report(workload=key, uid=data.uid, type=kind, message=data.message)
+        return await report(request, told)
 
     @post(
         f"{WORKLOAD}/pods-gone",
@@ -105,7 +103,9 @@ class Executors(Controller):
         self, request: Caller, namespace: Name, name: Name, data: JSONBody[PodsGoneReport]
     ) -> Answer:
         """On a host that fails, is cordoned or expels pods, others are sought at once then."""
-        return await pods_gone(request, f"{namespace}/{name}", data)
+        key = f"{namespace}/{name}"
+        told = Report(workload=key, uid=data.uid, type="podsGone", hosts=data.hosts)
+        return await report(request, told)
 
     @post(
         f"{WORKLOAD}/pod-places",
@@ -133,7 +133,9 @@ class Executors(Controller):
         self, request: Caller, namespace: Name, name: Name, data: JSONBody[ReclaimableReport]
     ) -> Answer:
         """Their quota is free from then on, their hosts with the end of the whole workload."""
-        return await reclaimable(request, f"{namespace}/{name}", data)
+        key = f"{namespace}/{name}"
+        told = Report(workload=key, uid=data.uid, type="reclaimable", pods=data.pods)
+        return await report(request, told)
 
     @post(
         f"{WORKLOAD}/finished",
@@ -147,101 +149,103 @@ class Executors(Controller):
         self, request: Caller, namespace: Name, name: Name, data: JSONBody[FinishedReport]
     ) -> Answer:
         """Quota and hosts are free from then on."""
-        return await finished(request, f"{namespace}/{name}", data)
+        kind: ReportType = "finished" if data.succeeded else "failed"
+        key = f"{namespace}/{name}"
+        told = Report(workload=key, uid=data.uid, type=kind, message=data.message)
+        return await report(request, told)
 
+
+class EvictionStep(NamedTuple):
+    """One report on an eviction: its address, its type in a batch, and its description."""
+
+    path: str
+    type: ReportType
+    operation: str
+    summary: str
+    description: str
+
+
+EVICTION_STEPS = (
+    EvictionStep(
+        "acknowledge",
+        "acknowledged",
+        "acknowledgeEviction",
+        "Take an eviction over, for instance to save a checkpoint first",
+        "The first acknowledgement counts.",
+    ),
+    EvictionStep(
+        "progress",
+        "progressed",
+        "reportEvictionProgress",
+        "Report that an eviction is still going on",
+        "The message is kept in the log.",
+    ),
+    EvictionStep(
+        "stopping",
+        "stopping",
+        "reportStopping",
+        "Report that an evicted workload's pods are being killed",
+        "Quota is free from then on where the Configuration says OnTerminating, hosts never.",
+    ),
+    EvictionStep(
+        "stopped",
+        "stopped",
+        "reportStopped",
+        "Report that an evicted workload's pods are gone",
+        "Quota and hosts are free from then on.",
+    ),
+)
+
+
+def report_routes() -> Router:
+    """One handler for each report on an eviction, and one for many reports at once."""
+    handlers = [_eviction_handler(step) for step in EVICTION_STEPS]
+    return Router(path="/", tags=["Executors"], route_handlers=[*handlers, report_many])
+
+
+def _eviction_handler(step: EvictionStep) -> HTTPRouteHandler:
     @post(
-        f"{WORKLOAD}/evictions/{{eviction:str}}/acknowledge",
-        operation_id="acknowledgeEviction",
-        summary="Take an eviction over, for instance to save a checkpoint first",
+        f"{WORKLOAD}/evictions/{{eviction:str}}/{step.path}",
+        operation_id=step.operation,
+        summary=step.summary,
+        description=step.description,
         status_code=200,
         responses=response(WorkloadObject),
         opt=REPORTS,
     )
-    async def acknowledge(
-        self,
+    async def tell(
         request: Caller,
         namespace: Name,
         name: Name,
         eviction: EvictionId,
         data: JSONBody[EvictionReport],
     ) -> Answer:
-        """The first acknowledgement counts."""
-        target = EvictionTarget(f"{namespace}/{name}", eviction, "acknowledged")
-        return await report_eviction(request, target, data)
+        told = Report(
+            workload=f"{namespace}/{name}",
+            uid=data.uid,
+            type=step.type,
+            eviction=eviction,
+            message=data.message,
+            handler=data.handler,
+            expected_end_at=data.expected_end_at,
+        )
+        return await report(request, told)
 
-    @post(
-        f"{WORKLOAD}/evictions/{{eviction:str}}/progress",
-        operation_id="reportEvictionProgress",
-        summary="Report that an eviction is still going on",
-        status_code=200,
-        responses=response(WorkloadObject),
-        opt=REPORTS,
-    )
-    async def progress(
-        self,
-        request: Caller,
-        namespace: Name,
-        name: Name,
-        eviction: EvictionId,
-        data: JSONBody[EvictionReport],
-    ) -> Answer:
-        """The message is kept in the log."""
-        target = EvictionTarget(f"{namespace}/{name}", eviction, "progressed")
-        return await report_eviction(request, target, data)
+    return tell
 
-    @post(
-        f"{WORKLOAD}/evictions/{{eviction:str}}/stopping",
-        operation_id="reportStopping",
-        summary="Report that an evicted workload's pods are being killed",
-        status_code=200,
-        responses=response(WorkloadObject),
-        opt=REPORTS,
-    )
-    async def stopping(
-        self,
-        request: Caller,
-        namespace: Name,
-        name: Name,
-        eviction: EvictionId,
-        data: JSONBody[EvictionReport],
-    ) -> Answer:
-        """Quota is free from then on where the Configuration says OnTerminating, hosts never."""
-        target = EvictionTarget(f"{namespace}/{name}", eviction, "stopping")
-        return await report_eviction(request, target, data)
 
-    @post(
-        f"{WORKLOAD}/evictions/{{eviction:str}}/stopped",
-        operation_id="reportStopped",
-        summary="Report that an evicted workload's pods are gone",
-        status_code=200,
-        responses=response(WorkloadObject),
-        opt=REPORTS,
-    )
-    async def stopped(
-        self,
-        request: Caller,
-        namespace: Name,
-        name: Name,
-        eviction: EvictionId,
-        data: JSONBody[EvictionReport],
-    ) -> Answer:
-        """Quota and hosts are free from then on."""
-        target = EvictionTarget(f"{namespace}/{name}", eviction, "stopped")
-        return await report_eviction(request, target, data)
-
-    @post(
-        "/reports:batch",
-        operation_id="reportMany",
-        summary="Report of many workloads at once",
-        status_code=200,
-        responses=response(ReportOutcomes),
-        opt=REPORTS,
-    )
-    async def batch(
-        self,
-        request: Caller,
-        data: JSONBody[ReportBatch],
-        idempotency_key: IdempotencyHeader = None,
-    ) -> Answer:
-        """Taken in order, each by itself: 200 if none was rejected, 207 if some, 422 if all."""
-        return await batch(request, data, idempotency_key)
+@post(
+    "/reports:batch",
+    operation_id="reportMany",
+    summary="Report of many workloads at once",
+    status_code=200,
+    responses=response(ReportOutcomes),
+    opt=REPORTS,
+)
+async def report_many(
+    request: Caller,
+    data: JSONBody[ReportBatch],
+    idempotency_key: IdempotencyHeader = None,
+) -> Answer:
+    """Taken in order, each by itself: 200 if none was rejected, 207 if some, 422 if all."""
+    return await batch(request, data, idempotency_key)

@@ -1,22 +1,12 @@
 """Reports of executors about one workload, and about many at once."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
-
-import msgspec
+from typing import Any
 
 from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
-from headgate.api.executors.schemas import (
-    EvictionReport,
-    FinishedReport,
-    PodsGoneReport,
-    PodsReadyReport,
-    ReclaimableReport,
-    Report,
-    ReportBatch,
-)
+from headgate.api.executors.schemas import Report, ReportBatch
 from headgate.api.manifests import batch_status, object_writer
 from headgate.api.parameters import instant_or_none
 from headgate.api.problems import problem_of
@@ -38,40 +28,12 @@ from headgate.domain.workloads.commands import (
 KIND = "Workload"
 
 
-class EvictionTarget(msgspec.Struct, frozen=True):
-    """Which eviction of which workload, and what is told of it."""
-
-    workload: str
-    eviction: str
-    step: Literal["acknowledged", "progressed", "stopping", "stopped"]
-
-
-async def pods_ready(request: Caller, workload: str, data: PodsReadyReport) -> Answer:
-    """All pods are ready, or no longer all of them are."""
-    command = ReportPodsReady(uid=data.uid, ready=data.ready, message=data.message)
-    return await _report(request, workload, command)
-
-
-async def pods_gone(request: Caller, workload: str, data: PodsGoneReport) -> Answer:
-    """No pod is alive on these hosts any more."""
-    return await _report(request, workload, ReportPodsGone(uid=data.uid, hosts=tuple(data.hosts)))
-
-
-async def reclaimable(request: Caller, workload: str, data: ReclaimableReport) -> Answer:
-    """Pods that ended for good need no quota any more."""
-    return await _report(request, workload, ReportReclaimable(uid=data.uid, pods=data.pods))
-
-
-async def finished(request: Caller, workload: str, data: FinishedReport) -> Answer:
-    """The pods are done."""
-    command = ReportFinished(uid=data.uid, succeeded=data.succeeded, message=data.message)
-    return await _report(request, workload, command)
-
-
-async def report_eviction(request: Caller, target: EvictionTarget, data: EvictionReport) -> Answer:
-    """An eviction was taken over, goes on, or is through."""
-    command = _eviction_command(target, data, releases_quota=releases_quota(request))
-    return await _report(request, target.workload, command)
+async def report(request: Caller, told: Report) -> Answer:
+    """Record one report, and answer with the workload as it stands then."""
+    call = await command_request(request, object_writer(request, KIND), CommandOptions())
+    command = _command(told, releases_quota=releases_quota(request))
+    handled = await workload_commands.report(services_of(request), call, (told.workload, command))
+    return answer_command(handled)
 
 
 def releases_quota(request: Caller) -> bool:
@@ -100,33 +62,6 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
     outcomes = await run_yielding(each(_outcomes(data.reports, results)))
     content = {"position": position, "results": outcomes}
     return answer(content, position=position, status=batch_status(outcomes))
-
-
-async def _report(request: Caller, workload: str, command: ReportCommand) -> Answer:
-    call = await command_request(request, object_writer(request, KIND), CommandOptions())
-    told = (workload, command)
-    return answer_command(await workload_commands.report(services_of(request), call, told))
-
-
-def _eviction_command(
-    target: EvictionTarget, data: EvictionReport, *, releases_quota: bool
-) -> ReportCommand:
-    match target.step:
-        case "acknowledged":
-            return AcknowledgeEviction(
-                uid=data.uid,
-                eviction=target.eviction,
-                handler=data.handler,
-                expected_end_at=instant_or_none(data.expected_end_at, "/expectedEndAt"),
-            )
-        case "progressed":
-            return ReportEvictionProgress(uid=data.uid, eviction=target.eviction, note=data.message)
-        case "stopping":
-            return ReportStopping(
-                uid=data.uid, eviction=target.eviction, releases_quota=releases_quota
-            )
-        case "stopped":
-            return ReportStopped(uid=data.uid, eviction=target.eviction)
 
 
 def _command(report: Report, *, releases_quota: bool) -> ReportCommand:

@@ -147,23 +147,26 @@ class EvictionReport(RequestBody, kw_only=True, frozen=True):
     expected_end_at: Timestamp | None = None
 
 
+ReportType = Literal[
+    "podsReady",
+    "podsNotReady",
+    "podsGone",
+    "reclaimable",
+    "finished",
+    "failed",
+    "stopping",
+    "stopped",
+    "acknowledged",
+    "progressed",
+]
+
+
 class Report(RequestBody, kw_only=True, frozen=True):
     """One report of a batch; `pods` matters to reclaimable pods alone, `hosts` to pods gone."""
 
     workload: Annotated[str, msgspec.Meta(examples=["team-a/train-7"])]
     uid: str
-    type: Literal[
-        "podsReady",
-        "podsNotReady",
-        "podsGone",
-        "reclaimable",
-        "finished",
-        "failed",
-        "stopping",
-        "stopped",
-        "acknowledged",
-        "progressed",
-    ]
+    type: ReportType
     eviction: str = ""
     message: Message = ""
     handler: str = ""

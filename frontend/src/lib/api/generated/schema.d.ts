@@ -1152,26 +1152,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/acknowledge": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Take an eviction over, for instance to save a checkpoint first
-         * @description The first acknowledgement counts.
-         */
-        post: operations["acknowledgeEviction"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/assignments": {
         parameters: {
             query?: never;
@@ -1186,26 +1166,6 @@ export interface paths {
         get: operations["listAssignments"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/reports:batch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Report of many workloads at once
-         * @description Taken in order, each by itself: 200 if none was rejected, 207 if some, 422 if all.
-         */
-        post: operations["reportMany"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1312,6 +1272,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/namespaces/{namespace}/workloads/{name}/reclaimable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report how many pods have ended and are not started again
+         * @description Their quota is free from then on, their hosts with the end of the whole workload.
+         */
+        post: operations["reportReclaimable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take an eviction over, for instance to save a checkpoint first
+         * @description The first acknowledgement counts.
+         */
+        post: operations["acknowledgeEviction"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/progress": {
         parameters: {
             query?: never;
@@ -1332,7 +1332,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/namespaces/{namespace}/workloads/{name}/reclaimable": {
+    "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/stopping": {
         parameters: {
             query?: never;
             header?: never;
@@ -1342,10 +1342,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report how many pods have ended and are not started again
-         * @description Their quota is free from then on, their hosts with the end of the whole workload.
+         * Report that an evicted workload's pods are being killed
+         * @description Quota is free from then on where the Configuration says OnTerminating, hosts never.
          */
-        post: operations["reportReclaimable"];
+        post: operations["reportStopping"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1372,7 +1372,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/stopping": {
+    "/v1/reports:batch": {
         parameters: {
             query?: never;
             header?: never;
@@ -1382,10 +1382,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Report that an evicted workload's pods are being killed
-         * @description Quota is free from then on where the Configuration says OnTerminating, hosts never.
+         * Report of many workloads at once
+         * @description Taken in order, each by itself: 200 if none was rejected, 207 if some, 422 if all.
          */
-        post: operations["reportStopping"];
+        post: operations["reportMany"];
         delete?: never;
         options?: never;
         head?: never;
@@ -9906,48 +9906,6 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    acknowledgeEviction: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The workload's name */
-                namespace: string;
-                /** @description The workload's name */
-                name: string;
-                /** @description The eviction, as assignments name it */
-                eviction: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["EvictionReport"];
-            };
-        };
-        responses: {
-            /** @description A Workload. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkloadObject"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-        };
-    };
     listAssignments: {
         parameters: {
             query?: {
@@ -9984,44 +9942,6 @@ export interface operations {
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
-        };
-    };
-    reportMany: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description The same key with the same request gets the first answer again */
-                "Idempotency-Key"?: string | null;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ReportBatch"];
-            };
-        };
-        responses: {
-            /** @description What became of each report, in order. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ReportOutcomes"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
         };
     };
     listEvictions: {
@@ -10224,7 +10144,47 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    reportEvictionProgress: {
+    reportReclaimable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                namespace: string;
+                /** @description The workload's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReclaimableReport"];
+            };
+        };
+        responses: {
+            /** @description A Workload. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    acknowledgeEviction: {
         parameters: {
             query?: never;
             header?: never;
@@ -10266,47 +10226,7 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    reportReclaimable: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The workload's name */
-                namespace: string;
-                /** @description The workload's name */
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ReclaimableReport"];
-            };
-        };
-        responses: {
-            /** @description A Workload. */
-            200: {
-                headers: {
-                    "X-Log-Position": components["headers"]["LogPosition"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkloadObject"];
-                };
-            };
-            401: components["responses"]["Problem401"];
-            403: components["responses"]["Problem403"];
-            404: components["responses"]["Problem404"];
-            409: components["responses"]["Problem409"];
-            413: components["responses"]["Problem413"];
-            415: components["responses"]["Problem415"];
-            422: components["responses"]["Problem422"];
-            429: components["responses"]["Problem429"];
-            500: components["responses"]["Problem500"];
-            503: components["responses"]["Problem503"];
-        };
-    };
-    reportStopped: {
+    reportEvictionProgress: {
         parameters: {
             query?: never;
             header?: never;
@@ -10376,6 +10296,86 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WorkloadObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    reportStopped: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                namespace: string;
+                /** @description The workload's name */
+                name: string;
+                /** @description The eviction, as assignments name it */
+                eviction: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EvictionReport"];
+            };
+        };
+        responses: {
+            /** @description A Workload. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadObject"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    reportMany: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key with the same request gets the first answer again */
+                "Idempotency-Key"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportBatch"];
+            };
+        };
+        responses: {
+            /** @description What became of each report, in order. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReportOutcomes"];
                 };
             };
             401: components["responses"]["Problem401"];
