@@ -20,9 +20,8 @@ class ClusterIndex:
     """Everything that follows from the states of a cluster and is not folded itself.
 
     Updates of workloads are pending until the index is read (`partitions`): most workloads change
-    several times before, and only the last state matters. Assumed events are indexed at once, as a
-    cycle keeps its partition while it assumes them. What fails to be indexed is quarantined with
-    the reason, and the partitions are built without it.
+    several times before, and only the last state matters. What fails to be indexed is quarantined
+    with the reason, and the partitions are built without it.
     """
 
     def __init__(
@@ -75,15 +74,15 @@ class ClusterIndex:
             self.partitions().requeue_inadmissible()
 
     def replace(self, kind: str, key: str, before: Any, after: Any, *, is_assumed: bool) -> None:  # noqa: ANN401 - the state of any kind
-        """Index a changed object; a workload that the log changed when the index is read."""
+        """Index a changed object: workloads when the index is read, everything else at once."""
         if self._partitions is None or before is after:
             return
         if kind == "workload":
             self._postpone(key, before, after)
+            return
         if kind == "node" or is_assumed:
             self.partitions()
-        if kind != "workload":
-            self._update(kind, key, before, after)
+        self._update(kind, key, before, after)
 
     def _postpone(self, key: str, before: Workload | None, after: Workload | None) -> None:
         """Keep what the workload was when it was indexed last.

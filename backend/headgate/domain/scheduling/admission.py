@@ -116,9 +116,7 @@ MAX_NAMED = 5
 
 def is_admission_blocked(cycle: CycleContext, evaluation: Evaluation) -> bool:
     """Whether `blockAdmission` blocks a fitting entry; a quota reservation is exempt."""
-    return bool(cycle.cluster_state.partition_index.blocking) and not has_quota_reservation(
-        evaluation.workload
-    )
+    return bool(cycle.partitions.blocking) and not has_quota_reservation(evaluation.workload)
 
 
 def admit_unblocked(cycle: CycleContext) -> None:
@@ -127,7 +125,7 @@ def admit_unblocked(cycle: CycleContext) -> None:
     Under `blockAdmission` each admission blocks the next one, also where checks stand between quota
     reservation and admission.
     """
-    found = cycle.cluster_state.partition_index
+    found = cycle.partitions
     mine = [key for key, home in found.startable.items() if home == cycle.key]
     for workload in second_pass_order(cycle.cluster_state.workloads[key] for key in mine):
         stream = workload_stream(workload.key)
@@ -140,7 +138,7 @@ def admit_unblocked(cycle: CycleContext) -> None:
 
 def record_blocked(cycle: CycleContext, evaluation: Evaluation) -> None:
     """Record that `blockAdmission` blocks a fitting entry, if that is not recorded yet."""
-    blocking = tuple(cycle.cluster_state.partition_index.blocking)
+    blocking = tuple(cycle.partitions.blocking)
     cycle.record_reason(evaluation.workload, blocked_reason(blocking))
 
 

@@ -16,6 +16,7 @@ from headgate.domain.recorded_event import DomainEvent, StreamEvent
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.partition.partition_index import PartitionIndex
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
@@ -62,9 +63,14 @@ class CycleContext:
     _ids: int = 0
 
     @property
+    def partitions(self) -> PartitionIndex:
+        """All partitions after the decisions so far."""
+        return self.cluster_state.partition_index
+
+    @property
     def partition(self) -> Partition:
         """The partition after the decisions so far."""
-        return self.cluster_state.partition_index.partitions[self.key]
+        return self.partitions.partitions[self.key]
 
     def new_id(self) -> str:
         """An id that is unique among all cycles."""
@@ -81,6 +87,8 @@ class CycleContext:
         for stream, event in events:
             wakes.append(wakes_of(self.cluster_state, stream, event))
             self.cluster_state.assume(stream, event, self.at)
+        # Reading indexes all these events at once: steps keep a partition while they decide.
+        _ = self.partitions
         self.decisions.append(Decision(expected, events, tuple(wakes)))
 
     def record_reason(self, workload: Workload, explanation: Explanation) -> None:
