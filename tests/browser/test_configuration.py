@@ -90,7 +90,7 @@ def test_a_concurrent_change_is_not_overwritten(screen: Screen, client: Headgate
     screen.open("/configuration?kind=Cohort&name=both", "Configuration")
     editor = page.get_by_role("textbox", name="Manifests")
     expect(editor).to_have_value(re.compile("both"))
-    editor.fill(editor.input_value().replace("spec:", "spec:\n  fairSharing: {weight: '2'}\n#"))
+    editor.fill(f"{editor.input_value().rstrip()}\nspec:\n  fairSharing: {{weight: '2'}}\n")
     client.apply(
         b"{apiVersion: kueue.x-k8s.io/v1beta2, kind: Cohort, "
         b"metadata: {name: both, labels: {a: b}}}"
