@@ -41,6 +41,10 @@ def test_a_round_may_be_completed_before_its_victims_have_gone() -> None:
     assert rules_broken([*facts, ("round/r1", r.RoundCompleted(waited_seconds=1))]) == set()
 
 
+def test_a_reservation_may_end_with_its_workload() -> None:
+    assert rules_broken([submitted(A, 1), reserved(A, 1), (A, w.WorkloadDeleted())]) == set()
+
+
 def test_a_missing_position_is_found_where_it_is_missing() -> None:
     events = recorded([*settings(), *preemption()])
     del events[9]

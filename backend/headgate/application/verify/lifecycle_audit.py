@@ -241,8 +241,10 @@ class LifecycleAudit:
         self._let_go(workload)
 
     def _deleted(self, key: str, workload: AuditedWorkload) -> None:
-        if workload.quota is not None:
+        # A reservation has no pods to stop, and ends with the workload.
+        if workload.is_admitted and workload.quota is not None:
             self._wrong("NoWorkloadIsDeletedWithQuota", workload.quota.cluster_queue)
+        if workload.quota is not None:
             self._let_go(workload)
         del self.workloads[key]
 
