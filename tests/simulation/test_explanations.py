@@ -118,3 +118,9 @@ def test_an_untrue_explanation_is_found(
 
     monkeypatch.setattr(explanations, "current_reason", untrue)
     assert _first_contradiction(day)
+
+
+@pytest.mark.parametrize("seed", [1, 7])
+def test_a_crowded_day_has_no_findings(seed: int) -> None:
+    """Seed 1 invalidates a nomination in the cycle that admits; seed 7 deletes a reservation."""
+    assert run_cluster(seed, 240).witness.audits.findings.found == []

@@ -104,7 +104,9 @@ def record_skipped(cycle: CycleContext, evaluation: Evaluation) -> None:
 def _end_own_rounds(
     cycle: CycleContext, workload: Workload, admission: Admission
 ) -> list[tuple[str, DomainEvent]]:
-    found = cycle.partition.rounds.get(workload.round_id or "")
+    # An earlier entry of the cycle may have invalidated the nomination since the evaluation.
+    nominated = cycle.cluster_state.workloads[workload.key].round_id
+    found = cycle.partition.rounds.get(nominated or "")
     if found is None or admission != found.admission:
         return supersede_rounds(cycle, workload, SupersedeRound(admission=admission))
     return complete_round(cycle, found, admission)
