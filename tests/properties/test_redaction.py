@@ -28,7 +28,7 @@ WITH_REFERENCES = [event for event in EVENT_CLASSES if redactor_of(event) is not
 keys = st.sampled_from([FOREIGN, OWN])
 references = st.builds(ObjectReference, kind=st.sampled_from(["workload", "localqueue"]), key=keys)
 # An event that holds U+0000 is refused at writing (Unstorable), so none is read.
-texts = st.text(st.characters(exclude_characters="\0"))
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 values: st.SearchStrategy[Any] = references | st.integers() | texts
 codes = st.sampled_from(["PreemptedBy", "Previously", "ReplacedBySlice", "NotYetInvented"])
 
