@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.api.callers import Api
+from tests.api.callers import Api, cluster_queue
 
 LONG = "x" * 60_000
 MAX_LOGGED_BYTES = 2_000
@@ -21,3 +21,30 @@ def test_a_path_without_a_token_is_no_failure_and_fills_no_log(
     assert answer.status_code < 500
     captured = capfd.readouterr()
     assert len(captured.out) + len(captured.err) < MAX_LOGGED_BYTES
+
+
+def test_only_the_first_problems_of_an_object_are_told(admin: Api) -> None:
+    body = cluster_queue("hostile") | {f"stopPolcy{number}": "a" for number in range(20_000)}
+
+    answer = admin.post("/v1/clusterqueues", body)
+
+    assert answer.status_code == 422
+    assert len(answer.json()["errors"]) == 100
+
+
+def test_a_long_label_selector_is_refused_in_a_query_and_in_a_body(admin: Api) -> None:
+    selector = "," * 5_000
+    query = {"verb": "activate", "reason": "test", "query": {"labelSelector": selector}}
+
+    for answer in (
+        admin.get(f"/v1/workloads?labelSelector={selector}"),
+        admin.post("/v1/batches", query),
+    ):
+        assert answer.status_code == 422
+        assert "2000" in answer.json()["errors"][0]["rule"]
+
+
+def test_a_mistyped_name_longer_than_any_is_compared_with_none(admin: Api) -> None:
+    answer = admin.post("/v1/clusterqueues", cluster_queue("long", stopPolicy="Hold" * 500_000))
+
+    assert answer.json()["errors"][0]["remedy"] == "Choose one of these."

@@ -1,9 +1,9 @@
 """Parameters and headers of requests: read, checked, and the position that a read waits for."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 from functools import cache
 from typing import Annotated, Any, Literal
 
@@ -26,6 +26,7 @@ from headgate.domain.rejection import InvalidRequest, Violation
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.pointers import child
 from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
+from headgate.messages.suggestions import nearest
 
 DryRun = Annotated[
     Literal["All"] | None,
@@ -60,11 +61,12 @@ IfMatch = Annotated[
 IfNoneMatch = Annotated[
     str | None, HeaderParameter(name="If-None-Match", description="The ETag one has already")
 ]
+MAX_SELECTOR_LENGTH = 2000
 Selector = Annotated[
     str | None,
     QueryParameter(
         name="labelSelector",
-        max_length=2000,
+        max_length=MAX_SELECTOR_LENGTH,
         description="`a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes",
     ),
 ]
@@ -144,15 +146,24 @@ _SET = re.compile(rf"({_KEY})\s+(in|notin)\s*\(([^()]*)\)")
 _EXISTS = re.compile(rf"(!?)\s*({_KEY})")
 
 
-_PARTS = re.compile(r",(?![^(]*\))")
-
-
 def label_selector(text: str | None) -> LabelSelector | None:
     """The selector a text stands for; None where there is none to apply."""
     if not text or not text.strip():
         return None
-    requirements = [_requirement(part.strip(), text) for part in _PARTS.split(text)]
+    requirements = [_requirement(part.strip(), text) for part in _parts(text)]
     return LabelSelector(match_expressions=tuple(requirements))
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text between the commas that stand outside of parentheses."""
+    start, listed = 0, False
+    for index, character in enumerate(text):
+        if character in "()":
+            listed = character == "("
+        elif character == "," and not listed:
+            yield text[start:index]
+            start = index + 1
+    yield text[start:]
 
 
 def _requirement(part: str, text: str) -> Requirement:
@@ -204,8 +215,8 @@ def known_parameters(handler: HTTPRouteHandler, path_parameters: tuple[str, ...]
 
 
 def _error(name: str, known: list[str]) -> ProblemError:
-    near = get_close_matches(name, known, 1)
-    hint = f"Did you mean {near[0]}? " if near else ""
+    near = nearest(name, known)
+    hint = f"Did you mean {near}? " if near else ""
     return ProblemError(
         pointer=child("", name[:80]),
         rule="It is one of the query parameters of this address.",

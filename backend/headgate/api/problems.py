@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any
 
@@ -44,6 +43,7 @@ from headgate.domain.rejection import (
     Rejection,
 )
 from headgate.event_log.codec import Unstorable
+from headgate.messages.suggestions import nearest
 
 UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 
@@ -98,9 +98,9 @@ def _error(parts: Iterable[str], rule: str, remedy: str) -> ProblemError:
 
 def _nearest(said: str, known: Sequence[str], else_: str) -> str:
     """What was most likely meant, or everything there is."""
-    near = get_close_matches(said.strip("'"), known, n=1)
+    near = nearest(said.strip("'"), known)
     if near:
-        return f"Did you mean {near[0]}?"
+        return f"Did you mean {near}?"
     return f"{else_} {', '.join(known)}." if known else ""
 
 

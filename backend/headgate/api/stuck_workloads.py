@@ -12,6 +12,7 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.pages import Limit
 from headgate.api.parameters import (
+    MAX_SELECTOR_LENGTH,
     IdempotencyHeader,
     Selector,
     instant_or_none,
@@ -55,7 +56,7 @@ class BulkQuery(RequestBody, kw_only=True, frozen=True):
     cluster_queue: str = ""
     name: str = ""
     causes: list[str] = []
-    label_selector: str = ""
+    label_selector: Annotated[str, msgspec.Meta(max_length=MAX_SELECTOR_LENGTH)] = ""
     since: Timestamp | None = None
 
 

@@ -1,11 +1,10 @@
 """The kinds of objects, what people call them, and what a list shows of each."""
 
-from difflib import get_close_matches
-
 import msgspec
 
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.domain.kinds import registry
+from headgate.messages.suggestions import nearest
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,8 +46,8 @@ def kind_of(word: str) -> Kind:
     """The kind a person means."""
     found = _BY_WORD.get(word.lower())
     if found is None:
-        near = get_close_matches(word.lower(), _BY_WORD, n=1)
-        meant = f"Did you mean {near[0]}? " if near else ""
+        near = nearest(word.lower(), _BY_WORD.keys())
+        meant = f"Did you mean {near}? " if near else ""
         known = ", ".join(f"{kind.words[-1]} ({kind.name})" for kind in KINDS)
         raise CommandFailed(
             f"there is no kind {word!r}", remedy=f"{meant}Kinds: {known}", code=ExitCode.USAGE

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from headgate.adapters.manifests.times import seconds_of
@@ -16,17 +15,20 @@ from headgate.domain.values.quantities import (
     milli_of,
     quantity_of,
 )
+from headgate.messages.suggestions import nearest
 
 Problems = list[Violation]
 
 MAX_INT32 = 2**31 - 1
+MAX_PROBLEMS = 100
+"""The first of a document are told: a body of ten megabytes may hold a problem in each line."""
 
 
 class Fields:
     """A mapping of which each field is asked for by name and type.
 
     Problems go to a list shared by the whole document and the reading goes on with a default, so
-    that all of them are told at once. `reject_unknown` names the fields that were
+    that `MAX_PROBLEMS` of them are told at once. `reject_unknown` names the fields that were
     not asked for. A field that is null counts as absent, as in Kubernetes.
     """
 
@@ -110,8 +112,8 @@ class Fields:
         if value is None or value in choices:
             return default if value is None else value
         listed = ", ".join(str(choice) for choice in choices)
-        near = get_close_matches(str(value), [str(c) for c in choices], 1)
-        remedy = f"Did you mean {near[0]}?" if near else "Choose one of these."
+        near = nearest(str(value), [str(c) for c in choices])
+        remedy = f"Did you mean {near}?" if near else "Choose one of these."
         self.note(name, f"{name} is one of {listed}; not {value!r:.80}.", remedy)
         return default
 
@@ -194,7 +196,8 @@ class Fields:
     def note(self, name: str, rule: str, remedy: str) -> None:
         """Note a problem with one field; an empty name is the mapping itself."""
         pointer = child(self.pointer, name) if name else self.pointer
-        self.problems.append(Violation(pointer=pointer, rule=rule, remedy=remedy))
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Violation(pointer=pointer, rule=rule, remedy=remedy))
 
     def reject_unsupported(self, name: str, rule: str, remedy: str) -> None:
         """Note a field that Kueue has and we do not serve."""
@@ -203,13 +206,12 @@ class Fields:
 
     def reject_unknown(self) -> None:
         """Note every field that no reader asked for, with the nearest name that one did."""
+        known = sorted(self._known.union(self._ignored_settings))
         for name in self.values:
-            if name in self._known or name in self._ignored_settings:
+            if name in known or len(self.problems) >= MAX_PROBLEMS:
                 continue
-            known = sorted({*self._known, *self._ignored_settings})
-            near = get_close_matches(name, known, 1)
-            listed = ", ".join(known)
-            remedy = f"Did you mean {near[0]}?" if near else f"Known here: {listed}."
+            near = nearest(name, known)
+            remedy = f"Did you mean {near}?" if near else f"Known here: {', '.join(known)}."
             self.note(name, f"There is no field {name!r:.80} here.", remedy)
 
     def _list(self, name: str) -> list[Any]:

@@ -7,7 +7,6 @@ is set (C4).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, get_args
 
 import msgspec
@@ -34,6 +33,7 @@ from headgate.domain.workloads.specs import (
 )
 from headgate.domain.workloads.state import Eviction, PodEviction, Workload
 from headgate.messages.catalogue import text_of
+from headgate.messages.suggestions import nearest
 
 _PREEMPTIBILITIES = get_args(Preemptibility)
 _BY_SPELLING: dict[str, Preemptibility] = {word.lower(): word for word in _PREEMPTIBILITIES}
@@ -353,7 +353,7 @@ def _keys(metadata: Metadata, templates: Sequence[Template]) -> Iterator[str]:
 
 
 def _ignored_setting(key: str) -> Message:
-    near = get_close_matches(key, READ_SETTINGS, 1, cutoff=0.85)
+    near = nearest(key, READ_SETTINGS, min_likeness=85)
     if near:
-        return message("SettingMisspelled", key=key, meant=near[0])
+        return message("SettingMisspelled", key=key, meant=near)
     return message("SettingIgnored", key=key)

@@ -1,7 +1,5 @@
 """The registry of manifests: the codec of every kind, and the other kinds that are read."""
 
-from difflib import get_close_matches
-
 from headgate.adapters.manifests.admission_check import ADMISSION_CHECK_CODEC
 from headgate.adapters.manifests.cluster_queue import CLUSTER_QUEUE_CODEC
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
@@ -19,6 +17,7 @@ from headgate.adapters.manifests.resource_flavor import RESOURCE_FLAVOR_CODEC
 from headgate.adapters.manifests.runtime_class import RUNTIME_CLASS_CODEC
 from headgate.adapters.manifests.topology import TOPOLOGY_CODEC
 from headgate.adapters.manifests.workload_priority_class import WORKLOAD_PRIORITY_CLASS_CODEC
+from headgate.messages.suggestions import nearest
 
 CODECS: tuple[Codec, ...] = (
     CLUSTER_QUEUE_CODEC,
@@ -145,6 +144,6 @@ def _remedy(name: str, version: str) -> str:
         return INSTEAD[name]
     # What is of a group that has nothing here was hardly misspelt.
     ours = {known for kind in MANIFEST_KINDS.values() for known in kind.versions}
-    near = get_close_matches(name, MANIFEST_KINDS, 1) if not version or version in ours else []
+    near = nearest(name, MANIFEST_KINDS.keys()) if not version or version in ours else None
     known = ", ".join(MANIFEST_KINDS)
-    return f"Did you mean {near[0]}?" if near else f"Accepted are {known} and List."
+    return f"Did you mean {near}?" if near else f"Accepted are {known} and List."

@@ -1,10 +1,9 @@
 """What may have been meant by a name that nothing has."""
 
-from difflib import get_close_matches
-
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.streams import kind_and_key, stream_of
+from headgate.messages.suggestions import nearest
 
 MAX_COMPARED = 2_000
 """Names are compared one by one; with more of them in a namespace only the same name is sought."""
@@ -27,8 +26,8 @@ def did_you_mean(cluster_state: ClusterState, stream: str, scope: NamespaceScope
         return ""
     prefix = namespace + slash
     here = [key.removeprefix(prefix) for key in objects if key.startswith(prefix)]
-    near = get_close_matches(name, here, 1) if len(here) <= MAX_COMPARED else []
-    return f"Did you mean {near[0]}?" if near else ""
+    near = nearest(name, here) if len(here) <= MAX_COMPARED else None
+    return f"Did you mean {near}?" if near else ""
 
 
 def _namespaces(cluster_state: ClusterState) -> list[str]:
