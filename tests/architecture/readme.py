@@ -54,7 +54,7 @@ def glossary() -> list[tuple[str, str]]:
     return [(word, meaning) for word, meaning in rows if word not in {"word", "---"}]
 
 
-def symbols_of_the_tour() -> list[tuple[str, str]]:
-    """File and symbol of each `path.py::symbol` in the README."""
-    found = (SYMBOL.match(span) for span in code_spans(README))
+def symbols_named(path: Path) -> list[tuple[str, str]]:
+    """File and symbol of each code span `path.py::symbol`."""
+    found = (SYMBOL.match(span) for span in code_spans(path))
     return [(match[1], match[2]) for match in found if match]

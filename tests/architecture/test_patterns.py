@@ -88,6 +88,8 @@ def _methods() -> dict[str, set[str]]:
                     found.setdefault(name, set()).add(method)
                 case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="items")):
                     found.setdefault(name, set()).add("fullmatch")
+                case _:
+                    pass
     return found
 
 

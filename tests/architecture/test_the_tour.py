@@ -2,12 +2,13 @@
 
 import ast
 import re
+from pathlib import Path
 
 from typer.main import get_command
 
 from headgate.cli.main import app
 from headgate.cli.program import Program
-from tests.architecture.readme import BACKEND_README, README, shell_lines, symbols_of_the_tour
+from tests.architecture.readme import BACKEND_README, README, shell_lines, symbols_named
 from tests.architecture.sources import (
     BACKEND,
     ROOT,
@@ -24,10 +25,17 @@ LINES_OF_HELP = re.compile(r"^([a-z]+):.*  ## .+$", re.MULTILINE)
 
 
 def test_the_tour_names_what_exists() -> None:
-    tour = symbols_of_the_tour()
+    tour = symbols_named(README)
     assert len(tour) > 8, "The README has lost its tour."
-    found = [f"{path}::{name}" for path, name in tour if not defines(path, name)]
+    found = [f"{path}::{name}" for path, name in tour if not defines(ROOT / path, name)]
     assert_none(found, "Moved or renamed; mend the tour in README.md:")
+
+
+def test_the_rules_of_kueue_stand_where_the_table_says() -> None:
+    rules = symbols_named(BACKEND_README)
+    assert len(rules) > 50, "backend/README.md has lost its table of rules."
+    found = [f"{path}::{name}" for path, name in rules if not defines(BACKEND / path, name)]
+    assert_none(found, "Moved or renamed; mend the table in backend/README.md:")
 
 
 def test_make_commands_named_in_the_guides_exist() -> None:
@@ -73,11 +81,11 @@ def test_headgate_commands_named_in_the_readme_exist() -> None:
     assert_none(found, "headgate has no such command:")
 
 
-def defines(path: str, name: str) -> bool:
+def defines(path: Path, name: str) -> bool:
     """Whether a file defines a name; `Class.method` looks inside the class."""
-    if not (ROOT / path).is_file():
+    if not path.is_file():
         return False
-    body: list[ast.stmt] = tree(ROOT / path).body
+    body: list[ast.stmt] = tree(path).body
     for part in name.split("."):
         found = [node for node in body if part in names_of(node)]
         if not found:
