@@ -17,7 +17,6 @@ READY := .venv/.synced
 PAGE := $(BIN)/python .ci/frontend.py
 # Warnings are errors: a link to a page or heading that does not exist fails.
 DOCUMENTATION := $(BIN)/sphinx-build -q -W --keep-going
-CHECK := $(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 
 ifeq ($(DEMO),1)
 override ARGS += --demo
@@ -36,24 +35,15 @@ demo:  ## the same as make up DEMO=1
 	@$(MAKE) --no-print-directory up DEMO=1
 
 .PHONY: test
-test: browser $(READY)  ## everything that must hold: check, the page's own tests, every test
-# All three run even if one fails, so that one run shows every failure.
-# The page's own and the checks of Python need nothing of each other, and each keeps one core busy.
-	@failed=; \
-	{ $(PAGE) build && $(PAGE) check && $(DOCUMENTATION) -b dummy docs docs/_build/check; } & page=$$!; \
-	$(CHECK) || failed+=" check"; \
-	wait $$page || failed+=" page"; \
-	test -z "$$failed" || echo "Failed before the tests of Python:$$failed" >&2; \
-	$(BIN)/pytest -n 2 $(ARGS) || failed+=" pytest"; \
-	test -z "$$failed"
+test: installed  ## everything that must hold: check, the page's own tests, every test
+	@$(BIN)/python .ci/jobs.py $(ARGS)
 
 .PHONY: test-nightly
 test-nightly: $(READY)  ## one part of the nightly run at full depth: PART=k/8, at most 45 minutes on 2 cores
 	@$(BIN)/python -m tests.nightly $(PART)
 
 .PHONY: check
-check: $(READY)  ## lint, formatting, types and the direction of imports
-	@$(CHECK)
+check: lint types imports  ## lint, formatting, types and the direction of imports
 
 .PHONY: fix
 fix: $(READY)  ## let the tools mend what they can mend by themselves
@@ -93,6 +83,30 @@ clean:  ## remove what building and testing left behind; .headgate, your data, s
 .PHONY: browser
 browser: $(READY)
 	@$(BIN)/python .ci/browser.py
+
+.PHONY: installed
+installed: browser $(READY)
+	@$(PAGE) install
+
+.PHONY: lint
+lint: $(READY)
+	@$(BIN)/ruff check && $(BIN)/ruff format --check
+
+.PHONY: types
+types: $(READY)
+	@$(BIN)/mypy
+
+.PHONY: imports
+imports: $(READY)
+	@$(BIN)/lint-imports --no-logo
+
+.PHONY: documentation
+documentation: $(READY)
+	@$(DOCUMENTATION) -b dummy docs docs/_build/check
+
+.PHONY: page-check
+page-check: $(READY)
+	@$(PAGE) check
 
 .PHONY: interface
 interface: $(READY)

@@ -1,7 +1,7 @@
 """Builds and checks the web page with whatever Node there is, doing nothing that is up to date.
 
-Usage: `python .ci/frontend.py build|check|fix|client`. Node comes from the machine if it is new
-enough, else from the wheel that `uv sync` puts into the environment.
+Usage: `python .ci/frontend.py install|build|check|fix|client`. Node comes from the machine if it is
+new enough, else from the wheel that `uv sync` puts into the environment.
 """
 
 import hashlib
@@ -25,6 +25,8 @@ def main(command: str) -> None:
     """Run one of the commands above; the first that fails ends the program with its status."""
     install()
     match command:
+        case "install":
+            pass
         case "build":
             build()
         case "check":
@@ -35,7 +37,7 @@ def main(command: str) -> None:
             describe_api()
             npm("run", "client")
         case _:
-            sys.exit(f"{command} is none of build, check, fix, client")
+            sys.exit(f"{command} is none of install, build, check, fix, client")
 
 
 def install() -> None:

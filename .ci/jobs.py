@@ -1,0 +1,88 @@
+"""Runs all that `make test` promises: `python .ci/jobs.py [arguments of pytest]`.
+
+Two lanes run at once: the page's build and then the tests of Python in one, the checks in the
+other, as tests often wait for processes and leave a core free. Every job runs even if another
+fails, so that one run shows every failure. The tests write to the terminal while they run; the
+output of a check that failed follows after them, and a table says how long each took.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TEST_PROCESSES = 3
+"""One more than the cores that the limit of 6 minutes is for, as many tests wait."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One program of the run; the output of a job that is not `live` is kept until the end."""
+
+    name: str
+    command: tuple[str, ...]
+    live: bool = False
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a job ended; `processor_seconds` counts it and the processes that it waited for."""
+
+    job: Job
+    code: int
+    seconds: float
+    processor_seconds: float
+    output: str
+
+
+def main(arguments: list[str]) -> int:
+    """Exit code 1 if any job failed."""
+    pytest = (sys.executable, "-m", "pytest", "-n", str(TEST_PROCESSES), *arguments)
+    lanes = (
+        # The page first, as tests drive it in a browser.
+        [make("interface"), Job("tests", pytest, live=True)],
+        [make(target) for target in ("lint", "types", "imports", "documentation", "page-check")],
+    )
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        results = [result for lane in pool.map(run_lane, lanes) for result in lane]
+    for result in results:
+        if result.code != 0 and result.output:
+            print(f"\n==== {result.job.name} ====\n{result.output.rstrip()}")
+    print()
+    for result in results:
+        verdict = "passed" if result.code == 0 else f"FAILED with {result.code}"
+        times = f"{result.seconds:5.0f} s, {result.processor_seconds:5.0f} s of processor time"
+        print(f"{result.job.name:14} {times}  {verdict}")
+    return int(any(result.code != 0 for result in results))
+
+
+def make(target: str) -> Job:
+    """A check, as the Makefile has it."""
+    return Job(target, ("make", "--no-print-directory", "-s", target))
+
+
+def run_lane(jobs: list[Job]) -> list[Result]:
+    """Run jobs one after the other, each whatever became of those before."""
+    return [run(job) for job in jobs]
+
+
+def run(job: Job) -> Result:
+    """Run one job to its end."""
+    begun = time.monotonic()
+    with tempfile.TemporaryFile("w+", errors="replace") as kept:
+        output = None if job.live else kept
+        process = subprocess.Popen(job.command, cwd=ROOT, stdout=output, stderr=output)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        kept.seek(0)
+        taken = time.monotonic() - begun
+        return Result(job, process.returncode, taken, usage.ru_utime + usage.ru_stime, kept.read())
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
