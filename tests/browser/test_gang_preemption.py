@@ -7,7 +7,7 @@ from typing import Any, Self
 import pytest
 from playwright.sync_api import expect
 
-from headgate.cli.executor.behaviour import Behaviour
+from headgate.cli.executor.behavior import Behavior
 from headgate.cli.executor.loop import SimulatedExecutor
 from headgate.cli.executor.runs import SimulatedRuns
 from headgate.client.client import HeadgateClient
@@ -63,7 +63,7 @@ class Machines:
     """An executor that plays the handler too, and takes its time so that it can be watched."""
 
     def __init__(self, connection: Connection) -> None:
-        endless = Behaviour(
+        endless = Behavior(
             start_delay=0, run_length=10**12, stop_delay=4_000_000, save_delay=8_000_000
         )
         self._executor = SimulatedExecutor(

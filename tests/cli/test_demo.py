@@ -5,7 +5,7 @@ import pytest
 from headgate.adapters.system.randomness import seeded
 from headgate.cli.demo.cluster import CHECK, CLASSES, TEAMS, configuration
 from headgate.cli.demo.driver import review, serve_check
-from headgate.cli.demo.work import SORTS, Incidents, grown, next_workload, path_of
+from headgate.cli.demo.work import TEMPLATES, Incidents, grown, next_workload, path_of
 from headgate.cli.replay.arrivals import Object
 from headgate.cli.replay.replay_run import configure
 from headgate.client.client import HeadgateClient
@@ -28,7 +28,7 @@ def submitted(client: HeadgateClient) -> list[Object]:
 
 def test_the_teams_want_every_sort_of_work(submitted: list[Object]) -> None:
     sorts = {manifest["metadata"]["labels"]["sort"] for manifest in submitted}
-    assert sorts == {sort.name for sort in SORTS}
+    assert sorts == {sort.name for sort in TEMPLATES}
     used = {manifest["spec"]["priorityClassName"] for manifest in submitted}
     assert used < {found["name"] for found in CLASSES}
 
@@ -53,7 +53,7 @@ def test_robots_start_once_the_office_has_answered(client: HeadgateClient) -> No
 def test_incidents_go_through_and_are_put_right(client: HeadgateClient) -> None:
     incidents = Incidents(client, seeded("incidents", 1))
     for _ in range(12):
-        incidents.bring_about()
+        incidents.stage_next()
     incidents.release_leftovers()
     nodes = client.items("/v1/nodes")
     assert not any(node.get("spec", {}).get("unschedulable") for node in nodes)

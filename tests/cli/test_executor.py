@@ -1,20 +1,20 @@
 """The simulated executor reports what is so, once, and finds its way back after any cut."""
 
-from headgate.cli.executor.behaviour import (
-    Behaviour,
-    BehaviourDefaults,
+from headgate.cli.executor.behavior import (
+    Behavior,
+    BehaviorDefaults,
     HostChange,
     Outages,
-    behaviour_of,
+    behavior_of,
 )
 from headgate.cli.executor.runs import SimulatedRuns
 from headgate.client.schemas import Assignment, Event, EvictionNotice, Report, Shrinking
 
-STEADY = Behaviour(start_delay=2, run_length=10, stop_delay=3)
+STEADY = Behavior(start_delay=2, run_length=10, stop_delay=3)
 
 
-def simulated_runs(behaviour: Behaviour = STEADY) -> SimulatedRuns:
-    return SimulatedRuns(lambda _key, _uid, _annotations: behaviour)
+def simulated_runs(behavior: Behavior = STEADY) -> SimulatedRuns:
+    return SimulatedRuns(lambda _key, _uid, _annotations: behavior)
 
 
 def event(position: int, kind: str, key: str = "a/x", **data: object) -> Event:
@@ -25,8 +25,8 @@ def _plain(told_at: tuple[int, HostChange]) -> tuple[int, tuple[str, bool]]:
     return told_at[0], (told_at[1].node, told_at[1].is_ready)
 
 
-def begun(behaviour: Behaviour = STEADY) -> SimulatedRuns:
-    found = simulated_runs(behaviour)
+def begun(behavior: Behavior = STEADY) -> SimulatedRuns:
+    found = simulated_runs(behavior)
     found.observe(event(1, "submitted", uid="u1"), 0)
     found.observe(event(2, "admitted"), 100)
     return found
@@ -46,9 +46,9 @@ def test_pods_get_ready_and_end_in_their_time() -> None:
 
 
 def test_what_fails_is_reported_as_failed_and_the_never_ready_stay_silent() -> None:
-    failing = Behaviour(start_delay=0, run_length=0, stop_delay=0, fails=True)
+    failing = Behavior(start_delay=0, run_length=0, stop_delay=0, fails=True)
     assert told(begun(failing).take_due(100, 10))[-1] == ("failed", "u1")
-    silent = Behaviour(start_delay=0, run_length=0, stop_delay=0, is_never_ready=True)
+    silent = Behavior(start_delay=0, run_length=0, stop_delay=0, is_never_ready=True)
     assert told(begun(silent).take_due(10_000, 10)) == []
 
 
@@ -95,7 +95,7 @@ def test_pods_that_several_rounds_ask_for_stop_each_by_the_name_of_its_own() -> 
     assert set(stopped) == {"r1", "r2"}
 
 
-SAVES = Behaviour(start_delay=2, run_length=100, stop_delay=3, save_delay=8)
+SAVES = Behavior(start_delay=2, run_length=100, stop_delay=3, save_delay=8)
 
 
 def asked_softly() -> SimulatedRuns:
@@ -240,18 +240,18 @@ def test_the_list_ends_what_is_gone_and_stops_what_is_evicted() -> None:
 def test_undelivered_reports_fall_due_again() -> None:
     found = begun()
     reports = found.take_due(102, 10)
-    found.give_back(reports, 300)
+    found.retry_at(reports, 300)
     assert told(found.take_due(299, 10)) == [("finished", "u1")]
     assert told(found.take_due(300, 10)) == [("podsReady", "u1")]
 
 
 def test_behaviour_depends_on_uid_and_seed_alone() -> None:
-    habits = BehaviourDefaults(seed=3, failure_rate=0.5)
-    assert behaviour_of("u", {}, habits) == behaviour_of("u", {}, habits)
-    assert len({behaviour_of(f"u{n}", {}, habits).run_length for n in range(20)}) == 20
+    habits = BehaviorDefaults(seed=3, failure_rate=0.5)
+    assert behavior_of("u", {}, habits) == behavior_of("u", {}, habits)
+    assert len({behavior_of(f"u{n}", {}, habits).run_length for n in range(20)}) == 20
 
 
 def test_what_a_workload_says_of_itself_counts() -> None:
     said = {"headgate.dev/run-seconds": "7", "headgate.dev/fails": "true"}
-    found = behaviour_of("u", said, BehaviourDefaults())
+    found = behavior_of("u", said, BehaviorDefaults())
     assert (found.run_length, found.fails) == (7_000_000, True)

@@ -37,14 +37,14 @@ def test_lint_tells_what_a_file_hardly_means_and_changes_nothing(
     assert "Warning: clusterqueue/tiny" in told.stderr
     assert "Did you mean 64Gi?" in told.stderr
     headgate("get", "cq", "tiny", code=3)
-    assert headgate("lint").stdout == "nothing to look at in the configuration\n"
+    assert headgate("lint").stdout == "No problems found in the configuration\n"
 
 
 def test_lint_tells_what_would_be_refused(headgate: Invoker, tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text(SLIPPED.replace("64}", "-64}"))
     refused = headgate("lint", "-f", "bad.yaml", code=8)
     assert "nominalQuota" in refused.stderr
-    assert refused.stdout == "nothing to look at in 2 objects, 1 refused\n"
+    assert refused.stdout == "1 error in 2 objects\n"
 
 
 def test_the_configuration_is_applied_listed_and_described(

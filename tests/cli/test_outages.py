@@ -7,9 +7,9 @@ import pytest
 
 from headgate.cli.failures import CommandFailed
 from headgate.cli.replay.arrivals import ReplayInput
-from headgate.cli.replay.openb import openb_play, read_hosts, read_pods
+from headgate.cli.replay.openb import openb_replay, read_hosts, read_pods
 from headgate.cli.replay.outages import Outage, OutageResults, planned_outages
-from headgate.cli.replay.scenario import read_scenario, scenario_play
+from headgate.cli.replay.scenario import read_scenario, scenario_replay
 from headgate.client.schemas import Event
 from tests.cli.test_replay import HOSTS, PODS, SCENARIO
 
@@ -21,7 +21,7 @@ Fact = tuple[str, str, int, dict[str, object]]
 def play(tmp_path: Path) -> ReplayInput:
     (tmp_path / "hosts.csv").write_text(HOSTS)
     (tmp_path / "pods.csv").write_text(PODS)
-    return openb_play(read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv"), "r")
+    return openb_replay(read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv"), "r")
 
 
 def test_seeded_outages_are_the_same_every_time_and_within_the_trace(play: ReplayInput) -> None:
@@ -63,7 +63,7 @@ def test_a_replay_without_hosts_has_no_outages(tmp_path: Path) -> None:
     path = tmp_path / "flat.json"
     flat = {key: value for key, value in SCENARIO.items() if key != "topology"}
     path.write_text(json.dumps(flat))
-    flat_play = scenario_play(read_scenario(path), "r")
+    flat_play = scenario_replay(read_scenario(path), "r")
     assert planned_outages(flat_play, "", 1, 0) == []
     with pytest.raises(CommandFailed, match="no hosts"):
         planned_outages(flat_play, "3", 1, 0)
@@ -74,7 +74,7 @@ def on(*hosts: str) -> dict[str, object]:
     return {"pod_set_assignments": [{"topology_assignment": {"levels": ["h"], "domains": domains}}]}
 
 
-def told(outage_results: OutageResults, *facts: Fact) -> None:
+def report_accepted(outage_results: OutageResults, *facts: Fact) -> None:
     for position, (name, kind, second, data) in enumerate(facts, start=1):
         outage_results.observe(
             Event(
@@ -96,7 +96,7 @@ def test_workloads_that_lost_a_host_are_counted_by_outcome() -> None:
     starts: list[Fact] = [(name, "submitted", 0, {"uid": f"u-{name}"}) for name in "mervs"]
     starts += [(name, kind, 0, data) for kind, data in begun for name in "mervs"]
     hits: list[Fact] = [(name, "hosts_failed", 2, {"hosts": {"a": "NotReady"}}) for name in "mervs"]
-    told(
+    report_accepted(
         outage_results,
         *starts,
         ("m", "pods_gone", 1, {"hosts": ["a"]}),
@@ -115,17 +115,17 @@ def test_workloads_that_lost_a_host_are_counted_by_outcome() -> None:
     assert (found.moved, found.evicted, found.admitted_again) == (1, 1, 1)
     assert (found.recovered, found.left, found.searching) == (1, 1, 1)
     assert found.mean_seconds_to_move == 2.0
-    assert sorted(outage_results.standing_on("a")) == ["n/r", "n/s", "n/v"]
-    assert list(outage_results.standing_on("c")) == ["n/m"]
-    assert list(outage_results.standing_on("d")) == ["n/e"]
+    assert sorted(outage_results.admitted_on("a")) == ["n/r", "n/s", "n/v"]
+    assert list(outage_results.admitted_on("c")) == ["n/m"]
+    assert list(outage_results.admitted_on("d")) == ["n/e"]
     assert outage_results.in_use() == ["a", "b", "c", "d"]
 
 
 def test_a_reservation_without_admission_has_no_pods_on_its_hosts() -> None:
     outage_results = OutageResults()
-    told(
+    report_accepted(
         outage_results,
         ("w", "submitted", 0, {"uid": "u"}),
         ("w", "quota_reserved", 0, {"admission": on("a")}),
     )
-    assert list(outage_results.standing_on("a")) == []
+    assert list(outage_results.admitted_on("a")) == []

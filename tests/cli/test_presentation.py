@@ -86,7 +86,7 @@ def test_what_could_hardly_be_read_is_named_by_what_is_known_of_it() -> None:
         (250, "fair share 25%"),
         (7, "fair share 0.7%"),
         (2500, "fair share 250%"),
-        ((1 << 63) - 1, "fair share: beyond any, its weight is 0"),
+        ((1 << 63) - 1, "fair-sharing weight 0 (always last)"),
     ],
 )
 def test_a_fair_share_is_a_percentage_of_what_can_be_lent(thousandths: int, text: str) -> None:
@@ -117,8 +117,8 @@ def test_instants_survive_writing_and_reading() -> None:
         ("cpu", 1500, "1.5"),
         ("cpu", 2000, "2"),
         ("cpu", -250, "-0.25"),
-        ("memory", 4 << 30, "4Gi"),
-        ("memory", 1536 << 20, "1.5Gi"),
+        ("memory", 4 << 30, "4 GiB"),
+        ("memory", 1536 << 20, "1.5 GiB"),
         ("nvidia.com/gpu", 8, "8"),
     ],
 )

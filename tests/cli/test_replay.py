@@ -9,10 +9,10 @@ from headgate.cli.failures import CommandFailed
 from headgate.cli.replay.arrivals import Arrival, FreeTime, ScaledTime
 from headgate.cli.replay.command import trace_time
 from headgate.cli.replay.figures import (
-    mean_use,
+    mean_usage,
     outcome_of,
     percentile,
-    waiting_by_class,
+    waits_by_class,
     wall_seconds,
 )
 from headgate.cli.replay.openb import (
@@ -21,12 +21,12 @@ from headgate.cli.replay.openb import (
     MODEL_LABEL,
     RACK_LABEL,
     gpu_share,
-    openb_play,
+    openb_replay,
     read_hosts,
     read_pods,
 )
 from headgate.cli.replay.replay_log import ReplayLog
-from headgate.cli.replay.scenario import read_scenario, scenario_play
+from headgate.cli.replay.scenario import read_scenario, scenario_replay
 from headgate.client.schemas import Event
 
 HOSTS = "sn,cpu_milli,memory_mib,gpu,model\nh0,32000,1024,0,\n" + "".join(
@@ -91,7 +91,7 @@ def test_shares_of_gpus_are_exact() -> None:
 
 
 def test_hosts_of_a_model_fill_racks_of_16_and_blocks_of_256(trace: tuple[Path, Path]) -> None:
-    play = openb_play(read_hosts(trace[0]), read_pods(trace[1]), "r")
+    play = openb_replay(read_hosts(trace[0]), read_pods(trace[1]), "r")
     nodes = {
         each["metadata"]["name"]: each["metadata"]["labels"]
         for each in play.configuration
@@ -106,7 +106,7 @@ def test_hosts_of_a_model_fill_racks_of_16_and_blocks_of_256(trace: tuple[Path, 
 
 
 def test_allowed_models_become_node_affinity(trace: tuple[Path, Path]) -> None:
-    play = openb_play(read_hosts(trace[0]), read_pods(trace[1]), "r")
+    play = openb_replay(read_hosts(trace[0]), read_pods(trace[1]), "r")
     spec = play.arrivals[1].manifest["spec"]["podSets"][0]["template"]["spec"]
     terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     wish = terms["nodeSelectorTerms"][0]["matchExpressions"][0]
@@ -123,7 +123,7 @@ def test_a_file_without_the_needed_columns_is_refused(tmp_path: Path) -> None:
 def test_a_scenario_creates_at_fixed_intervals_in_every_queue(tmp_path: Path) -> None:
     path = tmp_path / "tiny.json"
     path.write_text(json.dumps(SCENARIO))
-    play = scenario_play(read_scenario(path), "r")
+    play = scenario_replay(read_scenario(path), "r")
     assert len(play.arrivals) == 12
     assert sorted({arrival.at for arrival in play.arrivals}) == [0, 100_000, 200_000]
     assert play.nominal == {"cpu": 80_000}
@@ -186,9 +186,9 @@ def test_figures_follow_from_the_journal() -> None:
         ("x", "finished", 20),
     )
     assert wall_seconds(replay_log) == 20
-    assert mean_use(replay_log, {"cpu": 100}) == {"cpu": 25.0}
+    assert mean_usage(replay_log, {"cpu": 100}) == {"cpu": 25.0}
     assert replay_log.evictions == {"Preempted": 1}
-    waits = waiting_by_class(replay_log)
+    waits = waits_by_class(replay_log)
     assert (waits["a"].mean_seconds, waits["b"].admitted) == (2.0, 0)
     assert (replay_log.finished, replay_log.admissions) == (1, 2)
 

@@ -9,11 +9,11 @@ import pytest
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import open_platform
 from headgate.cli.replay.arrivals import FreeTime, ReplayInput, ScaledTime, TraceTime
-from headgate.cli.replay.openb import openb_play, read_hosts, read_pods
+from headgate.cli.replay.openb import openb_replay, read_hosts, read_pods
 from headgate.cli.replay.outages import planned_outages
-from headgate.cli.replay.player import Pace
-from headgate.cli.replay.replay_run import ReplayOptions, run_play
-from headgate.cli.replay.scenario import read_scenario, scenario_play
+from headgate.cli.replay.replay_run import ReplayOptions, run_replay
+from headgate.cli.replay.runner import SubmissionLimits
+from headgate.cli.replay.scenario import read_scenario, scenario_replay
 from headgate.client.connection import Connection
 from headgate.settings import Settings
 from tests.cli.test_replay import HOSTS, SCENARIO
@@ -31,10 +31,13 @@ def pods(count: int) -> str:
 
 
 def play_all(
-    connection: Connection, play: ReplayInput, begin: Callable[[], TraceTime], pace: Pace
+    connection: Connection,
+    play: ReplayInput,
+    begin: Callable[[], TraceTime],
+    limits: SubmissionLimits,
 ) -> tuple[int, int, int]:
-    staging = ReplayOptions(begin=begin, pace=pace, directory=Path("nowhere"))
-    figures = run_play(connection, play, staging)
+    options = ReplayOptions(begin=begin, limits=limits, directory=Path("nowhere"))
+    figures = run_replay(connection, play, options)
     return figures.finished, figures.explained, figures.lost
 
 
@@ -43,8 +46,8 @@ def test_every_pod_of_a_trace_ends_or_is_explained(
 ) -> None:
     (tmp_path / "hosts.csv").write_text("\n".join(HOSTS.splitlines()[:4]) + "\n")
     (tmp_path / "pods.csv").write_text(HEAD + pods(60) + TOO_LARGE)
-    play = openb_play(read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv"), "t")
-    assert play_all(connection, play, FreeTime, Pace(window=16, batch=8)) == (60, 1, 0)
+    play = openb_replay(read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv"), "t")
+    assert play_all(connection, play, FreeTime, SubmissionLimits(window=16, batch=8)) == (60, 1, 0)
     assert_verified(database_url)
 
 
@@ -53,8 +56,10 @@ def test_a_scenario_ends_with_every_workload_finished(
 ) -> None:
     path = tmp_path / "tiny.json"
     path.write_text(json.dumps(SCENARIO))
-    play = scenario_play(read_scenario(path), "t")
-    finished = play_all(connection, play, lambda: ScaledTime(1.0), Pace(window=1_000, batch=50))
+    play = scenario_replay(read_scenario(path), "t")
+    finished = play_all(
+        connection, play, lambda: ScaledTime(1.0), SubmissionLimits(window=1_000, batch=50)
+    )
     assert finished == (12, 0, 0)
     assert_verified(database_url)
 
@@ -66,14 +71,14 @@ def test_hosts_that_fail_lose_no_workload_and_break_no_rule(
     (tmp_path / "hosts.csv").write_text("\n".join(HOSTS.splitlines()[:8]) + "\n")
     (tmp_path / "pods.csv").write_text(HEAD + pods(80))
     hosts, trace = read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv")
-    play = openb_play(hosts, trace, "outages")
-    staging = ReplayOptions(
+    play = openb_replay(hosts, trace, "outages")
+    options = ReplayOptions(
         begin=FreeTime,
-        pace=Pace(window=16, batch=8),
+        limits=SubmissionLimits(window=16, batch=8),
         directory=Path("nowhere"),
         outages=planned_outages(play, "12", 1, 1),
     )
-    figures = run_play(connection, play, staging)
+    figures = run_replay(connection, play, options)
     assert (figures.finished, figures.explained, figures.lost) == (80, 0, 0)
     found = figures.outages
     assert found is not None

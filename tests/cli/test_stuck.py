@@ -16,7 +16,7 @@ def test_stuck_lists_workloads_and_shows_one_in_full(headgate: Invoker) -> None:
     assert "It is inactive: wrong data" in listed
     shown = headgate("stuck", "patient").stdout
     assert "headgate activate default/patient" in shown
-    assert "Then:" in shown
+    assert "Predicted outcome:" in shown
     assert "is neither inactive nor held" in _after(headgate, "activate", "patient")
 
 
@@ -28,7 +28,7 @@ def _after(headgate: Invoker, verb: str, name: str) -> str:
 def test_a_dry_run_tells_the_phase_an_action_leads_to(headgate: Invoker) -> None:
     submit(headgate, "tried")
     told = headgate("deactivate", "tried", "--dry-run").stdout
-    assert told == "workload/tried would be deactivated, and then Inactive (dry run)\n"
+    assert told == "workload/tried would be deactivated; new phase: Inactive (dry run)\n"
     assert headgate.json("get", "workload", "tried")["status"]["phase"] != "Inactive"
 
 
@@ -37,18 +37,18 @@ def test_a_bulk_action_is_shown_before_it_is_done_and_can_be_undone(
 ) -> None:
     submit(headgate, "many-1", "many-2")
     asked = ("bulk", "hold", "--name", "many-", "--reason", "audit")
-    assert "2 of 2 would be changed" in headgate(*asked, "--dry-run").output
-    assert "no terminal to confirm it" in headgate(*asked, code=2).output
+    assert "2 of 2 workloads would be changed" in headgate(*asked, "--dry-run").output
+    assert "confirmation needs a terminal" in headgate(*asked, code=2).output
     done = headgate(*asked, "--yes").output
     batch = done.split("headgate batch ")[1].split()[0]
     shown = headgate("batch", batch).stdout
     assert shown.startswith("hold by user:")
     assert "audit" in shown
-    assert "2 of 2 done" in headgate("batch", batch, "--undo").output
+    assert "2 of 2 succeeded" in headgate("batch", batch, "--undo").output
     assert headgate.json("get", "workload", "many-1")["status"]["phase"] != "OnHold"
     again = headgate("batch", batch, "--undo", code=5)
     assert "It has moved on since." in again.stdout
-    assert "0 of 2 done" in again.stderr
+    assert "0 of 2 succeeded" in again.stderr
 
 
 def test_undo_names_workloads_with_later_changes_and_leaves_them(headgate: Invoker) -> None:
@@ -58,13 +58,13 @@ def test_undo_names_workloads_with_later_changes_and_leaves_them(headgate: Invok
     headgate("release", "both-1", "--reason", "seen")
     undone = headgate("batch", batch, "--undo")
     rows = {line.split()[0]: line.split()[1] for line in undone.stdout.splitlines()[1:]}
-    assert rows == {"default/both-1": "left", "default/both-2": "done"}
-    assert "1 of 2 done" in undone.stderr
+    assert rows == {"default/both-1": "skipped", "default/both-2": "done"}
+    assert "1 of 2 succeeded" in undone.stderr
 
 
 def test_a_bulk_action_on_everything_is_refused(headgate: Invoker) -> None:
     refused = headgate("bulk", "cancel", "-A", "--reason", "x", code=2).output
-    assert "this would change all workloads" in refused
+    assert "bulk needs a filter" in refused
 
 
 def test_a_bulk_action_may_be_previewed_without_a_reason_but_not_done(headgate: Invoker) -> None:
@@ -80,6 +80,6 @@ def test_stuck_and_bulk_are_filtered_by_the_time_workloads_became_stuck(headgate
     listed = headgate("stuck", "--since", "1h", "--name", "recent", "--phase", "Inactive")
     assert "default/recent" in listed.stdout
     later = headgate("stuck", "--since", "2999-01-01T00:00:00Z")
-    assert later.stderr.strip() == "nothing found"
+    assert later.stderr.strip() == "No resources found."
     asked = ("bulk", "activate", "--cause", "Requested", "--since", "1h", "--name", "recent")
     assert "default/recent" in headgate(*asked, "--dry-run").stdout

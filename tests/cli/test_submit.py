@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headgate.cli.replay.player import Sender
+from headgate.cli.replay.runner import Sender
 from headgate.client.connection import Connection
 
 

@@ -45,7 +45,7 @@ def test_the_past_is_shown_as_it_was(headgate: Invoker, objects: int) -> None:
     assert "holder" in headgate("get", "wl").stdout
     before = headgate("get", "wl", "--at", str(objects))
     assert "holder" not in before.stdout
-    assert f"as of log position {objects}" in before.stderr
+    assert f"Past state at position {objects}" in before.stderr
     headgate("why", "holder", "--at", str(objects), code=3)
 
 
@@ -58,8 +58,8 @@ def test_a_submit_is_simulated(headgate: Invoker, client: HeadgateClient) -> Non
     head = client.head()
     asked = ("submit", "--queue", "main", "--cpu", "2", "--name", "asked")
     told = headgate(*asked, "--dry-run=admission")
-    assert "default/asked would wait" in told.stdout
-    assert "place 1 of 1" in told.stdout
+    assert "default/asked would stay pending" in told.stdout
+    assert "queue position 1 of 1" in told.stdout
     assert client.head() == head
 
 
@@ -68,8 +68,8 @@ def test_a_script_learns_by_the_exit_code_that_a_simulation_is_not_as_expected(
 ) -> None:
     asked = ("submit", "--queue", "main", "--cpu", "2", "--name", "asked", "--simulate")
     told = headgate(*asked, "--expect", "admitted", code=7)
-    assert "not as expected: default/asked would not be admitted at once" in told.stderr
-    assert "default/asked would wait" in told.stdout
+    assert "Expectation not met: default/asked would not be admitted at once" in told.stderr
+    assert "default/asked would stay pending" in told.stdout
     headgate(*asked, "--expect", "no-evictions")
     headgate(*asked)
 
@@ -85,21 +85,21 @@ def test_a_preempting_workload_is_admitted_in_the_end_and_not_without_evictions(
     headgate(*asked)
     told = headgate(*asked, "--expect", "admitted", "--expect", "no-evictions", code=7)
     assert "would not be admitted at once" in told.stderr
-    assert "not as expected: evictions: 1" in told.stderr
+    assert "Expectation not met: evictions: 1" in told.stderr
 
 
 def test_an_expectation_of_workloads_is_not_met_by_none(headgate: Invoker) -> None:
     trial = ("simulate", "--delete", "localqueue/default/main", "--expect", "admitted")
-    assert "no workload was tried out" in headgate(*trial, code=7).stderr
+    assert "no workload was simulated" in headgate(*trial, code=7).stderr
     refused = headgate("submit", "--queue", "main", "--cpu", "1", "--expect", "admitted", code=2)
-    assert "--expect goes with --simulate" in refused.stderr
+    assert "--expect requires --simulate" in refused.stderr
 
 
 def test_a_simulation_is_written_as_rows_and_names(headgate: Invoker) -> None:
     asked = ("submit", "--queue", "main", "--cpu", "2", "--name", "asked", "--simulate")
     header, row = headgate(*asked, "-o", "csv").stdout.splitlines()
-    assert header == "workload,queue,what,sentence"
-    assert row.startswith("default/asked,small,would wait,")
+    assert header == "workload,queue,result,reason"
+    assert row.startswith("default/asked,small,would stay pending,")
     assert headgate(*asked, "-o", "name").stdout == "workload/default/asked\n"
 
 
@@ -112,8 +112,8 @@ def test_a_change_is_simulated(headgate: Invoker) -> None:
 def test_a_cycle_is_listed_opened_and_run_again(headgate: Invoker) -> None:
     (cycle,) = headgate.json("cycles", "--limit", "1")["items"]
     assert cycle["id"] in headgate("cycles").stdout
-    assert f"up to position {cycle['inputPosition']}" in headgate("cycles", cycle["id"]).stdout
-    assert "facts to the byte" in headgate("cycles", cycle["id"], "--replay").stdout
+    assert f"Input position: {cycle['inputPosition']}." in headgate("cycles", cycle["id"]).stdout
+    assert "Replay identical" in headgate("cycles", cycle["id"], "--replay").stdout
     headgate("cycles", "none", code=3)
 
 
@@ -123,6 +123,6 @@ def test_the_history_of_an_object_is_reported(headgate: Invoker) -> None:
     assert headgate.json("history", "cq/small")["items"] == [made]
     tried = headgate("revert", "cq/small", "--to", str(made["position"]), "--dry-run").stdout
     assert "No other workloads affected" in tried
-    assert "name the object" in headgate("revert", "cq", "--to", "1", code=2).stderr
+    assert "specify the object" in headgate("revert", "cq", "--to", "1", code=2).stderr
     told = headgate("revert", "cq", "small", "--to", str(made["position"]), "--dry-run").stdout
     assert "No other workloads affected" in told

@@ -62,16 +62,16 @@ def test_people_are_told_the_latest_and_how_to_get_the_rest(
     told = headgate("timeline", "old")
     lines = told.stdout.splitlines()
     assert len(lines) == 1 + 20
-    assert lines[0].split() == ["POSITION", "AGE", "WHAT", "WHO", "DETAIL"]
+    assert lines[0].split() == ["POSITION", "AGE", "EVENT", "ACTOR", "DETAILS"]
     assert lines[-1].startswith(f"{often_explained} ")
     assert lines[-1].endswith(f"Reason {EXPLANATIONS}.")
-    assert told.stderr == f"{FACTS - 20} earlier: headgate timeline default/old --all\n"
+    assert told.stderr == f"{FACTS - 20} earlier entries: headgate timeline default/old --all\n"
 
 
 def test_as_many_as_wanted_are_reported(headgate: Invoker) -> None:
     some = headgate("timeline", "wl/old", "--limit", str(PAGE_SIZE + 1), "--no-headers")
     assert len(some.stdout.splitlines()) == PAGE_SIZE + 1
-    assert some.stderr.startswith(f"{FACTS - PAGE_SIZE - 1} earlier")
+    assert some.stderr.startswith(f"{FACTS - PAGE_SIZE - 1} earlier entries")
     everything = headgate("timeline", "default/old", "--all", "--no-headers")
     assert len(everything.stdout.splitlines()) == FACTS
     assert "Submitted" in everything.stdout.splitlines()[0]
@@ -108,7 +108,7 @@ def test_the_past_has_a_timeline_of_its_own(headgate: Invoker, often_explained: 
 
 def test_a_description_ends_with_the_latest(headgate: Invoker) -> None:
     lines = headgate("describe", "wl/old").stdout.splitlines()
-    earlier = f"Timeline ({FACTS - 12} earlier: headgate timeline default/old --all):"
+    earlier = f"Timeline ({FACTS - 12} earlier entries: headgate timeline default/old --all):"
     assert lines[-14] == earlier
     assert lines[-1].endswith(f"Reason {EXPLANATIONS}.")
 

@@ -61,9 +61,9 @@ spec:
 def test_a_topology_is_shown_with_what_is_free_and_what_would_fit(headgate: Invoker) -> None:
     headgate("apply", "-f", "-", given=HOSTS)
     shown = headgate("topology", "machines").stdout
-    assert "r1 8 of 8 cpu free, 1 of 1 hosts ready" in shown
+    assert "r1: 8 of 8 CPU free; 1 of 1 hosts ready" in shown
     assert "m1" not in shown
-    assert "m2 0 of 8 cpu free cordoned" in headgate("topology", "machines", "--hosts").stdout
+    assert "m2: 0 of 8 CPU free; cordoned" in headgate("topology", "machines", "--hosts").stdout
     (rack, host) = headgate.json("topology", "machines", "--pod", "cpu=2")["fits"]
     assert (rack["largest"], rack["domain"], host["largest"]) == (4, ["r1"], 4)
     assert "r1" in headgate("topology", "--pod", "cpu=2").stdout

@@ -69,7 +69,7 @@ def test_a_partition_that_was_quarantined_is_named_with_its_reason(
     adapters.partitions.halt("installation", position=3, failure="KeyError: x", retry_at=1)
     found = of(fresh_database_url)["partitions"]
     assert found.level == "fail"
-    assert "installation is set aside at position 3: KeyError: x" in found.text
+    assert "installation is quarantined at position 3: KeyError: x" in found.text
 
 
 def test_a_log_that_could_be_changed_is_a_failure(fresh_database_url: str) -> None:

@@ -41,12 +41,12 @@ def test_verify_says_where_the_log_starts_when_what_was_archived_is_dropped(
         record(adapters.log, *cluster("gpu"))
         record(adapters.log, *submitted_many("gpu", 5))
     archive(fresh_database_url, "--before", "100")
-    assert "the log starts at" not in verify(fresh_database_url)
+    assert "The log starts at position" not in verify(fresh_database_url)
     with psycopg.connect(fresh_database_url, autocommit=True) as connection:
         connection.execute("DROP TABLE event_0")
     told = verify(fresh_database_url)
-    assert "the log starts at 5 (archived before)" in told
-    assert "no event is missing since" in told
+    assert "The log starts at position 5 (archived before)" in told
+    assert "No events are missing since" in told
 
 
 def test_a_full_partition_is_shown_then_archived_and_never_twice(fresh_database_url: str) -> None:
@@ -56,11 +56,11 @@ def test_a_full_partition_is_shown_then_archived_and_never_twice(fresh_database_
         record(adapters.log, *submitted_many("gpu", 5))
         told = archive(fresh_database_url, "--before", "100", "--dry-run")
         assert told == "event_0: positions 0 to 4 would be archived\n"
-        assert archive(fresh_database_url, "--before", "4").startswith("no partition")
+        assert archive(fresh_database_url, "--before", "4").startswith("No partition")
         assert "event_0: positions 0 to 4 archived" in archive(
             fresh_database_url, "--before", "100"
         )
-        assert "no partition" in archive(fresh_database_url, "--before", "100")
+        assert "No partition" in archive(fresh_database_url, "--before", "100")
         assert [recorded.position for recorded in adapters.log.read_all()] == list(
             range(1, adapters.log.head() + 1)
         )
@@ -75,18 +75,18 @@ def test_what_is_archived_is_saved_taken_away_once_a_state_is_kept_and_restored(
         record(adapters.log, *cluster("gpu"))
         record(adapters.log, *submitted_many("gpu", 5))
         everything = list(adapters.log.read_all())
-        assert "nothing is archived" in CliRunner().invoke(app, save).output
+        assert "No archived partitions" in CliRunner().invoke(app, save).output
         archive(fresh_database_url, "--before", "100")
         early = CliRunner().invoke(app, [*save, "--take-away"])
         assert early.exit_code == 1
-        assert "a kept state must reach position 4" in early.output
+        assert "requires a snapshot up to position 4" in early.output
         assert "positions 0 to 4 saved" in CliRunner().invoke(app, save).output
         keep_state(adapters, fold_version())
         taken = CliRunner().invoke(app, [*save, "--take-away"]).output
-        assert "positions 0 to 4 saved and taken away" in taken
-        assert "restore them before an upgrade" in taken
-        assert "nothing is archived" in CliRunner().invoke(app, save).output
-        assert "the log starts at 5" in verify(fresh_database_url)
+        assert "positions 0 to 4 saved and emptied" in taken
+        assert "Restore them before an upgrade" in taken
+        assert "No archived partitions" in CliRunner().invoke(app, save).output
+        assert "The log starts at position 5" in verify(fresh_database_url)
         about = str(tmp_path / "event_0.json")
         back = ("log", "restore", "--from", about, "--database-url", fresh_database_url)
         assert "event_0: 4 events restored" in CliRunner().invoke(app, back).output
@@ -101,7 +101,7 @@ def test_what_an_action_on_the_log_needs_is_said(fresh_database_url: str) -> Non
         asked = ["log", action, "--database-url", fresh_database_url]
         result = CliRunner().invoke(app, asked)
         assert result.exit_code == 2
-        assert f"this needs {option}" in result.output
+        assert f"specify {option}" in result.output
 
 
 def keep_state(adapters: Adapters, version: str) -> None:

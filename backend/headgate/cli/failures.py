@@ -1,4 +1,4 @@
-"""Exit codes, and how a failure becomes a message on stderr and one of these codes."""
+"""Exit codes, and the report of a failure on stderr."""
 
 from enum import IntEnum
 from http import HTTPStatus
@@ -12,7 +12,7 @@ from headgate.client.problems import Problem, ServerProblem, ServerUnreachable
 
 
 class ExitCode(IntEnum):
-    """How a command ended."""
+    """The exit code of a command."""
 
     OK = 0
     FAILURE = 1
@@ -27,12 +27,10 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-MEANINGS = (
-    "Exit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 forbidden or no token, 5 conflict, "
-    "6 the workload failed, 7 not as expected (--expect), 8 refused by a rule, 124 timed out, "
-    "130 interrupted."
+EXIT_CODES = (
+    "Exit codes: 0 OK, 1 failure, 2 usage, 3 not found, 4 forbidden or no token, 5 conflict, "
+    "6 workload failed, 7 expectation not met (--expect), 8 rejected, 124 timeout, 130 interrupted"
 )
-
 
 _BY_STATUS = {
     400: ExitCode.REFUSED,
@@ -49,12 +47,12 @@ _BY_STATUS = {
 
 
 def code_of_status(status: int) -> ExitCode:
-    """The exit code for an HTTP status that is a failure."""
+    """Returns the exit code for an HTTP status of a failure."""
     return _BY_STATUS.get(status, ExitCode.FAILURE)
 
 
 def worst(codes: list[ExitCode]) -> ExitCode:
-    """One code for many results: the one they share, or plain failure if they differ."""
+    """Returns the code that all failed results share, or `FAILURE` where they differ."""
     failures = {code for code in codes if code is not ExitCode.OK}
     if not failures:
         return ExitCode.OK
@@ -62,7 +60,7 @@ def worst(codes: list[ExitCode]) -> ExitCode:
 
 
 class CommandFailed(Exception):
-    """The command cannot do what it was asked; `remedy` says what might help."""
+    """The command cannot be carried out; `remedy` tells the user how to fix that."""
 
     def __init__(
         self, message: str, *, remedy: str = "", code: ExitCode = ExitCode.FAILURE
@@ -72,49 +70,46 @@ class CommandFailed(Exception):
         self.code = code
 
 
-SHOW_ONE = (
-    "Give one with --token or HEADGATE_TOKEN; an admin makes one with `headgate token create NAME`."
+AUTHENTICATE = (
+    "Set --token or HEADGATE_TOKEN; an admin creates tokens with `headgate token create NAME`."
 )
-AN_ADDRESS = "Write the address like http://127.0.0.1:8080."
-IS_IT_UP = "Is Headgate up? Name it with --server or HEADGATE_URL, or run `headgate up`."
+NOT_A_URL = "Enter a URL, e.g. http://127.0.0.1:8080."
+UNREACHABLE = "Check --server or HEADGATE_URL, or start a server with `headgate up`."
 
 Failure = (CommandFailed, ServerProblem, ServerUnreachable, UnsafeConfiguration)
 
 
 def exit_for(failure: Exception) -> typer.Exit:
-    """Tell the person on stderr; the exit to raise."""
+    """Reports a failure on stderr and returns the exit to raise."""
     match failure:
         case ServerProblem():
-            tell_problem(_as_a_command_says_it(failure.problem))
+            tell_problem(_with_command_line_remedy(failure.problem))
             return typer.Exit(code_of_status(failure.problem.status))
         case CommandFailed():
-            say(f"error: {failure}")
+            say(f"Error: {failure}")
             _tell_remedy(failure.remedy)
             return typer.Exit(failure.code)
         case UnsafeConfiguration():
-            say(f"error: {failure}")
+            say(f"Error: {failure}")
             _tell_remedy(f"chmod 600 {failure.path}")
             return typer.Exit(ExitCode.FAILURE)
         case _:
-            say(f"error: {failure}")
-            _tell_remedy(AN_ADDRESS if _is_no_address(failure) else IS_IT_UP)
+            say(f"Error: {failure}")
+            is_url = not isinstance(failure, ServerUnreachable) or "://" in failure.url
+            _tell_remedy(UNREACHABLE if is_url else NOT_A_URL)
             return typer.Exit(ExitCode.FAILURE)
 
 
-def _is_no_address(failure: Exception) -> bool:
-    return isinstance(failure, ServerUnreachable) and "://" not in failure.url
-
-
-def _as_a_command_says_it(problem: Problem) -> Problem:
-    """The API's remedy for a missing token is a header; the command line has options for it."""
+def _with_command_line_remedy(problem: Problem) -> Problem:
+    """Replaces the API's remedy for a missing token, a header, by options of the command line."""
     if problem.status != HTTPStatus.UNAUTHORIZED:
         return problem
-    return msgspec.structs.replace(problem, remedy=SHOW_ONE)
+    return msgspec.structs.replace(problem, remedy=AUTHENTICATE)
 
 
 def tell_problem(problem: Problem, subject: str = "") -> None:
-    """The server's account: what is wrong, each broken rule at its place, remedy, request id."""
-    say(f"{subject or 'error'}: {_account(problem)}")
+    """Reports a problem on stderr: title, each error at its place, remedy and request ID."""
+    say(f"{subject or 'Error'}: {_summary(problem)}")
     for fault in problem.errors:
         say(f"  {fault.pointer}: {fault.rule}" if fault.pointer else f"  {fault.rule}")
         if fault.remedy:
@@ -122,11 +117,11 @@ def tell_problem(problem: Problem, subject: str = "") -> None:
     if not all(fault.remedy for fault in problem.errors) or not problem.errors:
         _tell_remedy(problem.remedy)
     if problem.request_id:
-        say(f"  request {problem.request_id}")
+        say(f"  Request ID: {problem.request_id}")
 
 
-def _account(problem: Problem) -> str:
-    """Title and detail; without the rule where the rules follow with their places."""
+def _summary(problem: Problem) -> str:
+    """Returns title and detail, without the rule that follows with its place."""
     if not problem.detail:
         return problem.title
     if not problem.errors:
@@ -135,9 +130,9 @@ def _account(problem: Problem) -> str:
     return problem.detail.removesuffix(first).rstrip(" :") or problem.title
 
 
-def problem_in(told: dict[str, object] | None) -> Problem:
-    """The problem of one item of an answer about many."""
-    return msgspec.convert(told or {}, Problem)
+def problem_in(item: dict[str, object] | None) -> Problem:
+    """Returns the problem of one item of a batch."""
+    return msgspec.convert(item or {}, Problem)
 
 
 def _tell_remedy(remedy: str) -> None:

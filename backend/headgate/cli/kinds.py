@@ -1,14 +1,13 @@
-"""The kinds of objects, what people call them, and what a list shows of each."""
+"""The kinds of objects with their names and paths, and references to objects in arguments."""
 
 import msgspec
-
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.domain.kinds import registry
 from headgate.messages.suggestions import nearest
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind: `plural` is its path in the API, `words` are what people may type."""
+    """One kind: `plural` is its path in the API, `words` are the names that users may type."""
 
     name: str
     plural: str
@@ -16,7 +15,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     namespaced: bool = False
 
     def path(self, namespace: str, name: str = "") -> str:
-        """Where the API keeps all objects, those of a namespace, or one of them."""
+        """Returns the API path of all objects, of those in a namespace, or of one object."""
         place = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
         return f"/v1{place}/{self.plural}" + (f"/{name}" if name else "")
 
@@ -43,30 +42,26 @@ _BY_WORD = {word: kind for kind in KINDS for word in kind.words}
 
 
 def kind_of(word: str) -> Kind:
-    """The kind a person means."""
+    """Returns the kind of a name; raises `CommandFailed` for an unknown one."""
     found = _BY_WORD.get(word.lower())
     if found is None:
         near = nearest(word.lower(), _BY_WORD.keys())
-        meant = f"Did you mean {near}? " if near else ""
+        suggestion = f"Did you mean {near}? " if near else ""
         known = ", ".join(f"{kind.words[-1]} ({kind.name})" for kind in KINDS)
         raise CommandFailed(
-            f"there is no kind {word!r}", remedy=f"{meant}Kinds: {known}", code=ExitCode.USAGE
+            f"unknown kind {word!r}", remedy=f"{suggestion}Kinds: {known}", code=ExitCode.USAGE
         )
     return found
 
 
-def references(words: list[str], default: Kind | None = None) -> list[tuple[Kind, str]]:
-    """Objects named as `kind name...`, as `kind/name ...`, or by name where the kind is given."""
-    if not words:
-        raise CommandFailed("name at least one object", code=ExitCode.USAGE)
+def references(words: list[str]) -> list[tuple[Kind, str]]:
+    """Returns the objects of arguments such as `kind name...` or `kind/name ...`."""
     if all("/" in word and word.partition("/")[0].lower() in _BY_WORD for word in words):
         return [(kind_of(word.partition("/")[0]), word.partition("/")[2]) for word in words]
-    if default is not None:
-        return [(default, word) for word in words]
     kind, *names = words
     if not names:
         raise CommandFailed(
-            f"name the {kind_of(kind).name} you mean",
+            f"specify the name of the {kind_of(kind).name}",
             remedy=f"{kind} NAME, or {kind}/NAME",
             code=ExitCode.USAGE,
         )
@@ -74,6 +69,12 @@ def references(words: list[str], default: Kind | None = None) -> list[tuple[Kind
 
 
 def placed(name: str, namespace: str) -> tuple[str, str]:
-    """Namespace and name of `name` or `namespace/name`."""
-    there, slash, rest = name.partition("/")
-    return (there, rest) if slash else (namespace, name)
+    """Returns namespace and name of `name` or `namespace/name`."""
+    first, slash, rest = name.partition("/")
+    return (first, rest) if slash else (namespace, name)
+
+
+def workload_key(word: str, namespace: str) -> tuple[str, str]:
+    """Returns namespace and name of `name`, `namespace/name`, `wl/name` or `wl/namespace/name`."""
+    kind, slash, rest = word.partition("/")
+    return placed(rest if slash and kind.lower() in WORKLOAD.words else word, namespace)

@@ -1,6 +1,7 @@
-"""The program `headgate`: every command and where it stands."""
+"""The program `headgate`: its commands and global options."""
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -25,35 +26,41 @@ from headgate.cli.commands import (
     why,
 )
 from headgate.cli.executor.command import executor
-from headgate.cli.failures import MEANINGS
-from headgate.cli.program import Program, hoisted
-from headgate.cli.replay.command import replays
+from headgate.cli.failures import EXIT_CODES
+from headgate.cli.program import Program, help_of, hoisted
+from headgate.cli.replay.command import replay_openb, replay_scenario
 from headgate.cli.session import Flags
 
 app = typer.Typer(
     cls=Program,
-    help="Headgate: every workload gets a place, or a reason why not.",
-    epilog=MEANINGS,
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
 
-@app.callback()
 def connect(
     ctx: typer.Context,
-    server: Annotated[str, typer.Option(help="The address of the API (HEADGATE_URL).")] = "",
-    token: Annotated[str, typer.Option(help="The token to show it (HEADGATE_TOKEN).")] = "",
+    server: Annotated[
+        str, typer.Option(metavar="URL", help="API server URL [env: HEADGATE_URL]")
+    ] = "",
+    token: Annotated[
+        str, typer.Option(metavar="TOKEN", help="API token [env: HEADGATE_TOKEN]")
+    ] = "",
     at: Annotated[
-        str, typer.Option(help="See the past: a log position, or a time like 2026-09-24T12:00:00Z.")
+        str,
+        typer.Option(
+            metavar="POSITION|TIME",
+            help="Query a past state: position in the event log or RFC 3339 time",
+        ),
     ] = "",
 ) -> None:
-    """Headgate: every workload gets a place, or a reason why not."""
+    """Queue manager for batch and AI workloads."""
     ctx.obj = Flags(server=server, token=token, at=at)
 
 
-for command in (
+COMMANDS: tuple[Callable[..., None], ...] = (
     apply.apply,
     apply.lint,
     submit.submit,
@@ -94,21 +101,37 @@ for command in (
     executor,
     tokens.whoami,
     tokens.version,
-):
-    app.command(command.__name__)(command)
-app.command("list", help="The same as get.")(get.get)
+)
+GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
+    "top": ("Show resource usage", {"queues": tree.top_queues, "nodes": tree.top_nodes}),
+    "node": (
+        "Cordon, drain and uncordon nodes",
+        {"drain": actions.drain_node, "cordon": actions.cordon, "uncordon": actions.uncordon},
+    ),
+    "token": (
+        "Manage API tokens",
+        {
+            "create": tokens.create_token,
+            "list": tokens.list_tokens,
+            "revoke": tokens.revoke_token,
+        },
+    ),
+    "replay": (
+        "Replay a trace or scenario",
+        {"openb": replay_openb, "scenario": replay_scenario},
+    ),
+}
+"""Commands with subcommands: the help of each group, and its subcommands by name."""
 
-top = typer.Typer(help="What is fullest.", no_args_is_help=True)
-top.command("queues")(tree.top_queues)
-top.command("nodes")(tree.top_nodes)
-app.add_typer(top, name="top")
-nodes = typer.Typer(help="Take nodes out of service and back.", no_args_is_help=True)
-nodes.command("drain")(actions.drain_node)
-nodes.command("cordon")(actions.cordon)
-nodes.command("uncordon")(actions.uncordon)
-app.add_typer(nodes, name="node")
-app.add_typer(tokens.tokens, name="token")
-app.add_typer(replays, name="replay")
+app.callback(help=help_of(connect))(connect)
+for command in COMMANDS:
+    app.command(command.__name__, help=help_of(command))(command)
+app.command("list", help="Alias of get")(get.get)
+for group, (summary, subcommands) in GROUPS.items():
+    subprogram = typer.Typer(help=summary, no_args_is_help=True)
+    for name, command in subcommands.items():
+        subprogram.command(name, help=help_of(command))(command)
+    app.add_typer(subprogram, name=group)
 
 
 def run() -> None:

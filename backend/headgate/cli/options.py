@@ -1,4 +1,4 @@
-"""Options that many commands share, with the completion of names and namespaces."""
+"""Arguments and options that several commands share, with the completion of names."""
 
 from typing import Annotated
 
@@ -11,14 +11,13 @@ from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import connection_of
 from headgate.client.client import HeadgateClient
 
-PATIENCE_SECONDS = 1.0
-
-
-AT_MOST = "200"
+COMPLETION_TIMEOUT_SECONDS = 1.0
+COMPLETION_LIMIT = "200"
+DEFAULT_NAMESPACE = "default"
 
 
 def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Kinds for the first word, names of that kind after it."""
+    """Completes the first word to a kind, and words after it to names of that kind."""
     words = ctx.params.get("names") or ctx.params.get("objects") or []
     if not words:
         return [kind.words[0] for kind in KINDS if kind.words[0].startswith(incomplete)]
@@ -30,44 +29,42 @@ def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def complete_workloads(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of workloads."""
+    """Completes names of workloads."""
     return _names(ctx, f"/v1/namespaces/{_namespace(ctx)}/workloads", incomplete)
 
 
 def complete_cluster_queues(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of ClusterQueues."""
+    """Completes names of ClusterQueues."""
     return _names(ctx, "/v1/clusterqueues", incomplete)
 
 
 def complete_nodes(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of nodes."""
+    """Completes names of nodes."""
     return _names(ctx, "/v1/nodes", incomplete)
 
 
 def complete_namespaces(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of namespaces."""
+    """Completes names of namespaces."""
     return _names(ctx, "/v1/namespaces", incomplete)
 
 
 def _namespace(ctx: typer.Context) -> str:
-    return str(ctx.params.get("namespace") or "default")
+    return str(ctx.params.get("namespace") or DEFAULT_NAMESPACE)
 
 
 def _names(ctx: typer.Context, path: str, incomplete: str) -> list[str]:
+    connection = connection_of(ctx)
     try:
-        with HeadgateClient(connection_of(ctx), patience_seconds=PATIENCE_SECONDS) as client:
-            found = client.read(path, {"limit": AT_MOST})["items"]
+        with HeadgateClient(connection, patience_seconds=COMPLETION_TIMEOUT_SECONDS) as client:
+            found = client.read(path, {"limit": COMPLETION_LIMIT})["items"]
     except Failure:
         return []
     names = (str(item["metadata"]["name"]) for item in found)
     return [name for name in names if name.startswith(incomplete)]
 
 
-DEFAULT_NAMESPACE = "default"
-
-
-def _length_of_time(text: str) -> str:
-    """The text if it says how long; a mistake is told before anything is asked of the server."""
+def _duration(text: str) -> str:
+    """Returns a valid duration or an empty text; refuses others before a request is sent."""
     try:
         if text:
             seconds_of(text)
@@ -78,41 +75,68 @@ def _length_of_time(text: str) -> str:
 
 Namespace = Annotated[
     str,
-    typer.Option("--namespace", "-n", help="The namespace.", autocompletion=complete_namespaces),
+    typer.Option(
+        "--namespace", "-n", metavar="NAME", help="Namespace", autocompletion=complete_namespaces
+    ),
 ]
-AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="All namespaces.")]
+AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="All namespaces")]
 Selector = Annotated[
-    str, typer.Option("--selector", "-l", help="Label selector, such as team=vision,tier!=test.")
+    str,
+    typer.Option(
+        "--selector", "-l", metavar="SELECTOR", help="Label selector, e.g. team=vision,tier!=test"
+    ),
 ]
-Output = Annotated[Format, typer.Option("--output", "-o", help="How to write the answer.")]
-NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Leave out the line of headers.")]
-Watching = Annotated[bool, typer.Option("--watch", "-w", help="Go on showing changes.")]
-Reason = Annotated[str, typer.Option("--reason", help="Why; kept with the event for ever.")]
+ClusterQueueFilter = Annotated[
+    str, typer.Option("--cluster-queue", "-c", metavar="NAME", help="Filter by ClusterQueue")
+]
+Output = Annotated[
+    Format,
+    typer.Option("--output", "-o", metavar="FORMAT", help=f"Output format: {', '.join(Format)}"),
+]
+NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Omit table headers")]
+Reason = Annotated[
+    str,
+    typer.Option("--reason", metavar="TEXT", help="Reason (recorded in the event log)"),
+]
 ExpiresIn = Annotated[
     str,
     typer.Option(
         "--for",
-        help="How long, such as 30m or 2d; without it until undone.",
-        callback=_length_of_time,
+        metavar="DURATION",
+        help="Duration, e.g. 30m, 2d (default: until undone)",
+        callback=_duration,
     ),
 ]
 Since = Annotated[
     str,
-    typer.Option("--since", help="Only of the last such time, like 2h.", callback=_length_of_time),
+    typer.Option(
+        "--since", metavar="DURATION", help="Look-back window, e.g. 2h", callback=_duration
+    ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Validate only; don't apply")]
 Simulated = Annotated[
-    bool, typer.Option(help="Only say what would start, wait or have to go; nothing is written.")
+    bool, typer.Option("--simulate", help="Simulate scheduling impact; don't apply")
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Skip confirmation")]
 Names = Annotated[
     list[str],
-    typer.Argument(help="KIND NAME..., or KIND/NAME...", autocompletion=complete_names),
+    typer.Argument(metavar="KIND[/NAME]", help="KIND NAME ..., or KIND/NAME ...",
+                   autocompletion=complete_names),
+]  # fmt: skip
+WorkloadName = Annotated[
+    str,
+    typer.Argument(
+        metavar="WORKLOAD",
+        help="NAME, NAMESPACE/NAME or wl/NAME",
+        autocompletion=complete_workloads,
+    ),
 ]
 Timeout = Annotated[
     str,
     typer.Option(
-        "--timeout", help="How long at most, such as 90s or 10m.", callback=_length_of_time
+        "--timeout", metavar="DURATION", help="Timeout, e.g. 90s, 10m", callback=_duration
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="How many at most.")]
+Limit = Annotated[
+    int, typer.Option("--limit", metavar="NUMBER", min=1, help="Maximum number of results")
+]

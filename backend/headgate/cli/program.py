@@ -1,7 +1,8 @@
-"""The group of all commands: help headings, late imports, failures to exit codes."""
+"""The root command group: help sections, late imports, and exit codes of failures."""
 
 import importlib
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
@@ -10,11 +11,11 @@ from typer.core import TyperGroup
 from headgate.cli.failures import ExitCode, Failure, exit_for
 
 SECTIONS = {
-    "Work": ("submit", "why", "timeline", "wait", "simulate", "cancel", "hold", "release"),
-    "Objects": ("apply", "lint", "get", "list", "describe", "delete", "history", "revert"),
-    "What happens": ("watch", "events", "preemptions", "evictions", "cycles"),
-    "Usage": ("tree", "top", "usage", "topology"),
-    "Helping and stopping": (
+    "Workloads": ("submit", "why", "timeline", "wait", "simulate", "cancel", "hold", "release"),
+    "Resources": ("apply", "lint", "get", "list", "describe", "delete", "history", "revert"),
+    "Observe": ("watch", "events", "preemptions", "evictions", "cycles"),
+    "Usage and capacity": ("tree", "top", "usage", "topology"),
+    "Operate": (
         "stuck",
         "requeue",
         "activate",
@@ -30,60 +31,74 @@ SECTIONS = {
         "protect",
         "gate",
     ),
-    "Trying things out": ("backtest", "replay", "executor"),
-    "The installation": ("up", "doctor", "migrate", "verify", "log", "token", "whoami", "version"),
+    "Simulate and replay": ("backtest", "replay", "executor"),
+    "Server and admin": (
+        "up",
+        "doctor",
+        "migrate",
+        "verify",
+        "log",
+        "token",
+        "whoami",
+        "version",
+    ),
 }
 """Commands by purpose; each command is in one section (tests/cli/test_help.py)."""
 
-
 GLOBAL_OPTIONS = ("--server", "--token", "--at")
-KINDS_OF_DRY_RUN = {"--dry-run=all": "--dry-run", "--dry-run=admission": "--simulate"}
-"""As kubectl writes them."""
+DRY_RUN_VALUES = {"--dry-run=all": "--dry-run", "--dry-run=admission": "--simulate"}
+"""Values of `--dry-run` as kubectl and Kueue write them, by lower case."""
 
-WHOLE = 1000
-"""More characters than any first sentence has."""
+MAX_SUMMARY_LENGTH = 1000
+"""Longer than the summary of any command, so that Typer shortens none."""
 
-HEAVY = {
+LATE_COMMANDS = {
     "up": "headgate.cli.operations.up",
     "doctor": "headgate.cli.operations.doctor",
     "migrate": "headgate.cli.operations.up",
     "verify": "headgate.cli.commands.log",
     "log": "headgate.cli.commands.log",
 }
-"""Commands that load drivers of databases and brokers: imported only when they are asked for."""
+"""Commands whose modules load database and broker drivers; they are imported when run."""
+
+
+def help_of(command: Callable[..., None]) -> str:
+    """Returns the docstring of a command; its summary ends without a full stop."""
+    summary, gap, rest = (inspect.getdoc(command) or "").partition("\n\n")
+    return f"{summary.removesuffix('.')}{gap}{rest}"
 
 
 class Program(TyperGroup):
-    """A group of commands that reports failures in one way and imports heavy modules late."""
+    """A command group that turns failures into exit codes and imports `LATE_COMMANDS` when run."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - Typer's signature
-        """All names, those of heavy commands first."""
-        return [*HEAVY, *super().list_commands(ctx)]
+        """Returns the names of all commands."""
+        return [*LATE_COMMANDS, *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - same
-        """The command of that name."""
-        if cmd_name not in HEAVY:
+        """Returns the command of a name; imports the module of a late command."""
+        if cmd_name not in LATE_COMMANDS:
             return super().get_command(ctx, cmd_name)
-        module = importlib.import_module(HEAVY[cmd_name])
-        alone = typer.Typer(
+        command = getattr(importlib.import_module(LATE_COMMANDS[cmd_name]), cmd_name)
+        program = typer.Typer(
             add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
         )
-        alone.command(cmd_name)(getattr(module, cmd_name))
-        return typer.main.get_command(alone)
+        program.command(cmd_name, help=help_of(command))(command)
+        return typer.main.get_command(program)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - same
-        """The commands under their headings, each with its whole first sentence."""
+        """Writes the commands by section, each with its whole summary."""
         widest = max(len(name) for name in self.list_commands(ctx))
         for title, names in SECTIONS.items():
             with formatter.section(title):
-                rows = [(name.ljust(widest), self._sentence(ctx, name)) for name in names]
+                rows = [(name.ljust(widest), self._summary(ctx, name)) for name in names]
                 formatter.write_dl(rows)
 
-    def _sentence(self, ctx: Any, name: str) -> str:  # noqa: ANN401 - same
-        return str(self.get_command(ctx, name).get_short_help_str(WHOLE))
+    def _summary(self, ctx: Any, name: str) -> str:  # noqa: ANN401 - same
+        return str(self.get_command(ctx, name).get_short_help_str(MAX_SUMMARY_LENGTH))
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - same
-        """Run the chosen command."""
+        """Runs the chosen command; raises the exit of its failure."""
         try:
             return super().invoke(ctx)
         except Failure as failure:
@@ -95,7 +110,7 @@ class Program(TyperGroup):
 
 
 def hoisted(arguments: Sequence[str]) -> list[str]:
-    """The arguments with those of every command first, so that they may stand anywhere."""
+    """Returns the arguments with global options first, so that users may write them anywhere."""
     first: list[str] = []
     rest: list[str] = []
     remaining = list(arguments)
@@ -108,5 +123,5 @@ def hoisted(arguments: Sequence[str]) -> list[str]:
         elif word.startswith(tuple(f"{name}=" for name in GLOBAL_OPTIONS)):
             first.append(word)
         else:
-            rest.append(KINDS_OF_DRY_RUN.get(word.lower(), word))
+            rest.append(DRY_RUN_VALUES.get(word.lower(), word))
     return [*first, *rest]

@@ -1,4 +1,4 @@
-"""What a command has at hand: the connection it was told to use."""
+"""The connection and client of a command, from its global options."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from headgate.settings import from_environment
 
 
 class Flags(msgspec.Struct, frozen=True, kw_only=True):
-    """The options that stand before every command."""
+    """The global options."""
 
     server: str = ""
     token: str = ""
@@ -20,7 +20,7 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def connection_of(ctx: typer.Context) -> Connection:
-    """Where the flags, the environment, the user's file or the local instance point."""
+    """Returns the connection by global options, environment, user file or local instance."""
     flags = ctx.find_object(Flags) or Flags()
     settings = from_environment()
     return find_connection(
@@ -33,9 +33,9 @@ def connection_of(ctx: typer.Context) -> Connection:
 
 
 def client_of(ctx: typer.Context, *, patience_seconds: float = 10.0) -> HeadgateClient:
-    """A client of the server the command was told to use; closed by `with`.
+    """Returns a client of the chosen server; `with` closes it.
 
-    With `--at` it sees the past: the position is found once, so that all pages are of one moment.
+    `--at` is resolved to a position once, so that all pages show one state.
     """
     client = HeadgateClient(connection_of(ctx), patience_seconds=patience_seconds)
     flags = ctx.find_object(Flags) or Flags()
@@ -45,5 +45,5 @@ def client_of(ctx: typer.Context, *, patience_seconds: float = 10.0) -> Headgate
         except Exception:
             client.close()
             raise
-        say(f"as of log position {position}")
+        say(f"Past state at position {position} (read-only)")
     return client

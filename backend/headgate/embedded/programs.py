@@ -15,7 +15,7 @@ DEMO = "demo"
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
-    """Our own environment with every setting of this installation spelled out."""
+    """Returns the environment of this process with every setting of the installation."""
     given = {
         "DATABASE_URL": settings.database_url,
         "BROKER_URL": settings.broker_url,
@@ -30,12 +30,12 @@ def environment_of(settings: Settings) -> dict[str, str]:
 
 
 def broker_program(command: list[str], logs: Path) -> Program:
-    """The embedded broker."""
+    """Returns the embedded broker."""
     return Program(BROKER, tuple(command), dict(os.environ), logs / "broker.log", is_told=False)
 
 
 def api_program(settings: Settings, environment: Mapping[str, str], logs: Path) -> Program:
-    """The API on Granian; open event streams do not keep it from ending."""
+    """Returns the API on Granian; open event streams do not delay its end."""
     command = (
         sys.executable, "-m", "granian", "--interface", "asgi", "--factory", "--no-ws",
         "--host", settings.host, "--port", str(settings.port), "--workers", "1",
@@ -45,16 +45,16 @@ def api_program(settings: Settings, environment: Mapping[str, str], logs: Path) 
 
 
 def worker_programs(count: int, environment: Mapping[str, str], logs: Path) -> tuple[Program, ...]:
-    """So many workers that decide, and one that tidies up."""
-    deciding = [f"worker-{number}" for number in range(1, count + 1)]
+    """Returns `count` scheduler workers and one upkeep worker."""
+    schedulers = [f"worker-{number}" for number in range(1, count + 1)]
     return (
-        *(_worker(name, ADMISSION_QUEUE, environment, logs) for name in deciding),
+        *(_worker(name, ADMISSION_QUEUE, environment, logs) for name in schedulers),
         _worker(UPKEEP_QUEUE, UPKEEP_QUEUE, environment, logs),
     )
 
 
 def demo_program(url: str, token: str, environment: Mapping[str, str], logs: Path) -> Program:
-    """A client that loads a small cluster and keeps it busy."""
+    """Returns the demo, a client that loads a small cluster and submits workloads."""
     command = (sys.executable, "-m", "headgate.cli.demo")
     client = {**environment, "HEADGATE_URL": url, "HEADGATE_TOKEN": token}
     return Program(DEMO, command, client, logs / "demo.log")

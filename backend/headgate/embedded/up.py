@@ -85,8 +85,8 @@ SECONDS_FOR_LEFTOVERS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What was asked for on the command line; no port means the usual one or the next free."""
+class UpOptions:
+    """Options of `headgate up`; without a port it is the configured one or the next free."""
 
     port: int | None = None
     workers: int = 1
@@ -95,18 +95,18 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class AlreadyRunning:
-    """Another process runs this installation; an empty URL means that it is still starting."""
+    """Another process runs this installation; it is still starting while the URL is empty."""
 
     url: str
 
 
 def run_all(
-    settings: Settings, wish: Wish, tell: Tell, stopping: Stopping
+    settings: Settings, options: UpOptions, tell: Tell, stopping: Stopping
 ) -> AlreadyRunning | None:
-    """Run everything until `stopping` is set.
+    """Runs servers, API and workers until `stopping` is set.
 
     Raises `PortTaken`, `PostgresFailed`, `RedisMissing`, `StartFailed` or `Unavailable`, each with
-    a message for people; whatever had been started has been ended by then.
+    a message for users; everything that was started has been stopped by then.
     """
     directory = RunDirectory(settings.directory.resolve())
     directory.prepare()
@@ -118,17 +118,17 @@ def run_all(
         _end_leftovers(directory, tell)
         port = choose_port(
             settings.host,
-            settings.port if wish.port is None else wish.port,
-            may_move=wish.port is None,
+            settings.port if options.port is None else options.port,
+            may_move=options.port is None,
         )
         placed = replace(settings, directory=directory.root, port=port)
         with _servers(placed, directory, tell) as servers:
-            _run_on(servers, wish, Supervisor(tell, directory.remember, stopping))
+            _run_on(servers, options, Supervisor(tell, directory.remember, stopping))
     return None
 
 
-def heed_signals(stopping: Stopping) -> None:
-    """Let Ctrl-C, SIGTERM and a closed terminal end everything in order."""
+def stop_on_signals(stopping: Stopping) -> None:
+    """Stops everything in order on Ctrl-C, SIGTERM and a closed terminal."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda _number, _frame: stopping.set())
 
@@ -143,37 +143,40 @@ def _servers(settings: Settings, directory: RunDirectory, tell: Tell) -> Iterato
         directory.say_stopped()
 
 
-def _run_on(servers: Servers, wish: Wish, supervisor: Supervisor) -> None:
+def _run_on(servers: Servers, options: UpOptions, supervisor: Supervisor) -> None:
     directory, tell = servers.directory, supervisor.tell
-    tell("database", "starting" if not servers.settings.database_url else "given by its URL")
+    tell(
+        "database",
+        "starting" if not servers.settings.database_url else "external (HEADGATE_DATABASE_URL)",
+    )
     settings = servers.start()
     token = directory.admin_token(unique_key)
     migrate(settings.database_url)
     _register(settings, token)
     try:
         supervisor.start(servers.programs())
-        url = _start_programs(settings, wish, supervisor, directory)
+        url = _start_programs(settings, options, supervisor, directory)
         if url:
             directory.say_running(
                 url, database_url=settings.database_url, broker_url=settings.broker_url
             )
             tell("", f"Headgate is ready: {_with_token(url, directory)}")
-            if wish.demo:
+            if options.demo:
                 environment = environment_of(settings)
                 supervisor.start([demo_program(url, token, environment, directory.logs)])
             supervisor.run(servers.look)
     finally:
-        tell("", "stopping")
+        tell("", "Stopping")
         supervisor.end()
 
 
 def _start_programs(
-    settings: Settings, wish: Wish, supervisor: Supervisor, directory: RunDirectory
+    settings: Settings, options: UpOptions, supervisor: Supervisor, directory: RunDirectory
 ) -> str:
-    """Start API and workers; the API's address once it answers, or nothing if all is to end."""
+    """Starts API and workers; returns the URL of the API once it answers, `""` when stopped."""
     environment = environment_of(settings)
     supervisor.start([api_program(settings, environment, directory.logs)])
-    supervisor.start(worker_programs(wish.workers, environment, directory.logs))
+    supervisor.start(worker_programs(options.workers, environment, directory.logs))
     url = f"http://{_reachable(settings.host)}:{settings.port}"
     with httpx.Client(timeout=1.0) as asking:
         ready = supervisor.wait_until(lambda: _answers(asking, url), API, SECONDS_TO_COME_UP)
@@ -181,7 +184,7 @@ def _start_programs(
 
 
 def _register(settings: Settings, secret: str) -> None:
-    """Let the admin's token be known to the API; the same token again changes nothing."""
+    """Stores the token of the administrator; a stored one is not changed."""
     platform = open_platform(settings, "headgate-up")
     try:
         digest = hashlib.sha256(secret.encode()).hexdigest()
@@ -196,11 +199,11 @@ def _register(settings: Settings, secret: str) -> None:
 
 
 def _end_leftovers(directory: RunDirectory, tell: Tell) -> None:
-    """Children of a run that was killed end by themselves; make sure before starting anew."""
+    """Stops processes that an earlier, killed run left behind."""
     leftovers = directory.leftovers()
     if not leftovers:
         return
-    tell("", f"an earlier run was killed; ending {len(leftovers)} processes it left behind")
+    tell("", f"Stopping {len(leftovers)} processes of an earlier run that was killed")
     signal_all(leftovers, signal.SIGTERM)
     _, stubborn = psutil.wait_procs(leftovers, timeout=SECONDS_FOR_LEFTOVERS)
     signal_all(stubborn, signal.SIGKILL)
@@ -215,19 +218,19 @@ def _answers(asking: httpx.Client, url: str) -> bool:
 
 
 def _with_token(url: str, directory: RunDirectory) -> str:
-    """The address that signs the admin in; the part after `#` never leaves the browser."""
+    """Returns the URL that signs the administrator in; browsers do not send the part after `#`."""
     return f"{url}/#token={directory.admin_token(unique_key)}"
 
 
 def _reachable(host: str) -> str:
-    """Where a browser on this machine finds a server that listens on `host`."""
+    """Returns the address at which a browser on this machine reaches a server on `host`."""
     if host in {"0.0.0.0", "::", ""}:  # noqa: S104 - compared, not bound
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 
 
 def found_interface(ui_directory: Path) -> Path | None:
-    """Where the built page lies: as set, or in the repository this program runs from."""
+    """Returns the directory of the built page: as set, or in the repository of this program."""
     repository = Path(__file__).resolve().parents[3] / "frontend" / "dist"
     for directory in (ui_directory.resolve(), repository):
         if (directory / "index.html").is_file():

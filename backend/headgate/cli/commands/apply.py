@@ -7,12 +7,12 @@ import msgspec
 import typer
 
 from headgate.cli.commands.documents import Files, documents_of
-from headgate.cli.commands.expectations import Expected, need_a_trial
+from headgate.cli.commands.expectations import Expected, require_simulation
 from headgate.cli.commands.history import stream_of
-from headgate.cli.commands.simulate import tell as tell_simulation
-from headgate.cli.commands.wait import goal_of, wait_for
+from headgate.cli.commands.simulate import show_simulation
+from headgate.cli.commands.wait import wait_for_admission
 from headgate.cli.failures import ExitCode, code_of_status, problem_in, tell_problem, worst
-from headgate.cli.kinds import WORKLOAD, placed, references
+from headgate.cli.kinds import placed, references
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     DryRun,
@@ -25,13 +25,13 @@ from headgate.cli.options import (
     Yes,
 )
 from headgate.cli.presentation.output import Format, say, show, show_value
-from headgate.cli.presentation.units import seconds_of
+from headgate.cli.presentation.units import counted, seconds_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
 from headgate.client.schemas import Advice, Batch, ItemResult
 
-Waiting = Annotated[bool, typer.Option("--wait", help="Wait until workloads are admitted.")]
+WaitForAdmission = Annotated[bool, typer.Option("--wait", help="Wait until workloads are admitted")]
 
 
 def apply(
@@ -42,45 +42,45 @@ def apply(
     dry_run: DryRun = False,
     simulate: Simulated = False,
     expect: Expected = [],  # noqa: B006 - Typer copies it
-    wait: Waiting = False,
+    wait: WaitForAdmission = False,
     timeout: Timeout = "10m",
     output: Output = Format.TABLE,
 ) -> None:
-    """Create or change what the manifests name; one line for each object, refused ones included."""
-    need_a_trial(expect, simulate=simulate)
+    """Apply manifests."""
+    require_simulation(expect, simulate=simulate)
     documents = documents_of(files)
     with client_of(ctx) as client:
         if simulate:
-            tell_simulation(client.simulate(documents), output, expect)
+            show_simulation(client.simulate(documents), output, expect)
             return
         batch = client.apply(documents, dry_run=dry_run, reason=reason)
         if not show_value(batch, output):
             tell_results(batch, dry_run=dry_run)
         code = code_of_results(batch)
         if wait and not dry_run and code is ExitCode.OK:
-            _wait_for_admission(client, batch, seconds_of(timeout))
+            wait_for_admission(client, batch, seconds_of(timeout))
     if code is not ExitCode.OK:
         raise typer.Exit(code)
 
 
 def tell_results(batch: Batch, *, dry_run: bool = False) -> None:
-    """One line on stdout for each object, and its problem on stderr where there is one."""
+    """Shows one line for each object, and reports its problem on stderr if it was rejected."""
     for result in batch.results:
         show(f"{result.reference} {result.outcome}" + (" (dry run)" if dry_run else ""))
         if result.problem is not None:
             tell_problem(problem_in(result.problem), result.reference)
-    tell_advice(batch.warnings)
+    _tell_warnings(batch.warnings)
 
 
-def tell_advice(found: list[Advice]) -> None:
-    """What may not be meant, on stderr as kubectl does: what is so, and what was perhaps meant."""
+def _tell_warnings(found: list[Advice]) -> None:
+    """Reports warnings on stderr, as kubectl does, each with its remedy."""
     for one in found:
         place = f" at {one.pointer}" if one.pointer else ""
         say(f"{one.severity.capitalize()}: {one.reference}{place}: {one.message} {one.remedy}")
 
 
 def code_of_results(batch: Batch) -> ExitCode:
-    """OK when nothing was rejected."""
+    """Returns the exit code of a batch; `OK` if nothing was rejected."""
     return worst([_code_of(result) for result in batch.results])
 
 
@@ -88,15 +88,6 @@ def _code_of(result: ItemResult) -> ExitCode:
     if result.outcome != "rejected":
         return ExitCode.OK
     return code_of_status(problem_in(result.problem).status)
-
-
-def _wait_for_admission(client: HeadgateClient, batch: Batch, seconds: float) -> None:
-    goal = goal_of("condition=Admitted")
-    for result in batch.results:
-        if result.kind == WORKLOAD.name:
-            say(f"waiting for {result.reference}")
-            wait_for(client, f"{result.namespace}/{result.name}", goal, seconds)
-            show(f"{result.reference} admitted")
 
 
 def delete(
@@ -110,12 +101,12 @@ def delete(
     yes: Yes = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Delete objects; one in use goes when nothing uses it any more."""
+    """Delete resources (in-use ones are finalized later)."""
     asked = references(names)
     if simulate:
         streams = ",".join(stream_of(kind.name, name, namespace) for kind, name in asked)
         with client_of(ctx) as client:
-            tell_simulation(client.simulate(b"", {"delete": streams}), output)
+            show_simulation(client.simulate(b"", {"delete": streams}), output)
         return
     if len(asked) > 1 and not yes and not dry_run and sys.stdin.isatty():
         typer.confirm(f"Delete {len(asked)} objects?", abort=True, err=True)
@@ -143,45 +134,51 @@ def _delete_one(
 
 
 def _how_deleted(answer: dict[str, Any] | None) -> str:
-    """What is in use stays until nothing uses it, and is not yet gone."""
+    """Returns the result of a deletion; an object in use is only marked for deletion."""
     stays = (answer or {}).get("metadata", {}).get("deletionTimestamp")
-    return "is in use, and goes when nothing uses it any more" if stays else "deleted"
+    return "in use; deleted once nothing references it" if stays else "deleted"
 
 
 MaybeFiles = Annotated[
     list[str] | None,
-    typer.Option("--filename", "-f", help="A file, a directory, or -; without, what is there."),
+    typer.Option(
+        "--filename",
+        "-f",
+        metavar="FILE",
+        help="File, directory, or - for stdin (default: the current configuration)",
+    ),
 ]
 
 
 def lint(ctx: typer.Context, *, files: MaybeFiles = None, output: Output = Format.TABLE) -> None:
-    """Say what is refused in manifests, or hardly meant; nothing is changed."""
+    """Validate manifests and report likely mistakes."""
     with client_of(ctx) as client:
-        code = _of_files(client, files, output) if files else _of_all(client, output)
+        code = _lint_files(client, files, output) if files else _lint_configuration(client, output)
     if code is not ExitCode.OK:
         raise typer.Exit(code)
 
 
-def _of_files(client: HeadgateClient, files: list[str], output: Format) -> ExitCode:
-    """The manifests tried beside everything that is there."""
+def _lint_files(client: HeadgateClient, files: list[str], output: Format) -> ExitCode:
+    """Checks manifests together with the current configuration."""
     batch: Batch = client.apply(documents_of(files), dry_run=True)
     if not show_value(batch, output):
         for result in batch.results:
             if result.problem is not None:
                 tell_problem(problem_in(result.problem), result.reference)
-        refused = sum(result.problem is not None for result in batch.results)
-        objects = "1 object" if len(batch.results) == 1 else f"{len(batch.results)} objects"
-        _tell(batch.warnings, f"{objects}, {refused} refused" if refused else objects)
+        errors = sum(result.problem is not None for result in batch.results)
+        _show_summary(batch.warnings, counted(len(batch.results), "object"), errors)
     return code_of_results(batch)
 
 
-def _of_all(client: HeadgateClient, output: Format) -> ExitCode:
+def _lint_configuration(client: HeadgateClient, output: Format) -> ExitCode:
     answer: dict[str, Any] = client.read("/v1/lint")
     if not show_value(answer, output):
-        _tell(msgspec.convert(answer["items"], list[Advice]), "the configuration")
+        _show_summary(msgspec.convert(answer["items"], list[Advice]), "the configuration")
     return ExitCode.OK
 
 
-def _tell(found: list[Advice], where: str) -> None:
-    tell_advice(found)
-    show(f"{len(found) or 'nothing'} to look at in {where}")
+def _show_summary(warnings: list[Advice], where: str, errors: int = 0) -> None:
+    _tell_warnings(warnings)
+    found = [counted(errors, "error")] if errors else []
+    found += [counted(len(warnings), "warning")] if warnings else []
+    show(f"{', '.join(found) or 'No problems found'} in {where}")

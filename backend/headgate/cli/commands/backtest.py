@@ -1,11 +1,10 @@
-"""`backtest`: a stretch of the log once more through another configuration, and what differs."""
+"""`backtest`: past events replayed with a changed configuration, and the differences."""
 
 import time
 from typing import Annotated, Any
 
 import typer
 
-from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.documents import Files, documents_of
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import Limit, Output
@@ -15,7 +14,7 @@ from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 
 Object = dict[str, Any]
-LOOK_AGAIN_SECONDS = 1.0
+POLL_SECONDS = 1.0
 UNFINISHED = frozenset({"Waiting", "Running"})
 DIFFERENCES = {
     "StartsEarlier": "starts earlier",
@@ -27,11 +26,13 @@ DIFFERENCES = {
     "PlacedElsewhere": "is placed elsewhere",
 }
 
-BacktestId = Annotated[str, typer.Argument(help="A backtest, to look at it; all without one.")]
-Begin = Annotated[str, typer.Option("--from", help="Where it begins: a position or a time.")]
-End = Annotated[str, typer.Option("--to", help="Where it ends; now, if it is left out.")]
-Wait = Annotated[bool, typer.Option("--wait", help="Stay until it is done, and tell the result.")]
-Cancel = Annotated[bool, typer.Option("--cancel", help="Do not go on with it.")]
+BacktestId = Annotated[str, typer.Argument(metavar="ID", help="Backtest ID (default: list all)")]
+Begin = Annotated[
+    str, typer.Option("--from", metavar="START", help="Start: position or RFC 3339 time")
+]
+End = Annotated[str, typer.Option("--to", metavar="END", help="End (default: now)")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait and print the result")]
+Cancel = Annotated[bool, typer.Option("--cancel", help="Cancel the backtest")]
 
 
 def backtest(
@@ -46,16 +47,17 @@ def backtest(
     limit: Limit = 20,
     output: Output = Format.TABLE,
 ) -> None:
-    """Replay what happened through other manifests: `backtest --from TIME -f new.yaml --wait`.
+    """Replay past events with a changed configuration.
 
     Without -f the current scheduler rules are replayed on past events; nothing is applied.
+    Example: `headgate backtest --from 2026-09-24T12:00:00Z -f new.yaml --wait`
     """
     with client_of(ctx) as client:
         if begin:
             query = {"from": begin, **({"to": end} if end else {})}
             found = client.ask_for_backtest(documents_of(files) if files else b"", query)
         elif files or end:
-            raise CommandFailed("say where it begins: --from", code=ExitCode.USAGE)
+            raise CommandFailed("specify the start: --from", code=ExitCode.USAGE)
         elif not job:
             listed = client.read("/v1/backtests", {"limit": str(limit)})
             if not show_value(listed, output):
@@ -67,21 +69,21 @@ def backtest(
             found = client.read(f"/v1/backtests/{job}")
         if wait:
             found = _wait(client, found)
-    _tell(found, output)
+    _show(found, output)
 
 
 def _wait(client: HeadgateClient, found: Object) -> Object:
-    told = -1
+    shown = -1
     while found["state"] in UNFINISHED:
-        if found["percent"] != told:
-            told = found["percent"]
-            say(f"{found['state'].lower()}: {told} %")
-        time.sleep(LOOK_AGAIN_SECONDS)
+        if found["percent"] != shown:
+            shown = found["percent"]
+            say(f"{found['state']}: {shown}%")
+        time.sleep(POLL_SECONDS)
         found = client.read(f"/v1/backtests/{found['id']}")
     return found
 
 
-def _tell(found: Object, output: Format) -> None:
+def _show(found: Object, output: Format) -> None:
     if show_value(found, output):
         return
     show(_table([found]))
@@ -91,7 +93,7 @@ def _tell(found: Object, output: Format) -> None:
     if result is None:
         say(f"  headgate backtest {found['id']} --wait")
         return
-    _tell_totals(result["totals"])
+    _show_totals(result["totals"])
     show(_queues(result["queues"]))
     if result["workloads"]:
         show(_workloads(result["workloads"]))
@@ -99,14 +101,14 @@ def _tell(found: Object, output: Format) -> None:
         say(f"  {assumption}")
 
 
-def _tell_totals(totals: Object) -> None:
+def _show_totals(totals: Object) -> None:
     show(
         f"\n{totals['same']} of {totals['workloads']} workloads unchanged; "
         f"{totals['earlier']} start earlier, {totals['later']} later, "
         f"{totals['onlyBacktest']} only in backtest, {totals['onlyActual']} only in actual.\n"
         f"Preemptions: {totals['preemptionsActual']} actual, "
         f"{totals['preemptionsBacktest']} in the backtest. "
-        f"Of {totals['startsCompared']} starts {totals['placesDiffer']} have another place.\n"
+        f"Of {totals['startsCompared']} starts {totals['placesDiffer']} are placed elsewhere.\n"
     )
 
 
@@ -123,7 +125,7 @@ def _queues(queues: list[Object]) -> str:
                 f"{queue['preemptedActual']} -> {queue['preemptedBacktest']}",
             ]
         )
-    names = ["queue", "started", "waiting", "mean wait", "p50", "p95", "preempted"]
+    names = ["queue", "started", "pending", "mean wait", "p50", "p95", "preempted"]
     return columns(names, rows)
 
 
@@ -137,20 +139,19 @@ def _workloads(workloads: list[Object]) -> str:
         [one["workload"], one["clusterQueue"], ", ".join(DIFFERENCES[what] for what in one["what"])]
         for one in workloads
     ]
-    return columns(["workload", "queue", "what"], rows)
+    return columns(["workload", "queue", "difference"], rows)
 
 
 def _table(items: list[Object]) -> str:
-    now = wall_clock()
     rows = [
         [
             each["id"],
-            age_of(each["createdAt"], now),
+            age_of(each["createdAt"]),
             each["state"],
-            f"{each['percent']} %",
+            f"{each['percent']}%",
             f"{each['fromPosition']}-{each['toPosition']}",
-            ", ".join(each.get("changes", [])) or "as it was",
+            ", ".join(each.get("changes", [])) or "no overrides",
         ]
         for each in items
     ]
-    return columns(["backtest", "age", "state", "done", "positions", "changes"], rows)
+    return columns(["backtest", "age", "state", "progress", "positions", "changes"], rows)

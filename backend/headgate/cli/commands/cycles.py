@@ -1,20 +1,19 @@
-"""`cycles`: what workers planned, one plan, and running it again."""
+"""`cycles`: scheduling cycles, the decisions of one, and its replay."""
 
 from typing import Annotated, Any
 
 import typer
 
-from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import Limit, Output
 from headgate.cli.presentation.output import Format, columns, say, show, show_value
-from headgate.cli.presentation.units import age_of
+from headgate.cli.presentation.units import age_of, counted
 from headgate.cli.session import client_of
 
 Object = dict[str, Any]
-CycleId = Annotated[str, typer.Argument(help="A cycle, as `cycles` lists it; all without one.")]
-Replay = Annotated[bool, typer.Option("--replay", help="Run it again on the same input.")]
-Partition = Annotated[str, typer.Option(help="Only cycles of this partition.")]
+CycleId = Annotated[str, typer.Argument(metavar="CYCLE", help="Cycle ID (default: list all)")]
+Replay = Annotated[bool, typer.Option("--replay", help="Replay and compare events")]
+Partition = Annotated[str, typer.Option(metavar="NAME", help="Filter by partition")]
 
 
 def cycles(
@@ -26,7 +25,7 @@ def cycles(
     limit: Limit = 20,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show what workers planned, how long it took, and what came of it."""
+    """List scheduling cycles."""
     with client_of(ctx) as client:
         if not cycle:
             found = client.read("/v1/cycles", {"limit": str(limit), "partition": partition})
@@ -34,19 +33,18 @@ def cycles(
                 show(_table(found["items"]))
             return
         if replay:
-            _tell_replay(client.read(f"/v1/cycles/{cycle}/replay"), output)
+            _show_replay(client.read(f"/v1/cycles/{cycle}/replay"), output)
             return
         found = client.read(f"/v1/cycles/{cycle}")
     if not show_value(found, output):
-        _tell_one(found)
+        _show_one(found)
 
 
 def _table(items: list[Object]) -> str:
-    now = wall_clock()
     rows = [
         [
             each["id"],
-            age_of(each["at"], now),
+            age_of(each["at"]),
             each["partition"],
             each["outcome"],
             str(each["heads"]),
@@ -61,20 +59,19 @@ def _table(items: list[Object]) -> str:
     return columns([*names, "conflicts"], rows)
 
 
-def _tell_one(found: Object) -> None:
+def _show_one(found: Object) -> None:
     cycle = found["cycle"]
     show(_table([cycle]))
-    show(f"\nIts input was the log up to position {cycle['inputPosition']}. It decided:")
+    show(f"\nInput position: {cycle['inputPosition']}. Decisions:")
     rows = [[str(one["position"]), one["stream"], one["type"]] for one in found["events"]]
     show(columns(["position", "stream", "type"], rows))
     say(f"  headgate cycles {cycle['id']} --replay")
 
 
-def _tell_replay(found: Object, output: Format) -> None:
+def _show_replay(found: Object, output: Format) -> None:
     if show_value(found, output):
         return
     if not found["isSame"]:
-        raise CommandFailed(
-            f"it comes out otherwise: {found['firstDifference']}", code=ExitCode.FAILURE
-        )
-    show(f"The same {found['events']} facts to the byte, SHA-256 {found['digestReplayed']}.")
+        raise CommandFailed(f"replay differs: {found['firstDifference']}", code=ExitCode.FAILURE)
+    events = counted(found["events"], "event")
+    show(f"Replay identical: {events}, SHA-256 {found['digestReplayed']}")

@@ -1,12 +1,11 @@
-"""`describe`: everything about an object that helps a person, in words."""
+"""`describe`: the details of an object, with its latest events."""
 
 from typing import Any
 
 import typer
 
-from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.actions import DRAIN_HEADERS, drain_rows
-from headgate.cli.commands.watch import TIMELINE_HEADERS, earlier_words, latest, rows_of
+from headgate.cli.commands.watch import TIMELINE_HEADERS, earlier_entries, latest, rows_of
 from headgate.cli.commands.why import WITHOUT_HISTORY, blocker_table
 from headgate.cli.kinds import NODE, WORKLOAD, Kind, placed, references
 from headgate.cli.options import DEFAULT_NAMESPACE, Names, Namespace
@@ -21,7 +20,7 @@ Object = dict[str, Any]
 
 
 def describe(ctx: typer.Context, names: Names, namespace: Namespace = DEFAULT_NAMESPACE) -> None:
-    """Tell about objects in detail; a workload with why it waits and what happened to it."""
+    """Show details of a resource."""
     with client_of(ctx) as client:
         for index, (kind, name) in enumerate(references(names)):
             place, short = placed(name, namespace)
@@ -52,7 +51,7 @@ def _describe_workload(client: HeadgateClient, found: Object, namespace: str, na
                 ("Queue", spec.get("queueName") or "-"),
                 ("Priority", str(status.get("priority", spec.get("priority", 0)))),
                 (
-                    "Place in line",
+                    "Queue position",
                     f"{place.get('clusterQueue', '-')} of {place['of']}" if place else "-",
                 ),
             ]
@@ -61,7 +60,7 @@ def _describe_workload(client: HeadgateClient, found: Object, namespace: str, na
     _describe_pod_sets(spec, status.get("admission") or {})
     _describe_conditions(status.get("conditions", []))
     if explanation["blockers"]:
-        show("\nIn the way:")
+        show("\nPending reasons:")
         show(blocker_table(explanation["blockers"]))
     _describe_timeline(client, namespace, name)
 
@@ -78,19 +77,18 @@ def _describe_pod_sets(spec: Object, admission: Object) -> None:
         count = str(assigned.get("count", pod_set.get("count", 1)))
         rows.append([name, count, ",".join(flavors) or "-", amounts or "-"])
     show("\nPod sets:")
-    show(columns(["name", "pods", "flavors", "amounts"], rows))
+    show(columns(["name", "pods", "flavors", "resources"], rows))
 
 
 def _describe_conditions(conditions: list[Object]) -> None:
     if not conditions:
         return
-    now = wall_clock()
     rows = [
         [
             each["type"],
             each["status"],
             each["reason"],
-            age_of(each.get("lastTransitionTime"), now),
+            age_of(each.get("lastTransitionTime")),
             each.get("message", ""),
         ]
         for each in conditions
@@ -101,14 +99,14 @@ def _describe_conditions(conditions: list[Object]) -> None:
 
 def _describe_timeline(client: HeadgateClient, namespace: str, name: str) -> None:
     found = latest(client, namespace, name, TIMELINE_TAIL)
-    told = f" ({earlier_words(found, namespace, name)})" if found["earlier"] else ""
-    show(f"\nTimeline{told}:")
+    earlier = f" ({earlier_entries(found, namespace, name)})" if found["earlier"] else ""
+    show(f"\nTimeline{earlier}:")
     show(columns(TIMELINE_HEADERS, rows_of(found["entries"])))
 
 
 def _describe_object(client: HeadgateClient, kind: Kind, found: Object) -> None:
     show(fields(_identity(found)))
-    rest = {key: value for key, value in found.items() if key not in _SAID_ALREADY}
+    rest = {key: value for key, value in found.items() if key not in _SHOWN_ABOVE}
     if rest.get("spec") or rest.get("status") or "value" in rest:
         show("")
         show(as_yaml(rest))
@@ -119,35 +117,33 @@ def _describe_object(client: HeadgateClient, kind: Kind, found: Object) -> None:
     stream = f"{kind.name.lower()}/{place}{metadata['name']}"
     events = client.read("/v1/events", {"stream": stream, "limit": str(TIMELINE_TAIL)})["items"]
     if events:
-        now = wall_clock()
         rows = [
-            [age_of(each["at"], now), each["type"], each["actor"], each.get("reason", "")]
+            [age_of(each["at"]), each["type"], each["actor"], each.get("reason", "")]
             for each in reversed(events)
         ]
         show("\nEvents:")
-        show(columns(["age", "what", "who", "reason"], rows))
+        show(columns(["age", "type", "actor", "reason"], rows))
 
 
 def _describe_workloads_on_node(client: HeadgateClient, node: str) -> None:
-    """The workloads on a node, and the effect of a drain on each."""
+    """Shows the workloads on a node and the effect of a drain on each."""
     preview = client.read(f"{NODE.path('', node)}/drain-preview")
     if preview["workloads"]:
         show("\nWorkloads on this node, and drain impact:")
         show(columns(DRAIN_HEADERS, drain_rows(preview)))
 
 
-_SAID_ALREADY = frozenset({"apiVersion", "kind", "metadata"})
+_SHOWN_ABOVE = frozenset({"apiVersion", "kind", "metadata"})
 
 
 def _identity(found: Object) -> list[tuple[str, str]]:
     metadata = found["metadata"]
     labels = [f"{key}={value}" for key, value in sorted((metadata.get("labels") or {}).items())]
-    now = wall_clock()
     return [
         ("Name", metadata["name"]),
         *([("Namespace", metadata["namespace"])] if metadata.get("namespace") else []),
         ("Labels", ", ".join(labels) or "-"),
-        ("Age", age_of(metadata.get("creationTimestamp"), now)),
+        ("Age", age_of(metadata.get("creationTimestamp"))),
         ("Generation", str(metadata.get("generation", 1))),
         *([("Terminating", "yes")] if metadata.get("deletionTimestamp") else []),
     ]

@@ -1,4 +1,4 @@
-"""Manifests from files, directories and stdin, as one text."""
+"""Manifests from files, directories and stdin."""
 
 import sys
 from pathlib import Path
@@ -11,12 +11,13 @@ from headgate.cli.failures import CommandFailed, ExitCode
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 Files = Annotated[
-    list[str], typer.Option("--filename", "-f", help="A file, a directory, or - for stdin.")
+    list[str],
+    typer.Option("--filename", "-f", metavar="FILE", help="File, directory, or - for stdin"),
 ]
 
 
 def documents_of(files: list[str]) -> bytes:
-    """Everything in these files and directories (in order of path) as one multi-document text."""
+    """Returns the documents of files and directories, in order of path, as one text."""
     texts = [text for name in files for text in _texts_of(name)]
     return b"\n---\n".join(texts)
 
@@ -28,8 +29,8 @@ def _texts_of(name: str) -> list[bytes]:
     if path.is_dir():
         found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES)
         if not found:
-            raise CommandFailed(f"{name} holds no .yaml, .yml or .json file", code=ExitCode.USAGE)
+            raise CommandFailed(f"no .yaml, .yml or .json files in {name}", code=ExitCode.USAGE)
         return [each.read_bytes() for each in found]
     if not path.is_file():
-        raise CommandFailed(f"there is no file {name}", code=ExitCode.USAGE)
+        raise CommandFailed(f"file not found: {name}", code=ExitCode.USAGE)
     return [path.read_bytes()]

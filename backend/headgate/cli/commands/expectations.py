@@ -1,4 +1,4 @@
-"""What a script may expect of something tried out, and how it is told that it is not so."""
+"""Expectations of a simulation (`--expect`), and the exit if one is not met."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -13,7 +13,7 @@ Object = dict[str, Any]
 
 
 class Expectation(StrEnum):
-    """Something that must hold of what would happen."""
+    """A statement that the result of a simulation must fulfil."""
 
     ADMITTED = "admitted"
     ADMITTED_IN_THE_END = "admitted-in-the-end"
@@ -24,28 +24,29 @@ Expected = Annotated[
     list[Expectation],
     typer.Option(
         "--expect",
-        help="Exit with 7 unless the workloads are admitted at once, or once victims have "
-        "stopped, or without evictions.",
+        metavar="EXPECTATION",
+        help="Exit with 7 unless the simulation shows: admitted (at once), admitted-in-the-end "
+        "(after preemption), no-evictions",
     ),
 ]
 
 
-def need_a_trial(expected: Sequence[Expectation], *, simulate: bool) -> None:
-    """Only what is tried out can be expected of: what is written is not yet decided."""
+def require_simulation(expected: Sequence[Expectation], *, simulate: bool) -> None:
+    """Refuses `--expect` without `--simulate`: an applied change has no result yet."""
     if expected and not simulate:
-        raise CommandFailed("--expect goes with --simulate", code=ExitCode.USAGE)
+        raise CommandFailed("--expect requires --simulate", code=ExitCode.USAGE)
 
 
-def hold_to(found: Object, expected: Sequence[Expectation]) -> None:
-    """End the command if something is not as expected, saying each thing that is not."""
-    wrong = [told for expectation in expected for told in _against(found, expectation)]
-    for told in wrong:
-        say(f"not as expected: {told}")
-    if wrong:
+def check_expectations(found: Object, expected: Sequence[Expectation]) -> None:
+    """Reports each expectation that a simulation does not meet, and raises the exit if any."""
+    unmet = [text for expectation in expected for text in _unmet(found, expectation)]
+    for text in unmet:
+        say(f"Expectation not met: {text}")
+    if unmet:
         raise typer.Exit(ExitCode.NOT_AS_EXPECTED)
 
 
-def _against(found: Object, expectation: Expectation) -> list[str]:
+def _unmet(found: Object, expectation: Expectation) -> list[str]:
     match expectation:
         case Expectation.ADMITTED:
             return _not_admitted(found, "verdict", "would not be admitted at once")
@@ -55,12 +56,12 @@ def _against(found: Object, expectation: Expectation) -> list[str]:
             return [f"evictions: {found['evictions']}"] if found["evictions"] else []
 
 
-def _not_admitted(found: Object, when: str, told: str) -> list[str]:
-    """Nothing is admitted where nothing was given: a script that lost its file learns of it."""
+def _not_admitted(found: Object, when: str, text: str) -> list[str]:
+    """Returns the workloads not admitted; a simulation without workloads meets nothing."""
     if not found["workloads"]:
-        return ["no workload was tried out"]
+        return ["no workload was simulated"]
     return [
-        f"{workload['workload']} {told}"
+        f"{workload['workload']} {text}"
         for workload in found["workloads"]
         if workload[when] != "Admitted"
     ]

@@ -1,20 +1,19 @@
-"""`get` and `list`: objects as lines, as they are, and as they change."""
+"""`get` and `list`: objects as tables and manifests, and their changes."""
 
 from typing import Annotated, Any
 
 import typer
 
-from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.kinds import WORKLOAD, Kind, kind_of, placed, references
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     AllNamespaces,
+    ClusterQueueFilter,
     Names,
     Namespace,
     NoHeaders,
     Output,
     Selector,
-    Watching,
 )
 from headgate.cli.presentation.cells import cells_of
 from headgate.cli.presentation.output import Format, say, show, show_rows, show_value
@@ -26,11 +25,12 @@ from headgate.client.schemas import Event
 Object = dict[str, Any]
 NOT_FOUND = 404
 
-Phase = Annotated[str, typer.Option("--phase", "--status", help="Only these phases, by comma.")]
-Queue = Annotated[str, typer.Option("--queue", "-q", help="Only workloads of this LocalQueue.")]
-ClusterQueue = Annotated[
-    str, typer.Option("--cluster-queue", "-c", help="Only workloads of this ClusterQueue.")
+Phase = Annotated[
+    str,
+    typer.Option("--phase", "--status", metavar="PHASES", help="Filter by phase (comma-separated)"),
 ]
+Queue = Annotated[str, typer.Option("--queue", "-q", metavar="NAME", help="Filter by LocalQueue")]
+Watching = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes")]
 
 
 def get(
@@ -42,14 +42,15 @@ def get(
     selector: Selector = "",
     phase: Phase = "",
     queue: Queue = "",
-    cluster_queue: ClusterQueue = "",
+    cluster_queue: ClusterQueueFilter = "",
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
     watch: Watching = False,
 ) -> None:
-    """Show objects: `get wl`, `get cq gpu`, `get workload/train-7 -o yaml`.
+    """List resources, or show one as a manifest.
 
-    Kinds: cq lq co rf wl topo no wpc ac db ns.
+    Kinds: wl cq lq co rf topo no wpc ac db ns.
+    Example: `headgate get workload/train-7 -o yaml`
     """
     with client_of(ctx) as client:
         if len(names) == 1 and "/" not in names[0]:
@@ -72,9 +73,10 @@ def get(
             ]
             answer = {"apiVersion": "v1", "kind": "List", "items": found}
         single = len(names) > 1 or "/" in names[0]
-        if not answer["items"] and kind.namespaced and not all_namespaces:
-            say(f"in namespace {namespace}; -A looks into all of them:")
-        _show(answer, output, with_headers=not no_headers, single=single)
+        if not answer["items"] and output in {Format.TABLE, Format.WIDE}:
+            say(_nothing_found(kind, "" if all_namespaces else namespace))
+        else:
+            _show(answer, output, with_headers=not no_headers, single=single)
         if watch:
             after = int(answer.get("metadata", {}).get("resourceVersion") or client.head())
             scope = "" if all_namespaces or not kind.namespaced else f"{namespace}/"
@@ -87,8 +89,14 @@ def _defaults(kind: Kind, form: Format) -> dict[str, str]:
     return {} if is_document or kind is WORKLOAD else {"defaults": "true"}
 
 
+def _nothing_found(kind: Kind, namespace: str) -> str:
+    if not kind.namespaced or not namespace:
+        return f"No {kind.words[1]} found."
+    return f"No {kind.words[1]} found in namespace {namespace}. Use -A for all namespaces."
+
+
 def _whole_list(client: HeadgateClient, path: str, filters: dict[str, str], kind: Kind) -> Object:
-    """All pages as one list; the position is the first page's, so that a watch misses nothing."""
+    """Returns all pages as one list, at the position of the first: a watch misses nothing."""
     items: list[Object] = []
     first: Object = {}
     for page in client.pages(path, filters):
@@ -112,13 +120,9 @@ def _show(answer: Object, form: Format, *, with_headers: bool, single: bool) -> 
         return
     if show_value(items[0] if single and len(items) == 1 else answer, form):
         return
-    if not items:
-        say("nothing found")
-        return
-    now = wall_clock()
-    rows = [cells_of(item, now, wide=form in {Format.WIDE, Format.CSV}) for item in items]
+    rows = [cells_of(item, wide=form in {Format.WIDE, Format.CSV}) for item in items]
     show_rows(
-        [name for name, _ in rows[0]],
+        [name for name, _ in rows[0]] if rows else [],
         [[text for _, text in row] for row in rows],
         form,
         with_headers=with_headers,
@@ -135,7 +139,7 @@ def _watch(client: HeadgateClient, kind: Kind, streams: str, after: int, form: F
         except ServerProblem as problem:
             if problem.problem.status != NOT_FOUND:
                 raise
-            say(f"{event.stream} is gone")
+            say(f"{event.stream} deleted")
             continue
         listed = {"items": [{"kind": kind.name, **found}]}
         single = form in {Format.JSON, Format.YAML}

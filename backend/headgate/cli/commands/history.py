@@ -1,11 +1,11 @@
-"""`history` and `revert`: revisions of configured objects, and the return to one."""
+"""`history` and `revert`: revisions of configured objects, and the rollback to one."""
 
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
-from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.commands.simulate import tell
+from headgate.cli.commands.simulate import show_simulation
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import kind_of, placed
 from headgate.cli.options import DEFAULT_NAMESPACE, Limit, Namespace, Output, Reason
@@ -14,25 +14,28 @@ from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of
 
 Object = dict[str, Any]
-KindWord = Annotated[str, typer.Argument(help="A kind, such as cq; all kinds without one.")]
-ObjectName = Annotated[str, typer.Argument(help="An object of the kind; all without one.")]
-OneKind = Annotated[str, typer.Argument(help="Its kind, such as cq; or KIND/NAME.")]
-OneName = Annotated[str, typer.Argument(help="Its name.")]
-Position = Annotated[int, typer.Option("--to", min=0, help="Right after which log position.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what it would lead to.")]
+KindName = Annotated[str, typer.Argument(metavar="KIND", help="Kind, e.g. cq (default: all)")]
+ObjectName = Annotated[str, typer.Argument(metavar="NAME", help="Name (default: all)")]
+OneKind = Annotated[str, typer.Argument(metavar="KIND[/NAME]", help="Kind, e.g. cq; or KIND/NAME")]
+OneName = Annotated[str, typer.Argument(metavar="NAME", help="Name")]
+Position = Annotated[
+    int,
+    typer.Option("--to", metavar="POSITION", min=0, help="Position of the revision (see history)"),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Simulate scheduling impact; don't apply")]
 
 
 def history(
     ctx: typer.Context,
     *,
-    kind: KindWord = "",
+    kind: KindName = "",
     name: ObjectName = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     limit: Limit = 20,
     output: Output = Format.TABLE,
 ) -> None:
-    """Show configuration change history: `history cq gpu`."""
-    kind, name = named_apart(kind, name)
+    """Show configuration change history."""
+    kind, name = kind_and_name(kind, name)
     query = {"limit": str(limit)}
     if kind:
         query["kind"] = kind_of(kind).name.lower()
@@ -43,7 +46,7 @@ def history(
     if show_value(found, output):
         return
     for revision in found["items"]:
-        _tell(revision)
+        _show(revision)
 
 
 def revert(
@@ -57,11 +60,14 @@ def revert(
     dry_run: DryRun = False,
     output: Output = Format.TABLE,
 ) -> None:
-    """Make an object what it was: `revert cq gpu --to 1234 --reason "too little"`."""
-    kind, name = named_apart(kind, name)
+    """Roll back an object to a revision.
+
+    Example: `headgate revert cq gpu --to 1234 --reason "quota too small"`
+    """
+    kind, name = kind_and_name(kind, name)
     if not name:
         raise CommandFailed(
-            "name the object", remedy="KIND NAME, or KIND/NAME", code=ExitCode.USAGE
+            "specify the object", remedy="KIND NAME, or KIND/NAME", code=ExitCode.USAGE
         )
     stream = stream_of(kind, name, namespace)
     asked = {"stream": stream, "position": to, "reason": reason}
@@ -69,13 +75,13 @@ def revert(
     with client_of(ctx) as client:
         found = client.act(f"{path}?dryRun=Admission" if dry_run else path, asked)
     if dry_run:
-        tell(found, output)
+        show_simulation(found, output)
     elif not show_value(found, output):
-        show(f"{stream} is again as it was at position {to}")
+        show(f"{stream} rolled back to its revision of position {to}")
 
 
-def named_apart(kind: str, name: str) -> tuple[str, str]:
-    """Kind and name of `KIND NAME` or `KIND/NAME`."""
+def kind_and_name(kind: str, name: str) -> tuple[str, str]:
+    """Returns kind and name of `KIND NAME` or `KIND/NAME`."""
     if name:
         return kind, name
     word, _, rest = kind.partition("/")
@@ -83,21 +89,26 @@ def named_apart(kind: str, name: str) -> tuple[str, str]:
 
 
 def stream_of(kind: str, name: str, namespace: str) -> str:
-    """The stream of an object, as the log names it."""
+    """Returns the stream of an object."""
     found = kind_of(kind)
     place, own = placed(name, namespace)
     word = found.name.lower()
     return f"{word}/{place}/{own}" if found.namespaced else f"{word}/{own}"
 
 
-def _tell(revision: Object) -> None:
-    because = f": {revision['reason']}" if revision.get("reason") else ""
-    age = age_of(revision["at"], wall_clock())
-    show(f"#{revision['position']} {revision['stream']} {age} ago by {revision['actor']}{because}")
+def _show(revision: Object) -> None:
+    reason = f": {revision['reason']}" if revision.get("reason") else ""
+    age = age_of(revision["at"])
+    show(f"#{revision['position']} {revision['stream']} {age} ago by {revision['actor']}{reason}")
     for difference in revision["differences"]:
         before, after = difference.get("before"), difference.get("after")
-        show(f"  {difference['path']}: {_written(before)} -> {_written(after)}")
+        if difference["path"] == "/" and (before is None or after is None):
+            show("  created" if before is None else "  deleted")
+        else:
+            show(f"  {difference['path']}: {_value_text(before)} -> {_value_text(after)}")
 
 
-def _written(value: object) -> str:
-    return "(nothing)" if value is None else str(value)
+def _value_text(value: object) -> str:
+    if isinstance(value, dict | list):
+        return msgspec.json.encode(value).decode()
+    return "(none)" if value is None else str(value)

@@ -17,61 +17,84 @@ from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import Platform, open_platform
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import DryRun, Output
-from headgate.cli.presentation.output import Format, columns, say, show, show_value, talk
+from headgate.cli.presentation.output import (
+    Format,
+    columns,
+    say,
+    show,
+    show_value,
+    stderr_console,
+)
+from headgate.cli.presentation.units import counted
 from headgate.embedded.run_directory import RunDirectory
 from headgate.settings import Settings, from_environment
 
-Given = TypeVar("Given")
+NO_DATABASE = "Check that the database is running."
+Value = TypeVar("Value")
 Action = Literal["archive", "save", "restore"]
-Before = Annotated[int | None, typer.Option(min=1, help="archive: what lies before this position.")]
-To = Annotated[Path | None, typer.Option("--to", help="save: the directory for the files.")]
+Before = Annotated[
+    int | None, typer.Option(metavar="POSITION", min=1, help="archive: events before this position")
+]
+To = Annotated[
+    Path | None, typer.Option("--to", metavar="DIRECTORY", help="save: directory of the files")
+]
 From = Annotated[
-    list[Path], typer.Option("--from", help="restore: the .json file of a saved part.")
+    list[Path],
+    typer.Option("--from", metavar="FILE", help="restore: .json file of a saved partition"),
 ]
 TakeAway = Annotated[
-    bool, typer.Option("--take-away", help="save: empty the tables once the files are proved.")
+    bool, typer.Option("--take-away", help="save: empty the tables after the files are verified")
+]
+DatabaseUrl = Annotated[
+    str,
+    typer.Option(
+        "--database-url",
+        metavar="URL",
+        help="Database [env: HEADGATE_DATABASE_URL] (default: the local server)",
+    ),
 ]
 
 
 def log(
-    action: Annotated[Action, typer.Argument(help="What to do with the log.")],
+    action: Annotated[Action, typer.Argument(metavar="ACTION", help="archive, save or restore")],
     *,
     before: Before = None,
     to: To = None,
     from_: From = [],  # noqa: B006 - Typer copies it
     take_away: TakeAway = False,
     dry_run: DryRun = False,
-    database_url: Annotated[
-        str, typer.Option(help="The database; else HEADGATE_DATABASE_URL, else the local one.")
-    ] = "",
+    database_url: DatabaseUrl = "",
 ) -> None:
-    """Move full partitions aside (archive), keep them as files (save), bring them back (restore).
+    """Archive, export and restore event-log partitions.
 
-    Reads of the past, rebuilds and verify are answered as before until a part is taken away; then
-    they say where the log begins.
+    archive moves full partitions out of the active log, save exports archived ones to files, and
+    restore brings files back. Past states, rebuilds and verify still read archived partitions;
+    after save --take-away they start at the first position that is left.
     """
-    with _platform(database_url) as platform:
+    with _platform(database_url, "headgate-log") as platform:
         match action:
             case "archive":
-                _archive(platform, _given(before, "--before POSITION"), dry_run=dry_run)
+                _archive(platform, _required(before, "--before POSITION"), dry_run=dry_run)
             case "save":
-                _save(platform, _given(to, "--to DIRECTORY"), take_away=take_away, dry_run=dry_run)
+                _save(
+                    platform, _required(to, "--to DIRECTORY"), take_away=take_away, dry_run=dry_run
+                )
             case "restore":
-                for about in _given(from_ or None, "--from FILE"):
+                for about in _required(from_ or None, "--from FILE"):
                     saved = platform.archive_files().restore(about)
                     show(f"{saved.name}: {saved.events} events restored")
 
 
 @contextmanager
-def _platform(database_url: str) -> Iterator[Platform]:
-    settings = reachable(from_environment(), database_url)
-    platform = open_platform(settings, name="headgate-log")
+def _platform(database_url: str, name: str) -> Iterator[Platform]:
+    """Opens the chosen database; turns its outages and broken files into failed commands."""
+    platform = open_platform(reachable(from_environment(), database_url), name)
     try:
         yield platform
     except Unavailable as outage:
-        raise CommandFailed(str(outage), remedy="Is the database up?") from outage
+        raise CommandFailed(str(outage), remedy=NO_DATABASE) from outage
     except BrokenFile as failure:
-        remedy = "Nothing was changed by it; look for another copy of the file."
+        remedy = "Nothing was changed. Use another copy of the file."
         raise CommandFailed(str(failure), remedy=remedy) from failure
     finally:
         platform.close()
@@ -86,18 +109,18 @@ def _archive(platform: Platform, before: int, *, dry_run: bool) -> None:
         done = "would be archived" if dry_run else "archived"
         show(f"{part.name}: positions {part.first} to {part.end - 1} {done}")
     if not parts:
-        say(f"no partition lies wholly before position {before}")
+        say(f"No partition ends before position {before}.")
 
 
 def _save(platform: Platform, directory: Path, *, take_away: bool, dry_run: bool) -> None:
     files = platform.archive_files()
     parts = [part for part in platform.archive().archived() if files.holds_events(part)]
     if not parts:
-        say("nothing is archived; `headgate log archive --before POSITION` comes first")
+        say("No archived partitions. Run `headgate log archive --before POSITION` first.")
         return
     if take_away:
-        _refuse_unless_kept(platform, max(part.end for part in parts))
-    done = "saved and taken away" if take_away else "saved"
+        _require_snapshot(platform, max(part.end for part in parts))
+    done = "saved and emptied" if take_away else "saved"
     for part in parts:
         place = f"{part.name}: positions {part.first} to {part.end - 1}"
         if dry_run:
@@ -108,38 +131,43 @@ def _save(platform: Platform, directory: Path, *, take_away: bool, dry_run: bool
             files.take_away(about)
         show(f"{place} {done}: {about}")
     if take_away:
-        say("restore them before an upgrade: new code folds the log from its beginning")
+        say("Restore them before an upgrade: a new version reads the log from its beginning.")
 
 
-def _refuse_unless_kept(platform: Platform, end: int) -> None:
-    """Without its beginning, the log is folded from a state that was kept after that."""
+def _require_snapshot(platform: Platform, end: int) -> None:
+    """Refuses to empty partitions that no snapshot covers: state could not be restored without."""
     kept = platform.cached_up_to()
     if kept < end - 1:
         raise CommandFailed(
-            f"a kept state must reach position {end - 1} for that, and the newest stands at {kept}",
-            remedy="Leave out --take-away, or let workers run on for a while first.",
+            f"--take-away requires a snapshot up to position {end - 1}; the newest is at {kept}",
+            remedy="Leave out --take-away, or try again after workers have run for a while.",
         )
 
 
-def _given(value: Given | None, option: str) -> Given:
+def _required(value: Value | None, option: str) -> Value:
     if value is None:
-        raise CommandFailed(f"this needs {option}", code=ExitCode.USAGE)
+        raise CommandFailed(f"specify {option}", code=ExitCode.USAGE)
     return value
 
 
-SHOWN = 200
+MAX_FINDINGS_SHOWN = 200
 
 
 def verify(
     output: Output = Format.TABLE,
-    database_url: Annotated[
-        str, typer.Option(help="The database; else HEADGATE_DATABASE_URL, else the local one.")
-    ] = "",
+    database_url: DatabaseUrl = "",
 ) -> None:
-    """Read the whole log and check every rule at every position; exits 1 if one does not hold."""
-    settings = reachable(from_environment(), database_url)
+    """Verify log integrity and invariants (exit 1 on violation)."""
     began = time.monotonic()
-    verification = _verified(settings)
+    with (
+        _platform(database_url, "verify") as platform,
+        Progress(console=stderr_console(), transient=True) as progress,
+    ):
+        task = progress.add_task("events", total=None)
+        verifier = Verifier(platform.event_log, platform.read_models, platform.followers)
+        verification = verifier.verify(
+            lambda read, total: progress.update(task, completed=read, total=total)
+        )
     if not show_value(verification, output):
         _show(verification, time.monotonic() - began)
     if not verification.holds:
@@ -147,50 +175,35 @@ def verify(
 
 
 def reachable(settings: Settings, database_url: str) -> Settings:
-    """Settings that name a database: the one given, or that of the running local instance."""
+    """Returns settings that name a database: the given one, or that of the local server."""
     running = RunDirectory(settings.directory).running()
     url = database_url or settings.database_url or (running.database_url if running else "")
     if not url:
         raise CommandFailed(
-            f"nothing runs in {settings.directory}, and no database was named",
-            remedy="Run `headgate up`, or set HEADGATE_DATABASE_URL or --database-url.",
+            f"no database: no server is running in {settings.directory}",
+            remedy="Set --database-url or HEADGATE_DATABASE_URL, or run `headgate up`.",
         )
     return replace(settings, database_url=url)
 
 
-def _verified(settings: Settings) -> Verification:
-    platform = open_platform(settings, name="verify")
-    try:
-        with Progress(console=talk(), transient=True) as progress:
-            task = progress.add_task("events", total=None)
-            verifier = Verifier(platform.event_log, platform.read_models, platform.followers)
-            return verifier.verify(
-                lambda read, total: progress.update(task, completed=read, total=total)
-            )
-    except Unavailable as outage:
-        raise CommandFailed(str(outage), remedy="Is the database up?") from outage
-    finally:
-        platform.close()
-
-
 def _show(verification: Verification, seconds: float) -> None:
-    told = [[name, str(count)] for name, count in sorted(verification.counts.items())]
-    show(columns(["read", "count"], told))
-    show(f"\n{verification.position} events in {seconds:.1f} s")
+    rows = [[name, str(count)] for name, count in sorted(verification.counts.items())]
+    show(columns(["type", "count"], rows))
+    show(f"\n{verification.position} events verified in {seconds:.1f} s")
     if verification.starts_at > 1:
         show(
-            f"the log starts at {verification.starts_at} (archived before): what is counted from "
-            "its beginning could not be recounted"
+            f"The log starts at position {verification.starts_at} (archived before): "
+            "counts from its beginning were not verified"
         )
     if verification.holds:
         whole = verification.starts_at == 1
-        show("everything holds" if whole else "no event is missing since")
+        show("No violations found" if whole else "No events are missing since")
         return
-    show(f"{len(verification.findings)} findings:")
+    show(f"{counted(len(verification.findings), 'violation')}:")
     rows = [
         [str(each.position), each.stream, each.rule, each.detail]
-        for each in verification.findings[:SHOWN]
+        for each in verification.findings[:MAX_FINDINGS_SHOWN]
     ]
-    show(columns(["position", "stream", "rule that does not hold", "detail"], rows))
-    if len(verification.findings) > SHOWN:
-        say(f"{len(verification.findings) - SHOWN} more with -o json")
+    show(columns(["position", "stream", "violated rule", "detail"], rows))
+    if len(verification.findings) > MAX_FINDINGS_SHOWN:
+        say(f"{len(verification.findings) - MAX_FINDINGS_SHOWN} more; use -o json for all")

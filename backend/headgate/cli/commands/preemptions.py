@@ -4,12 +4,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.actions import Action, perform
-from headgate.cli.commands.why import workload_place
-from headgate.cli.kinds import WORKLOAD
+from headgate.cli.kinds import WORKLOAD, workload_key
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
+    ClusterQueueFilter,
     DryRun,
     Limit,
     Namespace,
@@ -17,29 +16,76 @@ from headgate.cli.options import (
     Output,
     Reason,
     Since,
-    complete_workloads,
+    WorkloadName,
 )
-from headgate.cli.presentation.output import Format, say, show, show_rows, show_value
-from headgate.cli.presentation.units import age_of, amount, seconds_of, timestamp_of, until
+from headgate.cli.presentation.output import Format, show, show_answer, show_rows
+from headgate.cli.presentation.units import (
+    age,
+    age_of,
+    amounts,
+    counted,
+    quantity,
+    timestamp_before,
+    until,
+)
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.messages.rendering import resource_word
 
 Object = dict[str, Any]
 SECONDS_PER_HOUR = 3600
+MAX_VICTIMS_LISTED = 3
+
+ROUND_HEADERS = (
+    "round",
+    "age",
+    "stage",
+    "preemptor",
+    "clusterqueue",
+    "count",
+    "victims",
+    "lost-work",
+)
+VICTIM_HEADERS = (
+    "victim",
+    "pods",
+    "clusterqueue",
+    "priority",
+    "rule",
+    "stage",
+    "deadline",
+    "runtime",
+    "freed",
+    "violates",
+)
+EVICTION_HEADERS = (
+    "workload",
+    "pods",
+    "reason",
+    "mode",
+    "stage",
+    "age",
+    "deadline",
+    "handler",
+    "note",
+)
 
 
 def preemptions(
     ctx: typer.Context,
     *,
-    round_id: Annotated[str, typer.Argument(help="One round in detail.")] = "",
-    workload: Annotated[str, typer.Option(help="Only rounds that touch NAMESPACE/NAME.")] = "",
-    cluster_queue: Annotated[
-        str, typer.Option("--cluster-queue", "-c", help="Only of this queue.")
+    round_id: Annotated[
+        str, typer.Argument(metavar="ROUND", help="Round ID (default: list all)")
     ] = "",
-    cohort: Annotated[str, typer.Option(help="Only of this cohort.")] = "",
+    workload: Annotated[
+        str, typer.Option(metavar="NAMESPACE/NAME", help="Filter by workload")
+    ] = "",
+    cluster_queue: ClusterQueueFilter = "",
+    cohort: Annotated[str, typer.Option(metavar="NAME", help="Filter by cohort")] = "",
     since: Since = "",
-    chain: Annotated[bool, typer.Option(help="With a round: what led to it and followed.")] = False,
+    chain: Annotated[
+        bool, typer.Option("--chain", help="Show the preemption chain of a round")
+    ] = False,
     limit: Limit = 50,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
@@ -49,124 +95,133 @@ def preemptions(
         raise typer.BadParameter("specify the round of the chain: preemptions ROUND --chain")
     query = {"workload": workload, "clusterQueue": cluster_queue, "cohort": cohort}
     if since:
-        ago = int(seconds_of(since) * MICROSECONDS_PER_SECOND)
-        query["since"] = timestamp_of(wall_clock() - ago)
+        query["since"] = timestamp_before(since)
     with client_of(ctx) as client:
         answer = _read(client, round_id, query | {"limit": str(limit)}, chain=chain)
-    if show_value(answer, output):
-        return
-    rounds = [answer] if round_id and not chain else answer["rounds" if chain else "items"]
-    if output is Format.NAME:
-        for each in rounds:
-            show(each["id"])
-    elif round_id and not chain:
+    if round_id and not chain and output in {Format.TABLE, Format.WIDE}:
         _show_round(answer)
-    else:
-        _show_rounds(rounds, output, headers=not no_headers)
-    for link in answer.get("links", []):
-        show(f"{link['workload']} had to go in {link['from']} and made others go in {link['to']}")
+        return
+    rounds = answer["rounds"] if chain else [answer] if round_id else answer["items"]
+    rows = [_row(each) for each in rounds]
+    show_answer(answer, ROUND_HEADERS, rows, output, no_headers=no_headers)
+    if output in {Format.TABLE, Format.WIDE}:
+        for link in answer.get("links", []):
+            workload = link["workload"]
+            show(f"{workload} was preempted in {link['from']} and preempted others in {link['to']}")
 
 
 def _read(client: HeadgateClient, round_id: str, query: dict[str, str], *, chain: bool) -> Object:
     if not round_id:
         found: Object = client.read("/v1/preemptions", query)
         return found
-    ending = "/chain" if chain else ""
-    one: Object = client.read(f"/v1/preemptions/{round_id}{ending}")
+    one: Object = client.read(f"/v1/preemptions/{round_id}{'/chain' if chain else ''}")
     return one
 
 
-def _show_rounds(rounds: list[Object], output: Format, *, headers: bool) -> None:
-    if not rounds:
-        say("nothing found")
-        return
-    now = wall_clock()
-    rows = [
-        [each["id"], age_of(each["committedAt"], now), each["stage"], each["preemptor"],
-         each["clusterQueue"], str(len(each["victims"])), _victims(each), _lost(each)]
-        for each in rounds
-    ]  # fmt: skip
-    columns = ("round", "age", "stage", "preemptor", "clusterqueue", "victims", "who", "lost")
-    show_rows(columns, rows, output, with_headers=headers)
+def _row(found: Object) -> list[str]:
+    victims = found["victims"]
+    named = [f"{_victim(each)} ({each['reason']})" for each in victims[:MAX_VICTIMS_LISTED]]
+    more = [f"+{len(victims) - len(named)}"] if len(victims) > len(named) else []
+    return [
+        found["id"],
+        age_of(found["committedAt"]),
+        found["stage"],
+        found["preemptor"],
+        found["clusterQueue"],
+        str(len(victims)),
+        ", ".join([*named, *more]),
+        _lost_work(found) or "-",
+    ]
 
 
-def _victims(found: Object) -> str:
-    named = [f"{_some_of(each)} ({each['reason']})" for each in found["victims"][:3]]
-    return ", ".join(named) + (", ..." if len(found["victims"]) > len(named) else "")
-
-
-def _some_of(victim: Object) -> str:
+def _victim(victim: Object) -> str:
+    """Returns a preempted workload, or the number of its pods that are preempted."""
     if not victim.get("shrinksTo"):
         return str(victim["workload"])
-    pods = "1 pod" if victim["pods"] == 1 else f"{victim['pods']} pods"
-    return f"{pods} of {victim['workload']}"
+    return f"{counted(victim['pods'], 'pod')} of {victim['workload']}"
 
 
-def _lost(found: Object) -> str:
-    """What was in use for how long, of everything that the victims lose, in resource-hours."""
+def _lost_work(found: Object) -> str:
+    """Returns the resource-hours that all victims lose, devices first; amounts near 0 are left out.
+
+    Devices count in tenths of an hour, other resources in whole units.
+    """
     total: dict[str, int] = {}
     for victim in found["victims"]:
         for name, seconds in victim.get("lost", {}).items():
             resource = name.partition("/")[2]
             total[resource] = total.get(resource, 0) + seconds
-    ordered = sorted(total.items(), key=lambda found: ("/" not in found[0], found[0]))
+    ordered = sorted(total.items(), key=lambda item: ("/" not in item[0], item[0]))
     return ", ".join(filter(None, (_hours(resource, seconds) for resource, seconds in ordered)))
 
 
 def _hours(resource: str, seconds: int) -> str:
-    """Devices are few and dear, so that a tenth of an hour of one is told; nothing is no word."""
     if "/" in resource:
         tenths = seconds * 10 // SECONDS_PER_HOUR
-        return f"{tenths // 10}.{tenths % 10} {resource}-hours" if tenths else ""
+        return f"{tenths / 10:g} {resource_word(resource)}-hours" if tenths else ""
     hours = seconds // SECONDS_PER_HOUR
-    return f"{amount(resource, hours)} {resource}-hours" if hours else ""
+    return f"{quantity(resource, hours)}-hours" if hours else ""
 
 
 def _show_round(found: Object) -> None:
-    show(f"{found['preemptor']} (priority {found['preemptorPriority']}) in {found['clusterQueue']}")
-    show(f"{found['stage']}, {found['considered']} considered {found.get('outcome', '')}".rstrip())
+    show(
+        f"{found['preemptor']} (priority {found['preemptorPriority']}) "
+        f"in ClusterQueue {found['clusterQueue']}"
+    )
+    outcome = f", {found['outcome']}" if found.get("outcome") else ""
+    show(f"{found['stage']}{outcome}; {counted(found['considered'], 'candidate')} considered")
     if found.get("startedAt"):
-        show(f"started {found['startedAt']}")
-    rows = [
-        [_victim(each), each["clusterQueue"], str(each["priority"]), each["reason"],
-         each["stage"], each.get("deadlineAt") or "", str(each["runningSeconds"]),
-         _amounts(each["freed"]), ", ".join(each.get("violates", []))]
-        for each in found["victims"]
-    ]  # fmt: skip
+        show(f"Started {age_of(found['startedAt'])} ago")
     show("")
-    headers = ("victim", "clusterqueue", "priority", "rule", "stage", "deadline", "ran seconds",
-               "freed", "breaks budgets")  # fmt: skip
-    show_rows(headers, rows, Format.TABLE)
+    rows = [
+        [
+            each["workload"],
+            _pods(each),
+            each["clusterQueue"],
+            str(each["priority"]),
+            each["reason"],
+            each["stage"],
+            until(each.get("deadlineAt")),
+            age(each["runningSeconds"]),
+            _freed(each["freed"]),
+            ", ".join(each.get("violates", [])) or "-",
+        ]
+        for each in found["victims"]
+    ]
+    show_rows(VICTIM_HEADERS, rows)
     for each in found.get("figures", []):
-        show(_figure(each))
+        show(_quota(each))
     for each in found.get("refused", []):
-        show(f"not taken: {each['workload']}: {each['rule']}")
+        show(f"protected: {each['workload']} ({each['rule']})")
 
 
-def _victim(each: Object) -> str:
-    """A workload that goes, or how many of its pods do."""
-    if not each.get("shrinksTo"):
-        return str(each["workload"])
-    stay = ", ".join(f"{count} of {name}" for name, count in each["shrinksTo"].items())
-    return f"{each['workload']} ({each['pods']} pods; {stay} stay)"
+def _pods(victim: Object) -> str:
+    """Returns `all` for a whole workload, else the preempted pods and those that stay."""
+    if not victim.get("shrinksTo"):
+        return "all"
+    stay = ", ".join(f"{count} of {name}" for name, count in victim["shrinksTo"].items())
+    return f"{victim['pods']} ({stay} stay)"
 
 
-def _figure(each: Object) -> str:
+def _quota(each: Object) -> str:
     resource = each["resource"]
-    used, nominal = amount(resource, each["used"]), amount(resource, each["nominal"])
-    asked = f", {amount(resource, each['wanted'])} wanted" if each["wanted"] else ""
-    name = f"{each['clusterQueue']} {each['flavor']}/{resource}"
-    return f"then in {name}: {used} used of {nominal} nominal{asked}"
-
-
-def _amounts(freed: dict[str, int]) -> str:
-    """Amounts by `flavor/resource`; the flavor has no slash, the resource may have one."""
-    return ", ".join(
-        f"{name} {amount(name.partition('/')[2], value)}" for name, value in sorted(freed.items())
+    used, nominal, requested = amounts(resource, each["used"], each["nominal"], each["wanted"])
+    request = f", {requested} requested" if each["wanted"] else ""
+    name = f"{each['clusterQueue']} {each['flavor']}"
+    return (
+        f"Quota at decision time: {name} {resource_word(resource)}: "
+        f"{used} of {nominal} used{request}"
     )
 
 
-WorkloadName = Annotated[str, typer.Argument(help="A workload.", autocompletion=complete_workloads)]
+def _freed(freed: dict[str, int]) -> str:
+    """Returns amounts by `flavor/resource`; the flavor has no slash, the resource may have one."""
+    return ", ".join(
+        f"{quantity(resource, value)} ({flavor})"
+        for (flavor, _, resource), value in (
+            (name.partition("/"), value) for name, value in sorted(freed.items())
+        )
+    )
 
 
 Position = Literal["open", "close"]
@@ -176,13 +231,21 @@ def protect(
     ctx: typer.Context,
     name: WorkloadName,
     *,
-    priority_class: Annotated[str, typer.Option("--class", help="A priority class.")] = "",
-    priority: Annotated[int | None, typer.Option(help="A number; its class must allow it.")] = None,
+    priority_class: Annotated[
+        str, typer.Option("--class", metavar="NAME", help="Priority class")
+    ] = "",
+    priority: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Priority (within maxProtectionDelta of its class)"),
+    ] = None,
     namespace: Namespace = DEFAULT_NAMESPACE,
     reason: Reason = "",
     dry_run: DryRun = False,
 ) -> None:
-    """Change the priority that protects a workload; without --class and --priority its own does."""
+    """Set a workload's preemption priority.
+
+    Without --class and --priority it is reset to the workload's own priority.
+    """
     body: dict[str, Any] = {"reason": reason}
     if priority_class:
         body["preemptionPriorityClassName"] = priority_class
@@ -194,16 +257,16 @@ def protect(
 
 def gate(
     ctx: typer.Context,
-    position: Annotated[Position, typer.Argument(help="open or close.")],
+    position: Annotated[Position, typer.Argument(metavar="ACTION", help="open or close")],
     name: WorkloadName,
-    gate_name: Annotated[str, typer.Argument(metavar="GATE", help="One of its gates.")],
+    gate_name: Annotated[str, typer.Argument(metavar="GATE", help="Preemption gate")],
     *,
     namespace: Namespace = DEFAULT_NAMESPACE,
     dry_run: DryRun = False,
 ) -> None:
-    """Open or close a gate that keeps a workload from preempting others."""
-    stands = "Open" if position == "open" else "Closed"
-    body = {"name": gate_name, "position": stands}
+    """Open or close a preemption gate of a workload."""
+    state = "Open" if position == "open" else "Closed"
+    body = {"name": gate_name, "position": state}
     done = "opened" if position == "open" else "closed"
     action = Action(verb="preemption-gates", done=done, body=body, dry_run=dry_run)
     _act(ctx, action, name, namespace)
@@ -212,7 +275,7 @@ def gate(
 def evictions(
     ctx: typer.Context,
     *,
-    handler: Annotated[str | None, typer.Option(help="Only those for this handler.")] = None,
+    handler: Annotated[str | None, typer.Option(metavar="NAME", help="Filter by handler")] = None,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
@@ -220,34 +283,26 @@ def evictions(
     query = {} if handler is None else {"handler": handler}
     with client_of(ctx) as client:
         answer = client.read("/v1/evictions", query)
-    if show_value(answer, output):
-        return
-    if output is Format.NAME:
-        for each in answer["items"]:
-            show(each["workload"])
-        return
-    if not answer["items"]:
-        say("nothing found")
-        return
-    now = wall_clock()
-    rows = [
-        [_evicting(each), each["eviction"]["reason"], each["eviction"]["mode"],
-         each["eviction"]["stage"], age_of(each["eviction"]["startedAt"], now),
-         until(each["eviction"].get("deadlineAt"), now), each["eviction"].get("handler") or "",
-         each["eviction"].get("note") or ""]
-        for each in answer["items"]
-    ]  # fmt: skip
-    headers = ("workload", "reason", "mode", "stage", "age", "deadline", "handler", "note")
-    show_rows(headers, rows, output, with_headers=not no_headers)
+    rows = [_eviction_row(each, each["eviction"]) for each in answer["items"]]
+    show_answer(answer, EVICTION_HEADERS, rows, output, no_headers=no_headers)
 
 
-def _evicting(each: dict[str, Any]) -> str:
-    """A workload, or how many of its pods must stop."""
-    some = ", ".join(f"{one['going']} of {one['name']}" for one in each.get("podSets", []))
-    return f"{each['workload']} ({some})" if some else str(each["workload"])
+def _eviction_row(each: Object, eviction: Object) -> list[str]:
+    pods = ", ".join(f"{one['going']} of {one['name']}" for one in each.get("podSets", []))
+    return [
+        each["workload"],
+        pods or "all",
+        eviction["reason"],
+        eviction["mode"],
+        eviction["stage"],
+        age_of(eviction["startedAt"]),
+        until(eviction.get("deadlineAt")),
+        eviction.get("handler") or "-",
+        eviction.get("note") or "-",
+    ]
 
 
 def _act(ctx: typer.Context, action: Action, name: str, namespace: str) -> None:
     with client_of(ctx) as client:
-        place, plain = workload_place(name, namespace)
+        place, plain = workload_key(name, namespace)
         perform(client, action, [(f"workload/{plain}", WORKLOAD.path(place, plain))])

@@ -1,4 +1,4 @@
-"""`simulate`: what would happen if something were submitted or changed."""
+"""`simulate`: the scheduling impact of a workload or change, without applying it."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.commands.documents import Files, documents_of
-from headgate.cli.commands.expectations import Expectation, Expected, hold_to
+from headgate.cli.commands.expectations import Expectation, Expected, check_expectations
 from headgate.cli.commands.why import blocker_table
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
@@ -17,22 +17,25 @@ from headgate.cli.session import client_of
 Object = dict[str, Any]
 VERDICTS = {
     "Admitted": "would be admitted at once",
-    "MakesRoom": "would preempt others to make room",
-    "Waits": "would wait",
-    "Gone": "would be gone",
+    "MakesRoom": "would preempt other workloads",
+    "Waits": "would stay pending",
+    "Gone": "would be deleted",
 }
 EFFECTS = {
     "Starts": "would start",
     "DoesNotStart": "would not start",
     "Evicted": "would be evicted",
-    "EvictedAndStartsAgain": "would be evicted and start again",
+    "EvictedAndStartsAgain": "would be evicted and restarted",
     "NotEvicted": "would not be evicted",
-    "Changes": "would get another place",
+    "Changes": "would be placed elsewhere",
 }
 
-Delete = Annotated[list[str], typer.Option(help="Leave out KIND/NAME, as in node/host-1.")]
-Priority = Annotated[list[str], typer.Option(help="Another priority, NAMESPACE/NAME:NUMBER.")]
-Cordon = Annotated[list[str], typer.Option(help="A node that takes nothing new.")]
+Delete = Annotated[list[str], typer.Option(metavar="KIND/NAME", help="Simulate deleting KIND/NAME")]
+Priority = Annotated[
+    list[str],
+    typer.Option(metavar="WORKLOAD:NUMBER", help="Override priority, as NAMESPACE/NAME:NUMBER"),
+]
+Cordon = Annotated[list[str], typer.Option(metavar="NODE", help="Simulate cordoning a node")]
 
 
 def simulate(
@@ -45,10 +48,10 @@ def simulate(
     expect: Expected = [],  # noqa: B006
     output: Output = Format.TABLE,
 ) -> None:
-    """Say what would happen, and change nothing: `simulate -f change.yaml`.
+    """Simulate a change without applying it.
 
-    Takes what apply takes; with --at it is tried out in the past. Whatever would happen, it exits
-    with 0, unless something else is expected: `simulate -f job.yaml --expect admitted`.
+    Takes the manifests that apply takes; --at simulates on a past state. Exits with 0 whatever the
+    result, unless an expectation is not met: `headgate simulate -f job.yaml --expect admitted`.
     """
     others = {
         "delete": ",".join(delete),
@@ -56,31 +59,31 @@ def simulate(
         "cordon": ",".join(cordon),
     }
     if not files and not any(others.values()):
-        hint = "name a file with -f, or give --delete, --priority or --cordon"
+        hint = "specify -f FILE, --delete, --priority or --cordon"
         raise CommandFailed(hint, code=ExitCode.USAGE)
     documents = documents_of(files) if files else b""
     with client_of(ctx) as client:
-        tell(client.simulate(documents, others), output, expect)
+        show_simulation(client.simulate(documents, others), output, expect)
 
 
-def tell(found: Object, output: Format, expected: Sequence[Expectation] = ()) -> None:
-    """Show what would happen; ends the command if it is not what was expected."""
+def show_simulation(found: Object, output: Format, expected: Sequence[Expectation] = ()) -> None:
+    """Shows the result of a simulation; raises the exit if an expectation is not met."""
     match output:
         case Format.TABLE | Format.WIDE:
-            _tell_people(found)
+            _show_table(found)
         case Format.CSV:
-            show_rows(["workload", "queue", "what", "sentence"], _rows(found), output)
+            show_rows(["workload", "queue", "result", "reason"], _rows(found), output)
         case Format.NAME:
             for row in _rows(found):
                 show(f"{WORKLOAD.name.lower()}/{row[0]}")
         case _:
             show_value(found, output)
-    hold_to(found, expected)
+    check_expectations(found, expected)
 
 
 def _rows(found: Object) -> list[list[str]]:
-    """Every workload that was tried out or would fare otherwise, and what becomes of it."""
-    tried = [
+    """Returns the simulated and the affected workloads, each with its result."""
+    simulated = [
         [
             workload["workload"],
             workload.get("clusterQueue", ""),
@@ -89,7 +92,7 @@ def _rows(found: Object) -> list[list[str]]:
         ]
         for workload in found["workloads"]
     ]
-    return [*tried, *([*row, ""] for row in _effects(found))]
+    return [*simulated, *([*row, ""] for row in _effects(found))]
 
 
 def _effects(found: Object) -> list[list[str]]:
@@ -99,33 +102,35 @@ def _effects(found: Object) -> list[list[str]]:
     ]
 
 
-def _tell_people(found: Object) -> None:
+def _show_table(found: Object) -> None:
     for workload in found["workloads"]:
-        _tell_workload(workload)
+        _show_workload(workload)
     if found["effects"]:
-        show(columns(["workload", "queue", "what"], _effects(found)))
+        show(columns(["workload", "queue", "result"], _effects(found)))
     else:
         show("No other workloads affected.")
-    say(f"as of log position {found['asOf']['position']}; nothing was written")
+    say(f"Simulated at position {found['asOf']['position']}; nothing applied.")
     for assumption in found["assumptions"]:
         say(f"  {assumption}")
 
 
-def _tell_workload(workload: Object) -> None:
+def _show_workload(workload: Object) -> None:
     show(f"{workload['workload']} {VERDICTS[workload['verdict']]}: {workload['sentence']}")
     for assignment in (workload.get("admission") or {}).get("podSetAssignments", []):
-        flavors = ", ".join(f"{name} from {of}" for name, of in assignment["flavors"].items())
+        flavors = ", ".join(
+            f"{name} from {flavor}" for name, flavor in assignment["flavors"].items()
+        )
         show(f"  {assignment['count']} x {assignment['name']}: {flavors}")
     for victim in workload.get("victims", []):
-        show(f"  for it {victim['workload']} must go ({victim['reason']})")
+        show(f"  would preempt {victim['workload']} ({victim['reason']})")
     if workload["inTheEnd"] != workload["verdict"]:
-        show(f"  once victims have stopped it {VERDICTS[workload['inTheEnd']]}")
+        show(f"  {VERDICTS[workload['inTheEnd']]} once all victims have stopped")
     place = workload.get("position")
     if place:
-        show(f"  place {place['clusterQueue']} of {place['of']} in its queue")
+        show(f"  queue position {place['clusterQueue']} of {place['of']}")
     table = blocker_table(workload.get("blockers", []))
     if table:
         show(table)
     for step in workload.get("wouldUnblock", []):
-        show(f"  would help: {step}")
+        show(f"  to unblock: {step}")
     show("")

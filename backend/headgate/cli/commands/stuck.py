@@ -2,17 +2,17 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
-from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.commands.why import workload_place
+from headgate.cli.commands.actions import with_expiry
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.kinds import WORKLOAD
+from headgate.cli.kinds import WORKLOAD, workload_key
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     AllNamespaces,
+    ClusterQueueFilter,
     DryRun,
     ExpiresIn,
     Limit,
@@ -22,33 +22,45 @@ from headgate.cli.options import (
     Selector,
     Yes,
 )
-from headgate.cli.presentation.output import Format, fields, say, show, show_rows, show_value
-from headgate.cli.presentation.units import age_of, seconds_of, timestamp_of, until
+from headgate.cli.presentation.output import (
+    Format,
+    fields,
+    say,
+    show,
+    show_answer,
+    show_rows,
+    show_value,
+)
+from headgate.cli.presentation.units import age_of, counted, timestamp_before, until
 from headgate.cli.session import client_of
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 Object = dict[str, Any]
 
 Verb = Literal["hold", "release", "requeue", "activate", "deactivate", "cancel"]
-StuckWorkload = Annotated[str, typer.Argument(help="A workload (default: all stuck workloads)")]
-Causes = Annotated[list[str], typer.Option("--cause", help="Filter by cause.")]
-Phases = Annotated[list[str], typer.Option("--phase", help="Filter by phase.")]
-ClusterQueue = Annotated[str, typer.Option("--cluster-queue", help="Filter by ClusterQueue.")]
-Contains = Annotated[str, typer.Option("--name", help="Filter by a part of the name.")]
-Since = Annotated[str, typer.Option(help="Only workloads stuck since then, e.g. 3d, 2h.")]
-Everywhere = Annotated[str, typer.Option("--namespace", "-n", help="Only this namespace.")]
-HEADERS = ["workload", "phase", "cause", "requeues", "next try", "since", "helps", "why"]
+StuckWorkload = Annotated[
+    str, typer.Argument(metavar="WORKLOAD", help="Workload (default: list all)")
+]
+Causes = Annotated[list[str], typer.Option("--cause", metavar="CAUSE", help="Filter by cause")]
+Phases = Annotated[list[str], typer.Option("--phase", metavar="PHASE", help="Filter by phase")]
+NamePart = Annotated[str, typer.Option("--name", metavar="TEXT", help="Filter by part of the name")]
+Since = Annotated[
+    str, typer.Option(metavar="DURATION|TIME", help="Filter by time stuck, e.g. 3d, 2h")
+]
+NamespaceFilter = Annotated[
+    str, typer.Option("--namespace", "-n", metavar="NAME", help="Filter by namespace")
+]
+HEADERS = ["workload", "phase", "cause", "requeues", "next retry", "since", "action", "reason"]
 
 
 def stuck(
     ctx: typer.Context,
     *,
     workload: StuckWorkload = "",
-    namespace: Everywhere = "",
+    namespace: NamespaceFilter = "",
     causes: Causes = [],  # noqa: B006 - Typer copies it
     phases: Phases = [],  # noqa: B006 - same
-    cluster_queue: ClusterQueue = "",
-    name: Contains = "",
+    cluster_queue: ClusterQueueFilter = "",
+    name: NamePart = "",
     selector: Selector = "",
     since: Since = "",
     limit: Limit = 100,
@@ -72,26 +84,22 @@ def stuck(
         found = client.read(
             "/v1/stuck-workloads", {name: value for name, value in query.items() if value}
         )
-    if show_value(found, output):
-        return
-    now = wall_clock()
-    rows = [_row(case, now) for case in found["items"]]
-    show_rows(HEADERS, rows, output)
+    show_answer(found, HEADERS, [_row(each) for each in found["items"]], output)
     if found["more"]:
-        say(f"{found['more']} more; raise --limit")
+        say(f"{found['more']} more (see --limit)")
 
 
 def bulk(
     ctx: typer.Context,
     *,
-    verb: Annotated[Verb, typer.Argument(help="The action.")],
+    verb: Annotated[Verb, typer.Argument(metavar="ACTION", help=", ".join(get_args(Verb)))],
     selector: Selector = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     all_namespaces: AllNamespaces = False,
     causes: Causes = [],  # noqa: B006 - Typer copies it
     phases: Phases = [],  # noqa: B006 - same
-    cluster_queue: ClusterQueue = "",
-    name: Contains = "",
+    cluster_queue: ClusterQueueFilter = "",
+    name: NamePart = "",
     since: Since = "",
     reason: Reason = "",
     expires_in: ExpiresIn = "",
@@ -109,16 +117,13 @@ def bulk(
         **({"since": _since(since)} if since else {}),
     }
     _require_filter(query, all_namespaces)
-    asked: Object = {"verb": verb, "reason": reason}
-    if expires_in:
-        ends_at = wall_clock() + int(seconds_of(expires_in) * MICROSECONDS_PER_SECOND)
-        asked["expiresAt"] = timestamp_of(ends_at)
+    asked = with_expiry({"verb": verb, "reason": reason}, expires_in)
     with client_of(ctx) as client:
-        looking = {**asked, "reason": reason or "preview", "query": query, "dryRun": "All"}
-        preview = client.act("/v1/batches", looking)
+        request = {**asked, "reason": reason or "preview", "query": query, "dryRun": "All"}
+        preview = client.act("/v1/batches", request)
         _show_items(preview)
         if dry_run or not preview["eligible"]:
-            say(f"{preview['eligible']} of {len(preview['items'])} would be changed")
+            say(f"{preview['eligible']} of {len(preview['items'])} workloads would be changed")
             return
         _require_reason(reason)
         _confirm(verb, preview["eligible"], yes)
@@ -136,8 +141,8 @@ def bulk(
 def batch(
     ctx: typer.Context,
     *,
-    batch_id: Annotated[str, typer.Argument(metavar="ID", help="As bulk told it.")],
-    undo: Annotated[bool, typer.Option("--undo", help="Undo the bulk action.")] = False,
+    batch_id: Annotated[str, typer.Argument(metavar="ID", help="ID of the bulk action")],
+    undo: Annotated[bool, typer.Option("--undo", help="Undo the bulk action")] = False,
     reason: Reason = "",
     output: Output = Format.TABLE,
 ) -> None:
@@ -150,50 +155,50 @@ def batch(
             return
     if show_value(found, output):
         return
-    show(f"{found['verb']} by {found['actor']} at {found['at']}: {found['reason']}")
+    show(f"{found['verb']} by {found['actor']} {age_of(found['at'])} ago: {found['reason']}")
     rows = [
         [item["workload"], item["did"], item.get("phase") or "-", item.get("reason") or "-"]
         for item in found["items"]
     ]
-    show_rows(["workload", "did", "phase now", "why it stays"], rows, output)
+    show_rows(["workload", "result", "current phase", "not undoable because"], rows, output)
 
 
 def _show_one(ctx: typer.Context, workload: str, namespace: str, output: Format) -> None:
-    place, name = workload_place(workload, namespace)
+    place, name = workload_key(workload, namespace)
     with client_of(ctx) as client:
-        case = client.read(f"{WORKLOAD.path(place, name)}/stuck")
-    if show_value(case, output):
+        found = client.read(f"{WORKLOAD.path(place, name)}/stuck")
+    if show_value(found, output):
         return
-    show(case["sentence"])
-    by = f" by {case['by']}" if case.get("by") else ""
+    show(found["sentence"])
+    by = f" by {found['by']}" if found.get("by") else ""
     told = [
-        ("Phase", case["phase"]),
-        ("Cause", case["cause"] + by),
-        ("Requeues", str(case.get("attempts", 0))),
-        ("Next try", case.get("nextTryAt") or "-"),
-        ("Gives up", case.get("givesUpAt") or "-"),
-        *(("Limit", _limit(limit)) for limit in case.get("limits", [])),
-        ("Helps", f"headgate {case['helps']} {case['workload']}"),
-        ("Resets", "; ".join(case.get("resets", []))),
-        ("Keeps", "; ".join(case.get("keeps", []))),
-        ("Then", case.get("next") or "-"),
+        ("Phase", found["phase"]),
+        ("Cause", found["cause"] + by),
+        ("Requeues", str(found.get("attempts", 0))),
+        ("Next retry", until(found.get("nextTryAt"))),
+        ("Deadline", until(found.get("givesUpAt"))),
+        *(("Limit", _limit(limit)) for limit in found.get("limits", [])),
+        ("Action", f"headgate {found['helps']} {found['workload']}"),
+        ("Resets", "; ".join(found.get("resets", []))),
+        ("Keeps", "; ".join(found.get("keeps", []))),
+        ("Predicted outcome", found.get("next") or "-"),
     ]
     show(fields(told))
 
 
 def _limit(limit: Object) -> str:
-    met = ", met" if limit["decided"] else ""
-    return f"{limit['field']}: {limit['used']} of {limit['most']}{met}"
+    reached = " (limit reached)" if limit["decided"] else ""
+    return f"{limit['field']}: {limit['used']} of {limit['most']}{reached}"
 
 
-def _row(case: Object, now: int) -> list[str]:
+def _row(case: Object) -> list[str]:
     return [
         case["workload"],
         case["phase"],
         case["cause"],
         str(case.get("attempts", 0)),
-        until(case.get("nextTryAt"), now),
-        age_of(case["since"], now) if case.get("since") else "-",
+        until(case.get("nextTryAt")),
+        age_of(case.get("since")),
         case["helps"],
         case["sentence"],
     ]
@@ -202,24 +207,24 @@ def _row(case: Object, now: int) -> list[str]:
 def _require_filter(query: Object, everywhere: bool) -> None:
     if everywhere and not any(value for name, value in query.items() if name != "namespace"):
         raise CommandFailed(
-            "this would change all workloads",
-            remedy="narrow it with -l, --cause, --phase, --cluster-queue, --name or --since",
+            "bulk needs a filter with --all-namespaces",
+            remedy="Use -l, --cause, --phase, --cluster-queue, --name or --since.",
             code=ExitCode.USAGE,
         )
 
 
 def _since(text: str) -> str:
-    """A duration as the RFC 3339 time that long ago; a time or an empty text as it is."""
+    """Returns the RFC 3339 time at which a duration began; a time or an empty text as it is."""
     if not text or "T" in text:
         return text
-    return timestamp_of(wall_clock() - int(seconds_of(text) * MICROSECONDS_PER_SECOND))
+    return timestamp_before(text)
 
 
 def _require_reason(reason: str) -> None:
     if not reason:
         raise CommandFailed(
-            "nothing is done without a reason, which is kept in the log",
-            remedy='add --reason "why"',
+            "a reason is required; it is recorded in the event log",
+            remedy="Add --reason TEXT.",
             code=ExitCode.USAGE,
         )
 
@@ -229,11 +234,11 @@ def _confirm(verb: str, count: int, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise CommandFailed(
-            f"{count} workloads would be changed, and there is no terminal to confirm it",
-            remedy="add --yes once the list above is right",
+            f"{counted(count, 'workload')} would be changed; confirmation needs a terminal",
+            remedy="Check the list above, then add --yes.",
             code=ExitCode.USAGE,
         )
-    typer.confirm(f"{verb} {count} workloads?", abort=True, err=True)
+    typer.confirm(f"{verb.capitalize()} {counted(count, 'workload')}?", abort=True, err=True)
 
 
 def _show_items(result: Object) -> None:
@@ -241,18 +246,18 @@ def _show_items(result: Object) -> None:
         [item["workload"], item["outcome"], item.get("reason") or item.get("next") or "-"]
         for item in result["items"]
     ]
-    show_rows(["workload", "outcome", "why, or what then"], rows, Format.TABLE)
+    show_rows(["workload", "outcome", "details"], rows, Format.TABLE)
 
 
-def _conclude(done: Object, left: Sequence[Object] = ()) -> None:
+def _conclude(done: Object, changed: Sequence[Object] = ()) -> None:
     """Shows each result; exits with a conflict if one was refused, or an undo changed nothing.
 
-    `left` are workloads that changed after the bulk action, so that its undo skips them.
+    An undo skips the workloads in `changed`, which have changed since the bulk action.
     """
-    stay = [{**item, "outcome": "left"} for item in left]
-    items = [*done["items"], *stay]
+    skipped = [{**item, "outcome": "skipped"} for item in changed]
+    items = [*done["items"], *skipped]
     _show_items({**done, "items": items})
-    say(f"{done['eligible']} of {len(items)} done; headgate batch {done['batch']}")
+    say(f"{done['eligible']} of {len(items)} succeeded. Details: headgate batch {done['batch']}")
     refused = any(item["outcome"] == "refused" for item in done["items"])
-    if refused or (stay and not done["eligible"]):
+    if refused or (skipped and not done["eligible"]):
         raise typer.Exit(ExitCode.CONFLICT)

@@ -5,61 +5,54 @@ from typing import Annotated
 
 import typer
 
-from headgate.adapters.system.stopwatch import wall_clock
+from headgate.cli.commands.actions import with_expiry
 from headgate.cli.failures import Failure
 from headgate.cli.options import ExpiresIn, NoHeaders, Output
-from headgate.cli.presentation.output import Format, say, show, show_rows, show_value
-from headgate.cli.presentation.units import age_of, seconds_of, timestamp_of
+from headgate.cli.presentation.output import Format, say, show, show_answer, show_value
+from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of, connection_of
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-
-tokens = typer.Typer(help="Tokens: what callers show to be let in.", no_args_is_help=True)
 
 
-@tokens.command("create")
 def create_token(
     ctx: typer.Context,
     *,
-    name: Annotated[str, typer.Argument(help="The name of the token.")],
-    role: Annotated[str, typer.Option(help="viewer, submitter, executor or admin.")],
-    namespace: Annotated[list[str], typer.Option("--namespace", "-n", help="A submitter's.")] = [],  # noqa: B006
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Token name")],
+    role: Annotated[str, typer.Option(metavar="ROLE", help="viewer, submitter, executor or admin")],
+    namespace: Annotated[
+        list[str],
+        typer.Option("--namespace", "-n", metavar="NAME", help="Allowed namespace (repeatable)"),
+    ] = [],  # noqa: B006 - Typer copies it
     expires_in: ExpiresIn = "",
     output: Output = Format.TABLE,
 ) -> None:
-    """Make a token; its secret is shown this once."""
-    asked: dict[str, object] = {"name": name, "role": role, "namespaces": namespace}
-    if expires_in:
-        length = int(seconds_of(expires_in) * MICROSECONDS_PER_SECOND)
-        asked["expiresAt"] = timestamp_of(wall_clock() + length)
+    """Create a token (the secret is shown only once)."""
+    body = with_expiry({"name": name, "role": role, "namespaces": namespace}, expires_in)
     with client_of(ctx) as client:
-        made = client.act("/v1/tokens", asked)
-    if not show_value(made, output):
-        say(f"token {name} ({role}); its secret is not shown again:")
-        show(made["secret"])
+        created = client.act("/v1/tokens", body)
+    if not show_value(created, output):
+        say(f"Token {name} ({role}). The secret is shown only once:")
+        show(created["secret"])
 
 
-@tokens.command("list")
 def list_tokens(
     ctx: typer.Context, output: Output = Format.TABLE, no_headers: NoHeaders = False
 ) -> None:
-    """List tokens, without their secrets."""
+    """List tokens (without secrets)."""
     with client_of(ctx) as client:
         found = client.read("/v1/tokens")
-    if show_value(found, output):
-        return
-    now = wall_clock()
     rows = [
         [each["name"], each["role"], ",".join(each.get("namespaces", [])) or "-",
-         age_of(each.get("createdAt"), now), each.get("expiresAt") or "never"]
+         age_of(each.get("createdAt")), each.get("expiresAt") or "never"]
         for each in found["items"]
     ]  # fmt: skip
     headers = ("name", "role", "namespaces", "age", "expires")
-    show_rows(headers, rows, output, with_headers=not no_headers)
+    show_answer(found, headers, rows, output, no_headers=no_headers)
 
 
-@tokens.command("revoke")
-def revoke_token(ctx: typer.Context, names: Annotated[list[str], typer.Argument()]) -> None:
-    """Make tokens worthless from now on."""
+def revoke_token(
+    ctx: typer.Context, names: Annotated[list[str], typer.Argument(metavar="NAME")]
+) -> None:
+    """Revoke tokens."""
     with client_of(ctx) as client:
         for name in names:
             client.remove(f"/v1/tokens/{name}")
@@ -74,16 +67,16 @@ def whoami(ctx: typer.Context, output: Output = Format.TABLE) -> None:
     if not show_value(known, output):
         namespaces = ", ".join(known.get("namespaces") or []) or "all namespaces"
         show(f"{known['name']} ({known['role']}, {namespaces})")
-        say(f"{connection.url}, by {connection.source}")
+        say(f"{connection.url} (from {connection.source})")
 
 
 def version(ctx: typer.Context) -> None:
-    """Say which version this is, and which the server."""
+    """Show client and server version."""
     show(f"client {installed_version('headgate')}")
     try:
         with client_of(ctx, patience_seconds=1.0) as client:
             known = client.read("/v1/system")
     except Failure:
-        say("server not reached")
+        say("server unreachable")
         return
-    show(f"server {known['version']} at log position {known['position']}")
+    show(f"server {known['version']}, log position {known['position']}")

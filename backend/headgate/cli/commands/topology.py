@@ -1,4 +1,4 @@
-"""`topology`: blocks, racks and hosts, what is free of them, and what would fit."""
+"""`topology`: free capacity by topology domain, largest gangs, nearest fits, fragmentation."""
 
 from typing import Annotated, Any
 
@@ -7,10 +7,18 @@ from rich.tree import Tree
 
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import NoHeaders, Output
-from headgate.cli.presentation.output import Format, page, say, show, show_rows, show_value
-from headgate.cli.presentation.units import amount, counted, share
+from headgate.cli.presentation.output import (
+    Format,
+    say,
+    show,
+    show_rows,
+    show_value,
+    stdout_console,
+)
+from headgate.cli.presentation.units import amounts, counted, share
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
+from headgate.messages.rendering import resource_word
 
 Object = dict[str, Any]
 
@@ -18,25 +26,29 @@ Object = dict[str, Any]
 def topology(
     ctx: typer.Context,
     *,
-    name: Annotated[str, typer.Argument(help="The topology; the only one if left out.")] = "",
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Topology (default: the only one)")
+    ] = "",
     pod: Annotated[
-        str, typer.Option("--pod", help="The largest gang of such pods, as cpu=4,memory=8Gi.")
+        str,
+        typer.Option(
+            "--pod", metavar="REQUESTS", help="Largest gang of pods, e.g. cpu=4,memory=8Gi"
+        ),
     ] = "",
     workload: Annotated[
-        str, typer.Option("--near", help="Domains that nearly fit NAMESPACE/NAME.")
+        str, typer.Option("--near", metavar="NAMESPACE/NAME", help="Nearest fits of a workload")
     ] = "",
     past: Annotated[
-        bool, typer.Option("--history", help="How it was over the last day; --pod says of what.")
+        bool, typer.Option("--history", help="Fragmentation over the last day, for --pod")
     ] = False,
-    hosts: Annotated[bool, typer.Option("--hosts", help="Every host, not only domains.")] = False,
+    hosts: Annotated[bool, typer.Option("--hosts", help="Show hosts")] = False,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
-    """Show what is free by block and rack, the largest gang that fits, or near fits."""
+    """Show free capacity by topology domain."""
     if workload and (pod or past):
         raise CommandFailed(
-            "--near asks something else than --pod and --history",
-            remedy="ask one at a time",
+            "--near cannot be combined with --pod or --history",
             code=ExitCode.USAGE,
         )
     with client_of(ctx) as client:
@@ -63,11 +75,11 @@ def topology(
 
 
 def only_topology(client: HeadgateClient) -> str:
-    """The name of the one topology there is."""
+    """Returns the name of the only topology; raises `CommandFailed` if there are more or none."""
     names = [str(each["metadata"]["name"]) for each in client.items("/v1/topologies")]
     if len(names) != 1:
         raise CommandFailed(
-            f"there are {len(names)} topologies; name one",
+            f"specify a topology: there are {len(names)}",
             remedy=", ".join(names),
             code=ExitCode.USAGE,
         )
@@ -78,36 +90,38 @@ def _show_map(answer: Object, *, hosts: bool) -> None:
     trunk = Tree(f"[bold]{answer['topology']}[/bold]", highlight=False)
     for domain in answer["domains"]:
         _add(trunk, domain, answer["resources"], hosts=hosts)
-    page().print(trunk)
+    stdout_console().print(trunk)
 
 
 def _add(parent: Tree, domain: Object, resources: list[str], *, hosts: bool) -> None:
     if domain.get("host") and not hosts:
         return
     free = ", ".join(
-        f"{amount(each, domain['free'].get(each, 0))} of "
-        f"{amount(each, domain['allocatable'].get(each, 0))} {each}"
+        "{} of {} {}".format(
+            *amounts(each, domain["free"].get(each, 0), domain["allocatable"][each]),
+            resource_word(each),
+        )
         for each in resources
         if domain["allocatable"].get(each) and each != "pods"
     )
-    counted = "" if domain.get("host") else f", {domain['ready']} of {domain['hosts']} hosts ready"
-    closed = _closed(domain.get("host"))
-    title = f"[bold]{domain['path'][-1]}[/bold] {free} free{counted}{closed}"
+    ready = "" if domain.get("host") else f"; {domain['ready']} of {domain['hosts']} hosts ready"
+    state = _state(domain.get("host"))
+    title = f"[bold]{domain['path'][-1]}[/bold]: {free} free{ready}{state}"
     branch = parent.add(title, highlight=False)
     for child in domain["children"]:
         _add(branch, child, resources, hosts=hosts)
 
 
-def _closed(host: Object | None) -> str:
+def _state(host: Object | None) -> str:
     if host is None:
         return ""
     states = (("cordoned", host["cordoned"]), ("not ready", not host["ready"]))
     words = ", ".join(word for word, holds in states if holds)
-    return f" [red]{words}[/red]" if words else ""
+    return f"; [red]{words}[/red]" if words else ""
 
 
 def _show_fits(answer: Object, form: Format, *, with_headers: bool) -> None:
-    headers = ("flavor", "level", "largest gang", "in", "pods altogether", "scattered")
+    headers = ("flavor", "level", "largest gang", "in", "total free", "fragmentation")
     rows = [
         [fit["flavor"], fit["level"], str(fit["largest"]), "/".join(fit["domain"]) or "-",
          str(fit["together"]), share(fit["fragmentation"], 1000) if fit["together"] else "-"]
@@ -117,12 +131,12 @@ def _show_fits(answer: Object, form: Format, *, with_headers: bool) -> None:
 
 
 def _one_device(resources: list[str]) -> str:
-    """A pod of one device, else of one core."""
+    """Returns the requests of a pod of one device, or of one CPU where there are no devices."""
     return f"{next((each for each in resources if '/' in each), 'cpu')}=1"
 
 
 def _show_history(answer: Object, form: Format, *, with_headers: bool) -> None:
-    headers = ("at", "flavor", "level", "largest gang", "pods altogether", "scattered")
+    headers = ("at", "flavor", "level", "largest gang", "total free", "fragmentation")
     rows = [
         [point["at"], fit["flavor"], fit["level"], str(fit["largest"]), str(fit["together"]),
          share(fit["fragmentation"], 1000) if fit["together"] else "-"]
@@ -131,23 +145,23 @@ def _show_history(answer: Object, form: Format, *, with_headers: bool) -> None:
     ]  # fmt: skip
     show_rows(headers, rows, form, with_headers=with_headers)
     if not answer["complete"]:
-        say("There was no time to look at the latest; ask for fewer points or a shorter time.")
+        say("Too much data for this range. The latest points are missing.")
 
 
 def _show_near_fits(answer: Object, form: Format, *, with_headers: bool) -> None:
     if not answer["near"]:
-        show(f"{answer['workload']} asks for no hosts of topology {answer['topology']}")
+        show(f"{answer['workload']} doesn't use topology {answer['topology']}")
         return
-    headers = ("pod set", "flavor", "level", "domain", "fits", "needs", "short of", "in the way")
+    headers = ("pod set", "flavor", "level", "domain", "fits", "requested", "lacks", "in use by")
     rows = [
         [near["podSet"], near["flavor"], near["level"] or "-",
-         "/".join(near["domain"]) or "all hosts together",
+         "/".join(near["domain"]) or "all hosts",
          str(near["fits"]), f"{near['needs']} {near['unit']}", near["resource"],
-         _in_the_way(near["inTheWay"])]
+         _holders(near["inTheWay"])]
         for near in answer["near"]
     ]  # fmt: skip
     show_rows(headers, rows, form, with_headers=with_headers)
 
 
-def _in_the_way(holders: list[Object]) -> str:
+def _holders(holders: list[Object]) -> str:
     return ", ".join(f"{each['key']} ({counted(each['pods'], 'pod')})" for each in holders) or "-"

@@ -5,13 +5,12 @@ from typing import Annotated, Any
 import typer
 from rich.tree import Tree
 
-from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.topology import only_topology
 from headgate.cli.options import NoHeaders, Output, Since
-from headgate.cli.presentation.output import Format, page, say, show_rows, show_value
-from headgate.cli.presentation.units import amount, fair_share, seconds_of, share, timestamp_of
+from headgate.cli.presentation.output import Format, say, show_answer, show_value, stdout_console
+from headgate.cli.presentation.units import amount, amounts, fair_share, share, timestamp_before
 from headgate.cli.session import client_of
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.messages.rendering import resource_word
 
 Object = dict[str, Any]
 
@@ -25,7 +24,7 @@ def tree(ctx: typer.Context, output: Output = Format.TABLE) -> None:
     top_most = Tree("headgate", hide_root=True)
     for root in answer["roots"]:
         _add(top_most, root)
-    page().print(top_most)
+    stdout_console().print(top_most)
 
 
 def _add(parent: Tree, node: Object) -> None:
@@ -34,67 +33,64 @@ def _add(parent: Tree, node: Object) -> None:
         branch.add(_line(line), highlight=False)
     for local in node.get("localQueues") or []:
         stopped = "" if local["stopPolicy"] == "None" else f", {local['stopPolicy']}"
-        waiting = f"{local['pending']} pending, {local['running']} running{stopped}"
-        branch.add(f"[dim]{local['namespace']}/{local['name']}: {waiting}[/dim]", highlight=False)
+        counts = f"{local['pending']} pending, {local['running']} running{stopped}"
+        branch.add(f"[dim]{local['namespace']}/{local['name']}: {counts}[/dim]", highlight=False)
     for child in node.get("children", []):
         _add(branch, child)
 
 
 def _title(node: Object) -> str:
     borrowing = fair_share(node.get("weightedShare", 0))
-    told_share = f", {borrowing}" if borrowing else ""
+    drs = f", {borrowing}" if borrowing else ""
     if node["kind"] == "Cohort":
-        return f"[bold]{node['name']}[/bold] (cohort){told_share}"
+        return f"[bold]{node['name']}[/bold] (cohort){drs}"
     counts = {name: count for name, count in (node.get("counts") or {}).items() if count}
-    told = ", ".join(f"{count} {_in_words(name)}" for name, count in counts.items()) or "idle"
+    phases = ", ".join(f"{count} {_in_words(name)}" for name, count in counts.items()) or "idle"
     inactive = "" if node.get("active", True) else f" [red]{node.get('inactiveReason')}[/red]"
-    return f"[bold]{node['name']}[/bold] {told}{told_share}{inactive}"
+    return f"[bold]{node['name']}[/bold]: {phases}{drs}{inactive}"
 
 
 def _in_words(name: str) -> str:
-    """A count's name as people write it: `on hold` for `onHold`."""
+    """Returns the name of a count in words: `on hold` for `onHold`."""
     return "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
 def _line(line: Object) -> str:
     resource = line["resource"]
-    used, nominal = amount(resource, line["used"]), amount(resource, line["nominal"])
-    parts = [f"{line['flavor']} {resource}: {used} of {nominal} used"]
+    names = ("used", "nominal", "borrowed", "lent", "overcommitted", "available")
+    texts = amounts(resource, *(line.get(name) or 0 for name in names))
+    used, nominal, borrowed, lent, overcommitted, available = texts
+    parts = [f"{line['flavor']} {resource_word(resource)}: {used} of {nominal} used"]
     if line["borrowed"]:
         lenders = _by_name(resource, line.get("borrowedFrom", []))
-        parts.append(
-            f"{amount(resource, line['borrowed'])} borrowed{lenders and ' from ' + lenders}"
-        )
+        parts.append(f"{borrowed} borrowed{lenders and ' from ' + lenders}")
     if line["lent"]:
         borrowers = _by_name(resource, line.get("lentTo", []))
-        parts.append(f"{amount(resource, line['lent'])} lent{borrowers and ' to ' + borrowers}")
+        parts.append(f"{lent} lent{borrowers and ' to ' + borrowers}")
     if line.get("overcommitted"):
-        parts.append(f"[red]{amount(resource, line['overcommitted'])} over all quota[/red]")
-    parts.append(f"{amount(resource, line['available'])} available")
-    return ", ".join(parts)
+        parts.append(f"[red]{overcommitted} over quota[/red]")
+    return ", ".join([*parts, f"{available} available"])
 
 
 def _by_name(resource: str, shares: list[Object]) -> str:
-    """Names with the amount of each; only the name where there is one."""
+    """Returns the ClusterQueues of shares, with the amount of each where there are several."""
     if len(shares) == 1:
         return str(shares[0]["clusterQueue"])
     return ", ".join(
-        f"{each['clusterQueue']} {amount(resource, each['amount'])}" for each in shares
+        f"{each['clusterQueue']} ({amount(resource, each['amount'])})" for each in shares
     )
 
 
 def top_queues(
     ctx: typer.Context, output: Output = Format.TABLE, no_headers: NoHeaders = False
 ) -> None:
-    """Show ClusterQueues by how full they are."""
+    """Show ClusterQueue usage, highest first."""
     with client_of(ctx) as client:
         answer = client.read("/v1/queues")
-    if show_value(answer, output):
-        return
     found = [line for root in answer["roots"] for line in _queue_lines(root)]
     found.sort(key=lambda each: (-each[0], each[1]))
-    headers = ("queue", "flavor", "resource", "used", "nominal", "use", "borrowed", "pending")
-    show_rows(headers, [row for _, row in found], output, with_headers=not no_headers)
+    headers = ("queue", "flavor", "resource", "used", "nominal", "usage", "borrowed", "pending")
+    show_answer(answer, headers, [row for _, row in found], output, no_headers=no_headers)
 
 
 def _queue_lines(node: Object) -> list[tuple[float, list[str]]]:
@@ -114,15 +110,15 @@ def _queue_lines(node: Object) -> list[tuple[float, list[str]]]:
 def top_nodes(
     ctx: typer.Context,
     *,
-    topology: Annotated[str, typer.Argument(help="The topology; the only one if left out.")] = "",
+    topology: Annotated[
+        str, typer.Argument(metavar="TOPOLOGY", help="Topology (default: the only one)")
+    ] = "",
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
-    """Show nodes by how full they are."""
+    """Show node usage, highest first."""
     with client_of(ctx) as client:
         answer = client.read(f"/v1/topologies/{topology or only_topology(client)}/map")
-    if show_value(answer, output):
-        return
     resources: list[str] = answer["resources"]
     leaves = [leaf for domain in answer["domains"] for leaf in _leaves(domain)]
     leaves.sort(key=lambda leaf: (-_fullness(leaf), leaf["path"]))
@@ -131,8 +127,8 @@ def top_nodes(
          str(sum(each["pods"] for each in leaf["host"]["workloads"]))]
         for leaf in leaves
     ]  # fmt: skip
-    headers = ["node", "status", *resources, "our pods"]
-    show_rows(headers, rows, output, with_headers=not no_headers)
+    headers = ["node", "status", *resources, "workload pods"]
+    show_answer(answer, headers, rows, output, no_headers=no_headers)
 
 
 def _leaves(domain: Object) -> list[Object]:
@@ -152,18 +148,17 @@ def _fullness(leaf: Object) -> float:
 
 def _use(leaf: Object, resource: str) -> str:
     used = leaf["used"].get(resource, 0) + leaf["others"].get(resource, 0)
-    return f"{amount(resource, used)}/{amount(resource, leaf['allocatable'].get(resource, 0))}"
+    return "/".join(amounts(resource, used, leaf["allocatable"].get(resource, 0)))
 
 
 def _status(host: Object) -> str:
     return ("Ready" if host["ready"] else "NotReady") + (",Cordoned" if host["cordoned"] else "")
 
 
-HAPPENED = ("submitted", "admitted", "evicted", "finished")
-"""What became of workloads since the instant before."""
+TRANSITIONS = ("submitted", "admitted", "evicted", "finished")
+"""Counts of workloads since the data point before."""
 
-
-HEADERS = (
+USAGE_HEADERS = (
     "at",
     "flavor",
     "resource",
@@ -171,38 +166,40 @@ HEADERS = (
     "nominal",
     "borrowed",
     "lent",
-    "over",
+    "over quota",
     "share",
     "pending",
-    *HAPPENED,
+    *TRANSITIONS,
 )
 
 
 def usage(
     ctx: typer.Context,
     *,
-    queue: Annotated[str, typer.Argument(help="The ClusterQueue.")],
+    queue: Annotated[str, typer.Argument(metavar="QUEUE", help="ClusterQueue")],
     since: Since = "1d",
-    points: Annotated[int, typer.Option(min=2, max=100, help="At how many instants.")] = 25,
+    points: Annotated[
+        int, typer.Option(metavar="NUMBER", min=2, max=100, help="Number of data points")
+    ] = 25,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
-    """Show what a queue used over time: `usage gpu --since 7d -o csv`."""
-    begin = wall_clock() - round(seconds_of(since) * MICROSECONDS_PER_SECOND)
-    query = {"since": timestamp_of(begin), "points": str(points)}
+    """Show queue usage over time.
+
+    Example: `headgate usage gpu --since 7d -o csv`
+    """
+    query = {"since": timestamp_before(since), "points": str(points)}
     with client_of(ctx) as client:
         found = client.read(f"/v1/clusterqueues/{queue}/usage", query)
-    if show_value(found, output):
-        return
     rows = [_row(point, line) for point in found["points"] for line in point["lines"]]
-    show_rows(HEADERS, rows, output, with_headers=not no_headers)
+    show_answer(found, USAGE_HEADERS, rows, output, no_headers=no_headers)
     if not found["complete"]:
-        say("There was no time to look at the latest; ask for fewer points or a shorter time.")
+        say("Too much data for this range. The latest points are missing.")
 
 
 def _row(point: Object, line: Object) -> list[str]:
     resource = line["resource"]
-    amounts = [line["used"], line["nominal"], line["borrowed"], line["lent"]]
-    told = [amount(resource, each) for each in (*amounts, line.get("overcommitted", 0))]
-    counts = [str(point[name]) for name in ("weightedShare", "pending", *HAPPENED)]
+    values = [line["used"], line["nominal"], line["borrowed"], line["lent"]]
+    told = amounts(resource, *values, line.get("overcommitted", 0))
+    counts = [str(point[name]) for name in ("weightedShare", "pending", *TRANSITIONS)]
     return [point["at"], line["flavor"], resource, *told, *counts]

@@ -1,4 +1,4 @@
-"""`watch`, `events` and `timeline`: events as they come, recent ones, and those of a workload."""
+"""`watch`, `events` and `timeline`: the event stream, recent events, and those of a workload."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -6,40 +6,52 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from headgate.adapters.system.stopwatch import wall_clock
 from headgate.cli.commands.actions import queue_target
-from headgate.cli.commands.why import WorkloadName, workload_place
-from headgate.cli.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, WORKLOAD
-from headgate.cli.options import DEFAULT_NAMESPACE, Limit, Namespace, NoHeaders, Output
-from headgate.cli.presentation.output import Format, say, show, show_rows, show_value
+from headgate.cli.kinds import CLUSTER_QUEUE, LOCAL_QUEUE, WORKLOAD, workload_key
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    Limit,
+    Namespace,
+    NoHeaders,
+    Output,
+    WorkloadName,
+)
+from headgate.cli.presentation.output import Format, say, show, show_answer, show_rows, show_value
 from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of
 from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.schemas import Event, StreamReset
 
-HEADERS = ("position", "age", "type", "object", "who", "what")
-DETAIL_WIDTH = 120
+EVENT_HEADERS = ("position", "age", "type", "object", "actor", "message")
+TIMELINE_HEADERS = ("position", "age", "event", "actor", "details")
+MAX_MESSAGE_LENGTH = 120
+DEFAULT_ENTRIES = 20
+"""Entries of a timeline that a table shows by default."""
 
 Object = dict[str, Any]
 
-Types = Annotated[str, typer.Option("--type", help="Only these types, by comma.")]
-Actor = Annotated[str, typer.Option("--actor", help="Only what this actor caused.")]
+Types = Annotated[
+    str, typer.Option("--type", metavar="TYPES", help="Filter by type (comma-separated)")
+]
+Actor = Annotated[str, typer.Option("--actor", metavar="ACTOR", help="Filter by actor")]
 
 
 def events(
     ctx: typer.Context,
     *,
-    subject: Annotated[str, typer.Argument(help="KIND/NAME; all if left out.")] = "",
+    subject: Annotated[str, typer.Argument(metavar="KIND/NAME", help="Object (default: all)")] = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     types: Types = "",
     actor: Actor = "",
-    correlation: Annotated[str, typer.Option(help="Only what belongs to this.")] = "",
-    before: Annotated[int, typer.Option(help="Only before this position.")] = 0,
+    correlation: Annotated[str, typer.Option(metavar="ID", help="Filter by correlation ID")] = "",
+    before: Annotated[
+        int, typer.Option(metavar="POSITION", help="List events before this position")
+    ] = 0,
     limit: Limit = 50,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
-    """Show what happened, newest last."""
+    """List recent events."""
     query = {
         "type": types,
         "actor": actor,
@@ -50,34 +62,38 @@ def events(
     with client_of(ctx) as client:
         found = _page(client, query, limit)
     found["items"].reverse()
-    if not show_value(found, output):
-        rows = [_row(msgspec.convert(each, Event)) for each in found["items"]]
-        show_rows(HEADERS, rows, output, with_headers=not no_headers)
+    rows = [_row(msgspec.convert(each, Event)) for each in found["items"]]
+    show_answer(found, EVENT_HEADERS, rows, output, no_headers=no_headers)
 
 
 def watch(
     ctx: typer.Context,
     *,
     subject: Annotated[
-        str, typer.Argument(help="wl/NAME, cq/NAME, lq/NAME; all if left out.")
+        str,
+        typer.Argument(metavar="KIND/NAME", help="wl/NAME, cq/NAME or lq/NAME (default: all)"),
     ] = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     types: Types = "",
-    after: Annotated[int, typer.Option(help="From after this position; from now without it.")] = 0,
-    count: Annotated[int, typer.Option(help="End after so many events; 0 is never.")] = 0,
+    after: Annotated[
+        int, typer.Option(metavar="POSITION", help="Start after this position (default: now)")
+    ] = 0,
+    count: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Stop after this many events (default: never)")
+    ] = 0,
     output: Output = Format.TABLE,
 ) -> None:
-    """Follow what happens as lines, through every reconnect without a gap."""
+    """Stream events (resumes after reconnect)."""
     shown = 0
     with client_of(ctx) as client:
-        interesting = _interest(client, subject, namespace)
+        selected = _queue_filter(client, subject, namespace)
         named = tuple(name for name in types.split(",") if name)
         for event in client.follow(
             after or client.head(), types=named, streams=_streams(subject, namespace)
         ):
             if isinstance(event, StreamReset):
-                say(f"the server starts anew at position {event.position}")
-            if not isinstance(event, Event) or not interesting.admits(event):
+                say(f"Stream reset at position {event.position}")
+            if not isinstance(event, Event) or not selected.admits(event):
                 continue
             _show_event(event, output)
             shown += 1
@@ -85,8 +101,8 @@ def watch(
                 return
 
 
-class _Interest:
-    """Which events concern a queue: its own, and those of workloads that came through it."""
+class _QueueFilter:
+    """Selects the events of a queue: its own, and those of workloads submitted to it."""
 
     def __init__(self, subject: str, queue: str, local_queues: frozenset[str]) -> None:
         self._subject = subject
@@ -95,7 +111,7 @@ class _Interest:
         self._workloads: dict[str, bool] = {}
 
     def admits(self, event: Event) -> bool:
-        """Whether the event is one the person asked for."""
+        """Returns whether an event belongs to the queue; True for all without a queue."""
         if not self._queue:
             return True
         if event.stream == self._subject:
@@ -103,32 +119,32 @@ class _Interest:
         if event.type == "workload.submitted":
             spec = event.data.get("spec", {})
             name = spec.get("queueName") or spec.get("queue_name") or ""
-            self._workloads[event.stream] = self._comes_through(event, name)
+            self._workloads[event.stream] = self._is_submitted_to(event, name)
         if event.type == "workload.quota_reserved":
             admission = event.data.get("admission", {})
             queue = admission.get("clusterQueue") or admission.get("cluster_queue")
             self._workloads.setdefault(event.stream, queue == self._queue)
         return self._workloads.get(event.stream, False)
 
-    def knows(self, stream: str) -> None:
-        """A workload that was there before."""
+    def add_workload(self, stream: str) -> None:
+        """Adds a workload that was submitted earlier."""
         self._workloads[stream] = True
 
-    def _comes_through(self, event: Event, queue_name: str) -> bool:
+    def _is_submitted_to(self, event: Event, queue_name: str) -> bool:
         namespace = event.name.partition("/")[0]
         return f"{namespace}/{queue_name}" in self._local_queues
 
 
-def _interest(client: HeadgateClient, subject: str, namespace: str) -> _Interest:
+def _queue_filter(client: HeadgateClient, subject: str, namespace: str) -> _QueueFilter:
     kind = subject.partition("/")[0].lower()
     if not subject or kind in WORKLOAD.words:
-        return _Interest("", "", frozenset())
+        return _QueueFilter("", "", frozenset())
     reference, path = queue_target(subject, namespace)
     found = client.read(path)
     name = str(found["metadata"]["name"])
     if kind in LOCAL_QUEUE.words:
         place = str(found["metadata"]["namespace"])
-        interest = _Interest(f"localqueue/{place}/{name}", name, frozenset({f"{place}/{name}"}))
+        selected = _QueueFilter(f"localqueue/{place}/{name}", name, frozenset({f"{place}/{name}"}))
         listed = client.items(WORKLOAD.path(place), {"queueName": name})
     else:
         local_queues = frozenset(
@@ -136,11 +152,13 @@ def _interest(client: HeadgateClient, subject: str, namespace: str) -> _Interest
             for each in client.items(LOCAL_QUEUE.path(""))
             if each["spec"]["clusterQueue"] == name
         )
-        interest = _Interest(reference, name, local_queues)
+        selected = _QueueFilter(reference, name, local_queues)
         listed = client.items(WORKLOAD.path(""), {"clusterQueue": name})
     for each in listed:
-        interest.knows(f"workload/{each['metadata']['namespace']}/{each['metadata']['name']}")
-    return interest
+        selected.add_workload(
+            f"workload/{each['metadata']['namespace']}/{each['metadata']['name']}"
+        )
+    return selected
 
 
 def _streams(subject: str, namespace: str) -> tuple[str, ...]:
@@ -180,23 +198,23 @@ def _show_event(event: Event, form: Format) -> None:
     if form in {Format.JSON, Format.NDJSON}:
         show(msgspec.json.encode(event).decode())
         return
-    position, _, kind, name, who, what = _row(event)
-    show(f"{position:>8}  {event.at[11:19]}  {kind:<28} {name}  {who}  {what}".rstrip())
+    position, _, kind, name, actor, message = _row(event)
+    show(f"{position:>8}  {event.at[11:19]}  {kind:<28} {name}  {actor}  {message}".rstrip())
 
 
 def _row(event: Event) -> list[str]:
-    told = event.reason or _detail(event.data)
+    message = event.reason or _message(event.data)
     return [
         str(event.position),
-        age_of(event.at, wall_clock()),
+        age_of(event.at),
         event.type,
         event.stream,
         event.actor,
-        told[:DETAIL_WIDTH],
+        message[:MAX_MESSAGE_LENGTH],
     ]
 
 
-def _detail(data: Object) -> str:
+def _message(data: Object) -> str:
     explanation = data.get("explanation")
     if isinstance(explanation, dict):
         return str(explanation.get("sentence", ""))
@@ -206,30 +224,22 @@ def _detail(data: Object) -> str:
     return ""
 
 
-FOR_PEOPLE = (Format.TABLE, Format.WIDE)
-
-
-A_SCREENFUL = 20
-
-
-TIMELINE_HEADERS = ("position", "age", "what", "who", "detail")
-
-
 Latest = Annotated[
     int | None,
     typer.Option(
         "--limit",
         min=1,
-        help=f"How many of the latest; {A_SCREENFUL} for people and all for programs without it.",
+        metavar="NUMBER",
+        help=f"Latest entries (default: {DEFAULT_ENTRIES} in tables, all in other formats)",
     ),
 ]
 
 
-All = Annotated[bool, typer.Option("--all", help="From the beginning.")]
+All = Annotated[bool, typer.Option("--all", help="Show all events")]
 
 
 WholeData = Annotated[
-    bool, typer.Option("--whole", help="With all that was in the way, and all hosts, in the data.")
+    bool, typer.Option("--whole", help="Include all blockers and hosts in the data (JSON, YAML)")
 ]
 
 
@@ -244,9 +254,10 @@ def timeline(
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
-    """Tell what happened to a workload, the latest last."""
-    place, name = workload_place(workload, namespace)
-    most = limit if limit or output not in FOR_PEOPLE else A_SCREENFUL
+    """Show a workload's event timeline."""
+    place, name = workload_key(workload, namespace)
+    is_table = output in {Format.TABLE, Format.WIDE}
+    most = limit or (DEFAULT_ENTRIES if is_table else None)
     with client_of(ctx) as client:
         found = latest(client, place, name, None if everything else most, whole=whole)
     if output is Format.NDJSON:
@@ -255,13 +266,13 @@ def timeline(
         rows = rows_of(found["entries"])
         show_rows(TIMELINE_HEADERS, rows, output, with_headers=not no_headers)
         if found["earlier"]:
-            say(earlier_words(found, place, name))
+            say(earlier_entries(found, place, name))
 
 
 def latest(
     client: HeadgateClient, namespace: str, name: str, most: int | None, *, whole: bool = False
 ) -> Object:
-    """The latest so many entries, or all, oldest first; `earlier` are those that were left out."""
+    """Returns up to `most` latest entries, oldest first; `earlier` counts those left out."""
     size = min(most or PAGE_SIZE, PAGE_SIZE)
     asked = {"limit": str(size), "data": "Whole" if whole else "Brief"}
     entries: list[Object] = []
@@ -277,18 +288,17 @@ def latest(
     return {"position": position, "earlier": earlier + surplus, "entries": kept[::-1]}
 
 
-def earlier_words(found: Object, namespace: str, name: str) -> str:
-    """How many entries were left out, and the command that shows them."""
-    return f"{found['earlier']} earlier: headgate timeline {namespace}/{name} --all"
+def earlier_entries(found: Object, namespace: str, name: str) -> str:
+    """Returns the number of entries left out, and the command that shows them."""
+    return f"{found['earlier']} earlier entries: headgate timeline {namespace}/{name} --all"
 
 
 def rows_of(entries: Sequence[Object]) -> list[list[str]]:
-    """The entries as cells below `TIMELINE_HEADERS`."""
-    now = wall_clock()
+    """Returns the entries as rows under `TIMELINE_HEADERS`."""
     return [
         [
             str(each["position"]),
-            age_of(each["at"], now),
+            age_of(each["at"]),
             each["title"],
             each["actor"],
             each.get("detail", ""),

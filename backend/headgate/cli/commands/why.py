@@ -1,24 +1,29 @@
-"""`why`: the one sentence, everything in the way, and what would help."""
+"""`why`: why a workload is pending, its estimated start, and how to unblock it."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from headgate.adapters.system.stopwatch import wall_clock
-from headgate.cli.kinds import WORKLOAD, placed
-from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Output, complete_workloads
+from headgate.cli.kinds import WORKLOAD, workload_key
+from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Output, WorkloadName
 from headgate.cli.presentation.output import Format, columns, show, show_value
-from headgate.cli.presentation.units import age_of, amount
+from headgate.cli.presentation.units import age_of, amounts, counted, until
 from headgate.cli.session import client_of
 
 Object = dict[str, Any]
 
-WITHOUT_HISTORY = {"history": "0"}
-"""What people are shown of an explanation leaves out the reasons before."""
-
-WorkloadName = Annotated[
-    str, typer.Argument(help="NAME, NAMESPACE/NAME or wl/NAME.", autocompletion=complete_workloads)
+MAX_HOLDERS_LISTED = 3
+BLOCKER_HEADERS = [
+    "constraint",
+    "reason",
+    "scope",
+    "requested",
+    "available",
+    "shortfall",
+    "in use by",
 ]
+WITHOUT_HISTORY = {"history": "0"}
+"""Query of an explanation without earlier reasons, which the table does not show."""
 
 
 def why(
@@ -28,8 +33,8 @@ def why(
     namespace: Namespace = DEFAULT_NAMESPACE,
     output: Output = Format.TABLE,
 ) -> None:
-    """Say why a workload waits: one sentence, what is in the way, what would unblock it."""
-    place, name = workload_place(workload, namespace)
+    """Explain why a workload is pending and how to unblock it."""
+    place, name = workload_key(workload, namespace)
     with client_of(ctx) as client:
         asked = WITHOUT_HISTORY if output in (Format.TABLE, Format.WIDE) else {}
         explanation = client.read(f"{WORKLOAD.path(place, name)}/explanation", asked)
@@ -37,7 +42,7 @@ def why(
         return
     show(explanation["sentence"])
     for line in (
-        _standing(explanation),
+        _status(explanation),
         _expected(explanation),
         blocker_table(explanation["blockers"]),
     ):
@@ -45,7 +50,7 @@ def why(
             show("")
             show(line)
     if explanation["wouldUnblock"]:
-        show("\nWould unblock it:")
+        show("\nHow to unblock:")
         for step in explanation["wouldUnblock"]:
             show(f"  - {step}")
 
@@ -56,65 +61,52 @@ def _expected(explanation: Object) -> str:
         return ""
     if expected.get("cannotSay"):
         return str(expected["cannotSay"])
-    told = f"Expected to start from {expected['earliest']} to {expected['latest']}"
-    proved = expected.get("calibration", {})
-    held = f"; such a range held for {proved['held']} of {proved['predictions']}" if proved else ""
-    return f"{told}. {expected['basis']}{held}"
-
-
-def workload_place(word: str, namespace: str) -> tuple[str, str]:
-    """Namespace and name of `name`, `namespace/name`, `wl/name` or `wl/namespace/name`."""
-    kind, slash, rest = word.partition("/")
-    if slash and kind.lower() in WORKLOAD.words:
-        return placed(rest, namespace)
-    return placed(word, namespace)
+    text = f"Estimated start: {until(expected['earliest'])} to {until(expected['latest'])}"
+    past = expected.get("calibration", {})
+    rate = f"; {past['held']} of {past['predictions']} past estimates were right" if past else ""
+    return f"{text} ({expected['basis'].rstrip('.')}{rate})"
 
 
 def blocker_table(blockers: list[Object]) -> str:
-    """The blockers with need, have and what is short."""
+    """Returns the blockers as a table with requested, available and missing amounts."""
     if not blockers:
         return ""
     rows = [
         [
             each["type"],
             each["reason"],
-            _where(each),
-            _number(each, "need"),
-            _number(each, "have"),
-            _number(each, "shortBy"),
-            ", ".join(each.get("heldBy", [])[:3]) or "-",
-            each["message"],
+            _scope(each),
+            *_amounts(each),
+            ", ".join(each.get("heldBy", [])[:MAX_HOLDERS_LISTED]) or "-",
         ]
         for each in blockers
     ]
-    return columns(
-        ["blocker", "reason", "where", "need", "have", "short", "held by", "message"], rows
-    )
+    return columns(BLOCKER_HEADERS, rows)
 
 
-def _where(blocker: Object) -> str:
+def _scope(blocker: Object) -> str:
     names = ("podSet", "flavor", "resource", "level", "domain")
     return " ".join(blocker[name] for name in names if blocker.get(name)) or "-"
 
 
-def _number(blocker: Object, name: str) -> str:
-    value = blocker.get(name)
-    return "-" if value is None else amount(blocker.get("resource", ""), value)
+def _amounts(blocker: Object) -> list[str]:
+    """Returns the requested, available and missing amounts in one unit, `-` for absent ones."""
+    values = [blocker.get(name) for name in ("need", "have", "shortBy")]
+    known = iter(amounts(blocker.get("resource", ""), *(v for v in values if v is not None)))
+    return ["-" if value is None else next(known) for value in values]
 
 
-def _standing(explanation: Object) -> str:
-    parts = [f"Phase {explanation['phase']}"]
+def _status(explanation: Object) -> str:
+    parts = [f"Phase: {explanation['phase']}"]
     place = explanation.get("position")
     if place and place.get("clusterQueue"):
-        cohort = f", {place['cohort']} in its cohort" if place.get("cohort") else ""
-        parts.append(f"place {place['clusterQueue']} of {place['of']}{cohort}")
+        cohort = f" ({place['cohort']} in the cohort)" if place.get("cohort") else ""
+        parts.append(f"queue position {place['clusterQueue']} of {place['of']}{cohort}")
     since = explanation.get("since")
     if since:
-        age = age_of(since["time"], wall_clock())
-        parts.append(f"the same reason for {age} (since #{since['position']})")
+        parts.append(f"reason unchanged for {age_of(since['time'])}")
     last = explanation.get("lastAttempt")
     if last:
-        cycles = "1 cycle" if explanation["attempts"] == 1 else f"{explanation['attempts']} cycles"
-        parts.append(f"{cycles} found something new, the last {last['cycle']}")
-    parts.append(f"log position {explanation['asOf']['position']}")
-    return ", ".join(parts)
+        evaluated = counted(explanation["attempts"], "time")
+        parts.append(f"evaluated {evaluated}, last in cycle {last['cycle']}")
+    return "; ".join(parts)

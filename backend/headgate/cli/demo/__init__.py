@@ -1,1 +1,1 @@
-"""A small busy cluster, so that every page of a fresh installation has something to show."""
+"""Demo data: a small cluster with workloads, a simulated executor and incidents."""

@@ -9,7 +9,7 @@ from headgate.settings import from_environment
 
 
 def main() -> None:
-    """Keep the small cluster busy until told to stop."""
+    """Runs the demo until stopped."""
     settings = from_environment()
     connection = find_connection(
         environment=(settings.url, settings.token), home=Path.home(), directory=settings.directory

@@ -16,7 +16,7 @@ GPUS_ON_A_HOST = 8
 
 
 def machines() -> list[Object]:
-    """The topology, the flavor on it, and every host."""
+    """Returns the topology, its flavor, and every host."""
     levels = [{"nodeLabel": label} for label in (BLOCK, RACK, HOSTNAME)]
     flavor = {"nodeLabels": {FLAVOR_LABEL: "a100"}, "topologyName": TOPOLOGY}
     return [
@@ -27,9 +27,9 @@ def machines() -> list[Object]:
 
 
 def hosts() -> list[Object]:
-    """The hosts, named by their place."""
-    places = product(range(BLOCKS), range(RACKS_IN_A_BLOCK), range(HOSTS_IN_A_RACK))
-    return [_host(block, rack, host) for block, rack, host in places]
+    """Returns the hosts, named by block, rack and number."""
+    paths = product(range(BLOCKS), range(RACKS_IN_A_BLOCK), range(HOSTS_IN_A_RACK))
+    return [_host(block, rack, host) for block, rack, host in paths]
 
 
 def _host(block: int, rack: int, host: int) -> Object:
@@ -47,26 +47,17 @@ def _host(block: int, rack: int, host: int) -> Object:
 
 
 CAMPUS = "campus"
-
-
 READY_TIMEOUT = "20s"
-
-
 CHECK = "safety-review"
-
-
 HANDLER = "checkpointer"
-
-
 MAX_GRACE_SECONDS = 120
-
 
 TEAMS: dict[str, tuple[str, int, int]] = {
     "vision": ("research", 48, 2),
     "language": ("research", 48, 1),
     "robotics": (CAMPUS, 32, 1),
 }
-"""Each team's cohort, its GPUs and its weight; together they have as many GPUs as there are."""
+"""The cohort, nominal GPUs and weight of each team; the GPUs add up to those of all hosts."""
 
 
 LOCAL_QUEUES = {
@@ -74,7 +65,7 @@ LOCAL_QUEUES = {
     "language": ("main", "students"),
     "robotics": ("main",),
 }
-"""The LocalQueues of each team; where there are two, they take turns by what each has used."""
+"""The LocalQueues of each team; two of one team share by usage."""
 
 
 CLASSES: tuple[Object, ...] = (
@@ -84,11 +75,11 @@ CLASSES: tuple[Object, ...] = (
     {"name": "checkpointing", "value": 700},
     {"name": "scavenger", "value": 100, "preemptionPolicy": "Never"},
 )
-"""`checkpointing` is what others protect themselves with while they save."""
+"""`checkpointing` is the preemption priority of workloads that save a checkpoint."""
 
 
 def configuration() -> list[Object]:
-    """Every object of the demo, in an order in which each finds what it names."""
+    """Returns every object of the demo, each after those it references."""
     return [
         named("Configuration", "default", spec=_installation()),
         *(named("WorkloadPriorityClass", **found) for found in CLASSES),
@@ -119,10 +110,7 @@ def _team(team: str) -> list[Object]:
     return [
         named("Namespace", namespace),
         named("ClusterQueue", team, spec=_queue(team)),
-        *(
-            named("LocalQueue", local_queue, namespace=namespace, spec=to)
-            for local_queue in LOCAL_QUEUES[team]
-        ),
+        *(named("LocalQueue", queue, namespace=namespace, spec=to) for queue in LOCAL_QUEUES[team]),
         named("DisruptionBudget", "services", namespace=namespace, spec=budget),
     ]
 
@@ -151,7 +139,7 @@ def _queue(team: str) -> Object:
 
 
 def _readiness() -> Object:
-    """Pods that are not ready in time send their workload back, each time for longer."""
+    """Returns the readiness rules: evicted after a timeout, requeued with growing backoff."""
     backoff = {"backoffLimitCount": 2, "backoffBaseSeconds": 5, "backoffMaxSeconds": 30}
     return {"timeout": READY_TIMEOUT, "requeuingStrategy": backoff}
 

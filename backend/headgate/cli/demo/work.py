@@ -16,7 +16,7 @@ from headgate.cli.demo.cluster import (
     TEAMS,
     hosts,
 )
-from headgate.cli.executor.behaviour import FAILS, NEVER_READY, RUN_SECONDS, SAVE_SECONDS
+from headgate.cli.executor.behavior import FAILS, NEVER_READY, RUN_SECONDS, SAVE_SECONDS
 from headgate.cli.presentation.units import instant_of, timestamp_of
 from headgate.cli.replay.arrivals import Object, pod_set, workload
 from headgate.client.client import HeadgateClient
@@ -45,7 +45,7 @@ class WorkloadTemplate(msgspec.Struct, frozen=True, kw_only=True):
     annotations: dict[str, str] = {}
 
 
-SORTS = (
+TEMPLATES = (
     WorkloadTemplate(name="train", pods=(4, 4, 8), gpus=(4, 8), seconds=(60, 150), weight=3,
          topology={"required": RACK}, saves=(6, 20)),
     WorkloadTemplate(name="pretrain", pods=(6, 8), gpus=(8,), seconds=(60, 120), weight=1,
@@ -66,13 +66,13 @@ FAILURE_RATE = 0.06
 NEVER_READY_RATE = 0.04
 TOO_LARGE_RATE = 0.02
 GATED_RATE = 0.3
-WAITS_RATE = 0.2
+WAIT_ON_DEADLINE_RATE = 0.2
 
 
 def next_workload(chance: RandomSource, serial: str) -> Object:
     """Returns the next workload to submit."""
     team = chance.choice(sorted(TEAMS))
-    sort = chance.choices(SORTS, weights=[each.weight for each in SORTS])[0]
+    sort = chance.choices(TEMPLATES, weights=[each.weight for each in TEMPLATES])[0]
     gpus = chance.choice(sort.gpus)
     if chance.random() < TOO_LARGE_RATE:
         gpus = GPUS_ON_A_HOST + 1
@@ -87,13 +87,13 @@ def next_workload(chance: RandomSource, serial: str) -> Object:
     )
     metadata = manifest["metadata"]
     metadata["labels"] = {LABEL: "true", "sort": sort.name}
-    metadata["annotations"] = {**_behaviour(chance, sort), **sort.annotations}
-    manifest["spec"] |= {**sort.spec, **_leaving(chance, sort), **_gates(chance, manifest)}
+    metadata["annotations"] = {**_behavior(chance, sort), **sort.annotations}
+    manifest["spec"] |= {**sort.spec, **_eviction_policy(chance, sort), **_gates(chance, manifest)}
     return manifest
 
 
 def grown(manifest: Object, serial: str) -> Object:
-    """The same elastic workload with one pod more, which takes over the pods of the first."""
+    """Returns an elastic workload with one more pod, which replaces the workload slice."""
     metadata, spec = manifest["metadata"], manifest["spec"]
     (pods,) = spec["podSets"]
     asked = {name: spec[name] for name in ("queueName", "priorityClassRef") if name in spec}
@@ -111,29 +111,29 @@ def grown(manifest: Object, serial: str) -> Object:
     }
 
 
-def _behaviour(chance: RandomSource, sort: WorkloadTemplate) -> dict[str, str]:
+def _behavior(chance: RandomSource, sort: WorkloadTemplate) -> dict[str, str]:
     annotations = {RUN_SECONDS: str(chance.randint(*sort.seconds))}
     if sort.saves is not None:
         annotations[SAVE_SECONDS] = str(chance.randint(*sort.saves))
-    fate = chance.random()
-    if fate < FAILURE_RATE:
+    draw = chance.random()
+    if draw < FAILURE_RATE:
         annotations[FAILS] = "true"
-    elif fate < FAILURE_RATE + NEVER_READY_RATE:
+    elif draw < FAILURE_RATE + NEVER_READY_RATE:
         annotations[NEVER_READY] = "true"
     return annotations
 
 
-def _leaving(chance: RandomSource, sort: WorkloadTemplate) -> Object:
-    """Long trainings save first; the time they are given is at times too short."""
+def _eviction_policy(chance: RandomSource, sort: WorkloadTemplate) -> Object:
+    """Returns soft eviction for training; the checkpoint can take longer than the grace period."""
     if sort.saves is None:
         return {}
-    at_the_end = "Wait" if chance.random() < WAITS_RATE else "Force"
+    on_deadline = "Wait" if chance.random() < WAIT_ON_DEADLINE_RATE else "Force"
     policy = {"mode": "Soft", "gracePeriodSeconds": 30, "handler": HANDLER}
-    return {"evictionPolicy": {**policy, "onDeadline": at_the_end}}
+    return {"evictionPolicy": {**policy, "onDeadline": on_deadline}}
 
 
 def _gates(chance: RandomSource, manifest: Object) -> Object:
-    """Some wait for their data before others have to leave for them."""
+    """Returns a preemption gate for some of the production workloads."""
     is_urgent = manifest["spec"]["priorityClassName"] == "production"
     if is_urgent and chance.random() < GATED_RATE:
         return {"preemptionGates": [{"name": GATE}]}
@@ -141,74 +141,68 @@ def _gates(chance: RandomSource, manifest: Object) -> Object:
 
 
 HELD_SECONDS = 45
-
-
 GATED_SECONDS = 20
-
-
-MINE = {"labelSelector": f"{LABEL}=true"}
-
-
-OVER = {"reason": "maintenance is over"}
+DEMO_WORKLOADS = {"labelSelector": f"{LABEL}=true"}
+MAINTENANCE_DONE = {"reason": "maintenance finished"}
 
 
 class Incidents:
-    """One after another; what takes a node out is put right by the one after it."""
+    """Stages one incident at a time; the incident after a cordon is its uncordon."""
 
     def __init__(self, client: HeadgateClient, chance: RandomSource) -> None:
         self._client = client
         self._chance = chance
         self._cordoned = ""
 
-    def bring_about(self) -> None:
-        """The next incident."""
+    def stage_next(self) -> None:
+        """Stages the next incident."""
         if self._cordoned:
             path, self._cordoned = f"/v1/nodes/{self._cordoned}/uncordon", ""
-            self._client.act(path, OVER)
+            self._client.act(path, MAINTENANCE_DONE)
             return
-        self._chance.choice((self._cordon, self._hold_a_workload, self._stop_a_door))()
+        self._chance.choice((self._cordon, self._hold_a_workload, self._stop_a_local_queue))()
 
     def release_leftovers(self) -> None:
-        """Uncordon what an earlier run left cordoned."""
+        """Uncordons nodes that an earlier run left cordoned."""
         ours = {each["metadata"]["name"] for each in hosts()}
         for node in self._client.items("/v1/nodes"):
             name = node["metadata"]["name"]
             if name in ours and node.get("spec", {}).get("unschedulable"):
-                self._client.act(f"/v1/nodes/{name}/uncordon", OVER)
+                self._client.act(f"/v1/nodes/{name}/uncordon", MAINTENANCE_DONE)
 
     def open_gates(self) -> None:
-        """Open the preemption gates of workloads that have their data."""
-        for found in self._client.items("/v1/workloads", {"phase": "Pending", **MINE}):
+        """Opens the preemption gates of workloads that have been pending for a while."""
+        for found in self._client.items("/v1/workloads", {"phase": "Pending", **DEMO_WORKLOADS}):
             if seconds_since_submission(found) > GATED_SECONDS and _is_gated(found):
                 opened = {"name": GATE, "position": "Open"}
                 self._client.act(f"{path_of(found)}/preemption-gates", opened)
 
     def _cordon(self) -> None:
         name = self._chance.choice(hosts())["metadata"]["name"]
-        self._client.act(f"/v1/nodes/{name}/cordon", {"reason": "maintenance of the fans"})
+        self._client.act(f"/v1/nodes/{name}/cordon", {"reason": "fan maintenance"})
         self._cordoned = name
 
     def _hold_a_workload(self) -> None:
-        waiting = {"phase": "Pending", "limit": "1", **MINE}
-        for found in self._client.read("/v1/workloads", waiting)["items"]:
-            self._client.act(f"{path_of(found)}/hold", _for_a_while("data set is being checked"))
+        pending = {"phase": "Pending", "limit": "1", **DEMO_WORKLOADS}
+        for found in self._client.read("/v1/workloads", pending)["items"]:
+            self._client.act(f"{path_of(found)}/hold", _for_a_while("data set under review"))
 
-    def _stop_a_door(self) -> None:
+    def _stop_a_local_queue(self) -> None:
         team = self._chance.choice(
-            sorted(team for team, local_queues in LOCAL_QUEUES.items() if len(local_queues) > 1)
+            sorted(team for team, queues in LOCAL_QUEUES.items() if len(queues) > 1)
         )
         path = f"/v1/namespaces/team-{team}/localqueues/{LOCAL_QUEUES[team][1]}/stop"
-        self._client.act(path, _for_a_while("the course has its exam"))
+        self._client.act(path, _for_a_while("exam week"))
 
 
 def seconds_since_submission(found: Object) -> int:
-    """How long ago a workload was submitted."""
+    """Returns the seconds since a workload was submitted."""
     since = wall_clock() - instant_of(found["metadata"]["creationTimestamp"])
     return since // MICROSECONDS_PER_SECOND
 
 
 def path_of(found: Object) -> str:
-    """Where a workload is acted on."""
+    """Returns the API path of a workload."""
     metadata = found["metadata"]
     return f"/v1/namespaces/{metadata['namespace']}/workloads/{metadata['name']}"
 

@@ -1,4 +1,4 @@
-"""`headgate executor`: run everything that is admitted, in pretence."""
+"""`headgate executor`: run a simulated executor."""
 
 import signal
 import threading
@@ -6,41 +6,54 @@ from typing import Annotated
 
 import typer
 
-from headgate.cli.executor.behaviour import Behaviour, BehaviourDefaults, Outages, behaviour_of
+from headgate.cli.executor.behavior import Behavior, BehaviorDefaults, Outages, behavior_of
 from headgate.cli.executor.loop import SimulatedExecutor
 from headgate.cli.executor.runs import Decide, SimulatedRuns
 from headgate.cli.presentation.output import say
 from headgate.cli.session import connection_of
 
-Rate = Annotated[float, typer.Option(min=0.0, max=1.0)]
+Rate = Annotated[
+    float, typer.Option(metavar="RATE", min=0.0, max=1.0, help="Share of workloads, 0 to 1")
+]
 
 
 def executor(
     ctx: typer.Context,
     *,
-    seed: Annotated[int, typer.Option(help="Same seed, same behaviour of each workload.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Seed of the simulated behavior")] = 0,
     mean_run_seconds: Annotated[
-        float, typer.Option(help="Of workloads without headgate.dev/run-seconds.")
+        float,
+        typer.Option(
+            metavar="SECONDS", help="Mean run time without annotation headgate.dev/run-seconds"
+        ),
     ] = 30.0,
     failure_rate: Rate = 0.0,
     never_ready_rate: Rate = 0.0,
-    max_start_seconds: Annotated[float, typer.Option(help="From admitted to ready.")] = 3.0,
-    max_stop_seconds: Annotated[float, typer.Option(help="From evicted to stopped.")] = 2.0,
+    max_start_seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Admitted to ready")
+    ] = 3.0,
+    max_stop_seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Evicted to stopped")
+    ] = 2.0,
     max_save_seconds: Annotated[
         float,
-        typer.Option(help="Saving work first, without headgate.dev/save-seconds."),
+        typer.Option(
+            metavar="SECONDS", help="Checkpoint, without annotation headgate.dev/save-seconds"
+        ),
     ] = 4.0,
     handler: Annotated[
         list[str] | None,
-        typer.Option(help="A handler of soft evictions to play as well; may be given repeatedly."),
+        typer.Option(metavar="NAME", help="Simulated handler of soft evictions (repeatable)"),
     ] = None,
     outages_per_hour: Annotated[
-        float, typer.Option(min=0.0, help="Hosts that fail for a while, in pretence.")
+        float, typer.Option(metavar="NUMBER", min=0.0, help="Simulated host failures per hour")
     ] = 0.0,
-    outage_seconds: Annotated[float, typer.Option(min=1.0, help="For how long each.")] = 60.0,
+    outage_seconds: Annotated[
+        float, typer.Option(metavar="SECONDS", min=1.0, help="Length of a host failure")
+    ] = 60.0,
 ) -> None:
-    """Run a simulated executor until interrupted."""
-    habits = BehaviourDefaults(
+    """Run a simulated executor (Ctrl-C to stop)."""
+    defaults = BehaviorDefaults(
         seed=seed,
         mean_run_seconds=mean_run_seconds,
         failure_rate=failure_rate,
@@ -51,26 +64,26 @@ def executor(
     )
     stopped = stop_signal()
     outages = Outages(seed=seed, per_hour=outages_per_hour, seconds=outage_seconds)
-    simulated_runs = SimulatedRuns(deciding(habits), handlers=handler or ())
-    working = SimulatedExecutor(connection_of(ctx), simulated_runs, outages)
+    simulated_runs = SimulatedRuns(decide_by(defaults), handlers=handler or ())
+    simulated = SimulatedExecutor(connection_of(ctx), simulated_runs, outages)
     try:
-        working.run(stopped.is_set)
+        simulated.run(stopped.is_set)
     finally:
-        working.close()
-        say(f"{working.reported} reports recorded, {working.refused} refused")
+        simulated.close()
+        say(f"{simulated.reported} reports recorded, {simulated.refused} rejected")
 
 
-def deciding(habits: BehaviourDefaults) -> Decide:
-    """Behaviour by habit, for a roster."""
+def decide_by(defaults: BehaviorDefaults) -> Decide:
+    """Returns a function that gives workloads behavior by the defaults."""
 
-    def decide(_key: str, uid: str, annotations: dict[str, str]) -> Behaviour:
-        return behaviour_of(uid, annotations, habits)
+    def decide(_key: str, uid: str, annotations: dict[str, str]) -> Behavior:
+        return behavior_of(uid, annotations, defaults)
 
     return decide
 
 
 def stop_signal() -> threading.Event:
-    """Set by SIGTERM or SIGINT, so that the work at hand is finished first."""
+    """Returns an event that SIGTERM and SIGINT set, so that current work is finished first."""
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())

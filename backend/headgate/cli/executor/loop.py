@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 
 from headgate.adapters.system.stopwatch import elapsed_seconds, pause
-from headgate.cli.executor.behaviour import HostChange, Outages
+from headgate.cli.executor.behavior import HostChange, Outages
 from headgate.cli.executor.runs import EVENT_TYPES, SimulatedRuns
 from headgate.cli.presentation.output import say
 from headgate.client.client import HeadgateClient
@@ -17,7 +17,7 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 Item = Event | StreamReset | StreamHeartbeat | Exception
 
 
-class Inbox:
+class EventQueue:
     """Everything asked for after a position, in order; the thread ends with the process."""
 
     def __init__(
@@ -77,9 +77,9 @@ class SimulatedExecutor:
     def run(self, should_stop: Callable[[], bool]) -> None:
         """Work until `should_stop` says so."""
         after = self._synchronize()
-        inbox = Inbox(self._listener, after=after, types=EVENT_TYPES)
+        event_queue = EventQueue(self._listener, after=after, types=EVENT_TYPES)
         while not should_stop():
-            for item in inbox.wait(self._idle_seconds()):
+            for item in event_queue.wait(self._idle_seconds()):
                 if isinstance(item, StreamReset):
                     self._simulated_runs.needs_assignments = True
                 else:
@@ -88,8 +88,8 @@ class SimulatedExecutor:
                 self._synchronize()
             self._send(self._simulated_runs.take_due(_now(), BATCH))
             if self._outages.is_due(_now()):
-                self._turn(self._outages.take_due(_now(), self._nodes()))
-        self._turn(self._outages.end())
+                self._report_hosts(self._outages.take_due(_now(), self._nodes()))
+        self._report_hosts(self._outages.end())
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -99,21 +99,21 @@ class SimulatedExecutor:
     def _nodes(self) -> list[str]:
         return [node["metadata"]["name"] for node in self._sender.items("/v1/nodes")]
 
-    def _turn(self, turns: Sequence[HostChange]) -> None:
+    def _report_hosts(self, changes: Sequence[HostChange]) -> None:
         """Report hosts as failed or back, with what they offered before."""
-        for turn in turns:
-            path = f"/v1/nodes/{turn.node}"
+        for change in changes:
+            path = f"/v1/nodes/{change.node}"
             try:
                 status = self._sender.read(path).get("status") or {}
                 beat = {
-                    "ready": turn.is_ready,
+                    "ready": change.is_ready,
                     "allocatable": status.get("allocatable") or {},
                     "usedByOthers": status.get("usedByOthers") or {},
                     "leaseSeconds": status.get("leaseSeconds") or 0,
                 }
                 self._sender.act(f"{path}/heartbeat", beat)
             except (ServerUnreachable, ServerProblem) as failure:
-                say(f"outage of {turn.node} not reported: {failure}")
+                say(f"outage of {change.node} not reported: {failure}")
 
     def _idle_seconds(self) -> float:
         due = self._simulated_runs.next_due()
@@ -140,7 +140,7 @@ class SimulatedExecutor:
         except (ServerUnreachable, ServerProblem) as failure:
             say(f"reports not delivered: {failure}")
             retry_at = _now() + int(RETRY_SECONDS * MICROSECONDS_PER_SECOND)
-            self._simulated_runs.give_back(reports, retry_at)
+            self._simulated_runs.retry_at(reports, retry_at)
             return
         refused = sum(result.outcome == "rejected" for result in results)
         self.reported += len(results) - refused

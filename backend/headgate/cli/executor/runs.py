@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from headgate.cli.executor.behaviour import Behaviour
+from headgate.cli.executor.behavior import Behavior
 from headgate.client.schemas import Assignment, Event, EvictionNotice, Report, ReportType
 
 EVENT_TYPES = (
@@ -25,7 +25,7 @@ EVENT_TYPES = (
 SAVING = {2: "Half of the checkpoint is saved", 4: "The checkpoint is saved"}
 """What is told of saving work after so many quarters of the time it takes."""
 
-Decide = Callable[[str, str, dict[str, str]], Behaviour]
+Decide = Callable[[str, str, dict[str, str]], Behavior]
 """The behaviour of a workload by key, uid and annotations."""
 
 
@@ -33,13 +33,13 @@ class Run(msgspec.Struct, kw_only=True):
     """One stay of a workload on its hosts; `serial` tells one stay from the next.
 
     `ends_at` is when it will have done its work, unless it must leave before; None for never.
-    `gives_up` names the evictions of some of its pods.
+    `evicting_pods` names the evictions of some of its pods.
     """
 
     uid: str
     serial: int
     eviction: str = ""
-    gives_up: tuple[str, ...] = ()
+    evicting_pods: tuple[str, ...] = ()
     ready_at: int = 0
     ends_at: int | None = None
 
@@ -71,9 +71,9 @@ class SimulatedRuns:
     ) -> None:
         self._decide = decide
         self._reports_ready = reports_ready
-        self._played = frozenset({"", *handlers})
+        self._simulated_handlers = frozenset({"", *handlers})
         self._known: dict[str, tuple[str, dict[str, str]]] = {}
-        self._agenda: list[Due] = []
+        self._due: list[Due] = []
         self._serial = 0
         self._planned = 0
         self._position = 0
@@ -97,11 +97,11 @@ class SimulatedRuns:
             case "workload.evicted":
                 self._evict(key, _notice(event), now)
             case "workload.pods_evicted":
-                self._give_up(key, _notice(event), now)
+                self._evict_pods(key, _notice(event), now)
             case "workload.eviction_forced":
                 self._force(key, EvictionNotice(id=str(event.data["eviction"])), now)
             case "workload.eviction_cancelled":
-                self._go_on(key, now)
+                self._continue(key, now)
             case "workload.stopped" | "workload.reservation_dropped":
                 self.runs.pop(key, None)
             case "workload.finished" | "workload.deleted":
@@ -124,24 +124,24 @@ class SimulatedRuns:
                 self.runs.pop(key, None)
                 self._begin(key, assignment, now)
             elif assignment.eviction is None and run.eviction:
-                self._go_on(key, now)
+                self._continue(key, now)
             elif assignment.eviction is not None and run.eviction != assignment.eviction.id:
                 self._evict(key, assignment.eviction, now)
             if assignment.eviction is None:
                 for asked in assignment.shrinking:
-                    self._give_up(key, asked.eviction, now)
+                    self._evict_pods(key, asked.eviction, now)
 
     def take_due(self, now: int, limit: int) -> list[Report]:
         """Up to `limit` reports that are true by now; each is given out once."""
         reports: list[Report] = []
-        while self._agenda and self._agenda[0].at <= now and len(reports) < limit:
-            due = heapq.heappop(self._agenda)
+        while self._due and self._due[0].at <= now and len(reports) < limit:
+            due = heapq.heappop(self._due)
             run = self.runs.get(due.workload)
             if run is not None and run.serial == due.serial:
                 reports.append(_report(due, run.uid))
         return reports
 
-    def give_back(self, reports: Sequence[Report], at: int) -> None:
+    def retry_at(self, reports: Sequence[Report], at: int) -> None:
         """Have reports that could not be delivered fall due again."""
         for report in reports:
             run = self.runs.get(report.workload)
@@ -150,16 +150,16 @@ class SimulatedRuns:
 
     def next_due(self) -> int | None:
         """When the next report becomes true; None if nothing is planned."""
-        while self._agenda:
-            run = self.runs.get(self._agenda[0].workload)
-            if run is not None and run.serial == self._agenda[0].serial:
-                return self._agenda[0].at
-            heapq.heappop(self._agenda)
+        while self._due:
+            run = self.runs.get(self._due[0].workload)
+            if run is not None and run.serial == self._due[0].serial:
+                return self._due[0].at
+            heapq.heappop(self._due)
         return None
 
     def due_after(self, count: int) -> int | None:
         """When the `count`-th report from now, or the last one, becomes true."""
-        live = [due.at for due in self._agenda if self._is_live(due)]
+        live = [due.at for due in self._due if self._is_live(due)]
         return heapq.nsmallest(count, live)[-1] if live else None
 
     def _is_live(self, due: Due) -> bool:
@@ -168,7 +168,7 @@ class SimulatedRuns:
 
     def _begin(self, key: str, assignment: Assignment, now: int) -> None:
         if assignment.eviction is not None:
-            self._stay(key)
+            self._new_run(key)
             self._evict(key, assignment.eviction, now)
         elif assignment.phase in {"Starting", "Running"}:
             self._admit(key, now)
@@ -180,32 +180,32 @@ class SimulatedRuns:
             self.needs_assignments = True
             return
         uid, annotations = self._known[key]
-        behaviour = self._decide(key, uid, annotations)
-        run = self._stay(key)
-        if behaviour.is_never_ready:
+        behavior = self._decide(key, uid, annotations)
+        run = self._new_run(key)
+        if behavior.is_never_ready:
             return
-        run.ready_at = now + behaviour.start_delay
-        run.ends_at = run.ready_at + behaviour.run_length
-        self._work(key, run, behaviour, now)
+        run.ready_at = now + behavior.start_delay
+        run.ends_at = run.ready_at + behavior.run_length
+        self._plan_reports(key, run, behavior, now)
 
-    def _work(self, key: str, run: Run, behaviour: Behaviour, now: int) -> None:
+    def _plan_reports(self, key: str, run: Run, behavior: Behavior, now: int) -> None:
         """Get ready and do what it is there for; what should be over by now is so at once."""
         if run.ends_at is None:
             return
         if self._reports_ready:
             self._plan(key, "podsReady", max(now, run.ready_at))
-        end: ReportType = "failed" if behaviour.fails else "finished"
+        end: ReportType = "failed" if behavior.fails else "finished"
         self._plan(key, end, max(now, run.ends_at))
 
-    def _go_on(self, key: str, now: int) -> None:
-        """Continues a run after its eviction was cancelled, as if uninterrupted."""
+    def _continue(self, key: str, now: int) -> None:
+        """Continues a run whose eviction was cancelled, as if uninterrupted."""
         before = self.runs.get(key)
         if before is None or not before.eviction:
             return
         uid, annotations = self._known[key]
-        run = self._stay(key)
+        run = self._new_run(key)
         run.ready_at, run.ends_at = before.ready_at, before.ends_at
-        self._work(key, run, self._decide(key, uid, annotations), now)
+        self._plan_reports(key, run, self._decide(key, uid, annotations), now)
 
     def _restart(self, key: str, replaced: list[str], now: int) -> None:
         """Pods of hosts that were replaced start again elsewhere; the others run on."""
@@ -222,47 +222,47 @@ class SimulatedRuns:
             self.needs_assignments = True
             return
         uid, annotations = self._known[key]
-        behaviour = self._decide(key, uid, annotations)
+        behavior = self._decide(key, uid, annotations)
         before = self.runs.get(key)
-        run = self._stay(key)
+        run = self._new_run(key)
         run.eviction = notice.id
         if before is not None:
             run.ready_at, run.ends_at = before.ready_at, before.ends_at
-        self._stop(key, notice, now, behaviour)
+        self._stop(key, notice, now, behavior)
 
-    def _give_up(self, key: str, notice: EvictionNotice, now: int) -> None:
+    def _evict_pods(self, key: str, notice: EvictionNotice, now: int) -> None:
         """Stop some of its pods, once their work is saved; the others go on with theirs."""
         run = self.runs.get(key)
-        if run is None or run.eviction or notice.id in run.gives_up:
+        if run is None or run.eviction or notice.id in run.evicting_pods:
             return
-        run.gives_up = (*run.gives_up, notice.id)
+        run.evicting_pods = (*run.evicting_pods, notice.id)
         uid, annotations = self._known[key]
         self._stop(key, notice, now, self._decide(key, uid, annotations))
 
     def _force(self, key: str, notice: EvictionNotice, now: int) -> None:
         run = self.runs.get(key)
-        if run is None or notice.id not in run.gives_up:
+        if run is None or notice.id not in run.evicting_pods:
             self._evict(key, notice, now)
             return
         uid, annotations = self._known[key]
         self._stop(key, notice, now, self._decide(key, uid, annotations))
 
-    def _stop(self, key: str, notice: EvictionNotice, now: int, behaviour: Behaviour) -> None:
+    def _stop(self, key: str, notice: EvictionNotice, now: int, behavior: Behavior) -> None:
         """Say that pods have stopped; while there is time, their work is saved before."""
         saved_at = now
         if notice.is_soft:
-            if notice.handler not in self._played:
+            if notice.handler not in self._simulated_handlers:
                 return
-            self._save(key, notice.id, now, behaviour.save_delay)
-            saved_at += behaviour.save_delay
-        self._plan(key, "stopped", saved_at + behaviour.stop_delay, notice.id)
+            self._save(key, notice.id, now, behavior.save_delay)
+            saved_at += behavior.save_delay
+        self._plan(key, "stopped", saved_at + behavior.stop_delay, notice.id)
 
     def _save(self, key: str, eviction: str, now: int, takes: int) -> None:
         self._plan(key, "acknowledged", now + takes // 8, eviction)
         for quarters, message in SAVING.items():
             self._plan(key, "progressed", now + takes * quarters // 4, eviction, message)
 
-    def _stay(self, key: str) -> Run:
+    def _new_run(self, key: str) -> Run:
         self._serial += 1
         run = Run(uid=self._known[key][0], serial=self._serial)
         self.runs[key] = run
@@ -273,7 +273,7 @@ class SimulatedRuns:
     ) -> None:
         self._planned += 1
         serial = self.runs[key].serial
-        heapq.heappush(self._agenda, Due(at, self._planned, serial, key, kind, eviction, message))
+        heapq.heappush(self._due, Due(at, self._planned, serial, key, kind, eviction, message))
 
 
 def _notice(event: Event) -> EvictionNotice:

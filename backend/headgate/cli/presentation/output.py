@@ -13,8 +13,10 @@ import yaml
 from rich.console import Console
 
 PIPE_WIDTH = 400
+COLUMN_GAP = "   "
+NOTHING_FOUND = "No resources found."
 
-COLOURS = {
+PHASE_COLORS = {
     "Running": typer.colors.GREEN,
     "Succeeded": typer.colors.GREEN,
     "Starting": typer.colors.CYAN,
@@ -29,75 +31,7 @@ COLOURS = {
     "Cancelled": typer.colors.BRIGHT_BLACK,
 }
 
-
-def show(text: str) -> None:
-    """Data, for people and programs alike."""
-    typer.echo(text)
-
-
-def say(text: str) -> None:
-    """Talk, for people."""
-    typer.echo(text, err=True)
-
-
-def talk() -> Console:
-    """Where progress bars and prompts go."""
-    return Console(stderr=True)
-
-
-def page() -> Console:
-    """Where trees and bars go; rich drops colour by itself in pipes and under NO_COLOR."""
-    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
-
-
-def has_colour() -> bool:
-    """Whether stdout shows colour to a person."""
-    return not Console(file=sys.stdout).no_color and sys.stdout.isatty()
-
-
-def tinted(text: str, phase: str) -> str:
-    """The text in the colour of a phase, where colour is shown at all."""
-    colour = COLOURS.get(phase)
-    return typer.style(text, fg=colour) if colour and has_colour() else text
-
-
-GAP = "   "
-
-
 Rows = Sequence[Sequence[str]]
-
-
-def columns(headers: Sequence[str], rows: Rows, *, with_headers: bool = True) -> str:
-    """The rows under their headers, each column as wide as its widest cell."""
-    lines = [[header.upper() for header in headers], *rows] if with_headers else list(rows)
-    if not lines:
-        return ""
-    widths = [max(len(line[index]) for line in lines) for index in range(len(headers))]
-    return "\n".join(_line(line, widths) for line in lines)
-
-
-def comma_separated(headers: Sequence[str], rows: Rows, *, with_headers: bool = True) -> str:
-    """The rows as RFC 4180 has them."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if with_headers:
-        writer.writerow([header.lower() for header in headers])
-    writer.writerows(rows)
-    return text.getvalue().rstrip("\n")
-
-
-def fields(pairs: Sequence[tuple[str, str]], indent: str = "") -> str:
-    """Names and values below each other, as `describe` shows them."""
-    width = max((len(name) for name, _ in pairs), default=0) + 2
-    return "\n".join(f"{indent}{name + ':':<{width}} {value}".rstrip() for name, value in pairs)
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    padded = [
-        tinted(cell, cell) + " " * (width - len(cell))
-        for cell, width in zip(cells, widths, strict=True)
-    ]
-    return GAP.join(padded).rstrip()
 
 
 class Format(StrEnum):
@@ -112,22 +46,78 @@ class Format(StrEnum):
     NDJSON = "ndjson"
 
 
-def as_json(value: Any) -> str:  # noqa: ANN401 - any answer of the API
-    """The value as indented JSON, in the order the server gave it."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+def show(text: str) -> None:
+    """Writes data to stdout."""
+    typer.echo(text)
 
 
-def as_yaml(value: Any) -> str:  # noqa: ANN401 - same
-    """The value as YAML, in the order the server gave it."""
+def say(text: str) -> None:
+    """Writes a message for users to stderr."""
+    typer.echo(text, err=True)
+
+
+def stderr_console() -> Console:
+    """Returns the console of progress bars."""
+    return Console(stderr=True)
+
+
+def stdout_console() -> Console:
+    """Returns the console of trees; rich drops color in pipes and under NO_COLOR."""
+    return Console(width=None if sys.stdout.isatty() else PIPE_WIDTH)
+
+
+def tinted(text: str, phase: str) -> str:
+    """Returns the text in the color of a phase where stdout is a terminal with color."""
+    color = PHASE_COLORS.get(phase)
+    if not color or not sys.stdout.isatty() or Console(file=sys.stdout).no_color:
+        return text
+    return typer.style(text, fg=color)
+
+
+def columns(headers: Sequence[str], rows: Rows, *, with_headers: bool = True) -> str:
+    """Returns the rows under their headers, each column as wide as its widest cell."""
+    lines = [[header.upper() for header in headers], *rows] if with_headers else list(rows)
+    if not lines:
+        return ""
+    widths = [max(len(line[index]) for line in lines) for index in range(len(headers))]
+    return "\n".join(_line(line, widths) for line in lines)
+
+
+def comma_separated(headers: Sequence[str], rows: Rows, *, with_headers: bool = True) -> str:
+    """Returns the rows as CSV (RFC 4180)."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if with_headers:
+        writer.writerow([header.lower() for header in headers])
+    writer.writerows(rows)
+    return text.getvalue().rstrip("\n")
+
+
+def fields(pairs: Sequence[tuple[str, str]]) -> str:
+    """Returns names and values below each other."""
+    width = max((len(name) for name, _ in pairs), default=0) + 2
+    return "\n".join(f"{name + ':':<{width}} {value}".rstrip() for name, value in pairs)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [
+        tinted(cell, cell) + " " * (width - len(cell))
+        for cell, width in zip(cells, widths, strict=True)
+    ]
+    return COLUMN_GAP.join(padded).rstrip()
+
+
+def as_yaml(value: Any) -> str:  # noqa: ANN401 - any answer of the API
+    """Returns the value as YAML, in the order the server gave it."""
     text: str = yaml.safe_dump(msgspec.to_builtins(value), sort_keys=False, allow_unicode=True)
     return text.rstrip("\n")
 
 
 def show_value(value: Any, form: Format) -> bool:  # noqa: ANN401 - same
-    """Show the value as it is, if the format is one that does; whether it was."""
+    """Shows the value as the server gave it and returns True, if the format is a structured one."""
     match form:
         case Format.JSON:
-            show(as_json(value))
+            show(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
         case Format.YAML:
             show(as_yaml(value))
         case Format.NDJSON:
@@ -139,17 +129,30 @@ def show_value(value: Any, form: Format) -> bool:  # noqa: ANN401 - same
 
 
 def show_rows(
-    headers: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    form: Format,
-    *,
-    with_headers: bool = True,
+    headers: Sequence[str], rows: Rows, form: Format = Format.TABLE, *, with_headers: bool = True
 ) -> None:
-    """Show rows as columns, or as CSV; that there are none is said where people look."""
+    """Shows rows as a table, as CSV, or their first column as names; says where there are none."""
+    if form is Format.NAME:
+        for row in rows:
+            show(row[0])
+        return
     if not rows and form is not Format.CSV:
-        say("nothing found")
+        say(NOTHING_FOUND)
         return
     write: Callable[..., str] = comma_separated if form is Format.CSV else columns
     text = write(headers, rows, with_headers=with_headers)
     if text:
         show(text)
+
+
+def show_answer(
+    answer: Any,  # noqa: ANN401 - any answer of the API
+    headers: Sequence[str],
+    rows: Rows,
+    form: Format,
+    *,
+    no_headers: bool = False,
+) -> None:
+    """Shows an answer as the server gave it in a structured format, and as rows in the others."""
+    if not show_value(answer, form):
+        show_rows(headers, rows, form, with_headers=not no_headers)

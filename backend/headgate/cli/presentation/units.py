@@ -2,16 +2,21 @@
 
 from datetime import UTC, datetime, timedelta
 
+from headgate.adapters.system.stopwatch import wall_clock
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.messages.rendering import BINARY_UNITS, resource_word
 
 MINUTE, HOUR, DAY, YEAR = 60, 3_600, 86_400, 365 * 86_400
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLI = 1_000
+UNBOUNDED_SHARE = (1 << 63) - 1
+"""The dominant resource share that the API gives a borrower of weight 0."""
 
-_UNITS = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SECONDS_OF_UNIT = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY}
 
 
 def age(seconds: int) -> str:
-    """Two units while they matter, one when they no longer do (k8s duration.HumanDuration)."""
+    """Returns two units for short durations and one for long ones (k8s: duration.HumanDuration)."""
     if seconds < 0:
         return "0s"
     if seconds < 2 * MINUTE:
@@ -32,45 +37,55 @@ def age(seconds: int) -> str:
 
 
 def instant_of(text: str) -> Instant:
-    """The instant an RFC 3339 timestamp names."""
+    """Returns the instant of an RFC 3339 timestamp."""
     since = datetime.fromisoformat(text) - _EPOCH
     return since // timedelta(microseconds=1)
 
 
 def timestamp_of(at: Instant) -> str:
-    """An instant as RFC 3339 in UTC, to the second."""
+    """Returns an instant as RFC 3339 in UTC, to the second."""
     moment = _EPOCH + timedelta(microseconds=at)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def age_of(timestamp: str | None, now: Instant) -> str:
-    """How long ago that was, or `-`."""
-    if not timestamp:
-        return "-"
-    return age((now - instant_of(timestamp)) // MICROSECONDS_PER_SECOND)
+def timestamp_after(duration: str) -> str:
+    """Returns the timestamp at which a duration from now ends."""
+    return timestamp_of(wall_clock() + int(seconds_of(duration) * MICROSECONDS_PER_SECOND))
 
 
-def until(timestamp: str | None, now: Instant) -> str:
-    """How soon that is, such as `in 12s`; `now` once it is there, or `-`."""
+def timestamp_before(duration: str) -> str:
+    """Returns the timestamp at which a duration up to now began."""
+    return timestamp_of(wall_clock() - int(seconds_of(duration) * MICROSECONDS_PER_SECOND))
+
+
+def age_of(timestamp: str | None) -> str:
+    """Returns the time since a timestamp, or `-` without one."""
     if not timestamp:
         return "-"
-    left = instant_of(timestamp) - now
+    return age((wall_clock() - instant_of(timestamp)) // MICROSECONDS_PER_SECOND)
+
+
+def until(timestamp: str | None, now: Instant | None = None) -> str:
+    """Returns the time to a timestamp, as in `in 12s`; `now` once reached, `-` without one."""
+    if not timestamp:
+        return "-"
+    left = instant_of(timestamp) - (wall_clock() if now is None else now)
     return f"in {age(left // MICROSECONDS_PER_SECOND)}" if left > 0 else "now"
 
 
 def seconds_of(text: str) -> float:
-    """The seconds in `90`, `30s`, `5m`, `1h30m` or `2d`; raises ValueError for anything else."""
-    if not text:
-        raise ValueError("a length of time is a number with a unit: 30s, 5m, 1h30m")
+    """Returns the seconds in `90`, `30s`, `5m`, `1h30m` or `2d`; raises ValueError otherwise."""
     total, digits = 0.0, ""
     for letter in text:
         if letter.isdigit() or letter == ".":
             digits += letter
-        elif letter in _UNITS and digits:
-            total += float(digits) * _UNITS[letter]
+        elif letter in _SECONDS_OF_UNIT and digits:
+            total += float(digits) * _SECONDS_OF_UNIT[letter]
             digits = ""
         else:
-            raise ValueError(f"{text} is no length of time: write 30s, 5m, 1h30m")
+            raise ValueError(f"{text} is not a duration. Examples: 30s, 5m, 1h30m")
+    if not text:
+        raise ValueError("Enter a duration. Examples: 30s, 5m, 1h30m")
     return total + (float(digits) if digits else 0.0)
 
 
@@ -80,41 +95,46 @@ def _two(seconds: int, large: tuple[int, str], small: tuple[int, str]) -> str:
     return f"{whole}{large[1]}{part}{small[1]}" if part else f"{whole}{large[1]}"
 
 
-def counted(number: int, thing: str) -> str:
-    """`1 pod`, `3 pods`."""
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+def counted(number: int, noun: str) -> str:
+    """Returns a number with its noun: `1 pod`, `3 pods`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-MILLI = 1_000
+def amounts(resource: str, *values: int) -> list[str]:
+    """Returns amounts of one resource; bytes in the unit of the largest, as in `0.5 TiB`, `4 TiB`.
 
-
-_BYTES = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
-
-
-UNBOUNDED = (1 << 63) - 1
-"""The weighted share of a borrower of weight 0 in the API."""
+    CPU is given in thousandths and returned in cores, every other resource as it is.
+    """
+    if resource == "cpu":
+        return [_thousandths(value) for value in values]
+    if resource not in {"memory", "ephemeral-storage"} and not resource.startswith("hugepages-"):
+        return [str(value) for value in values]
+    largest = max((abs(value) for value in values), default=0)
+    word, size = next((unit for unit in BINARY_UNITS if largest >= unit[1]), ("bytes", 1))
+    return [f"{round(value / size, 1):g} {word}" for value in values]
 
 
 def amount(resource: str, value: int) -> str:
-    """`1500` cpu is `1.5`, `4294967296` memory is `4Gi`; anything else is a number of pieces."""
-    if resource == "cpu":
-        return _thousandths(value)
-    if resource in {"memory", "ephemeral-storage"} or resource.startswith("hugepages-"):
-        return _binary(value)
-    return str(value)
+    """Returns one amount for a table: `1.5` of cpu, `4 GiB` of memory, `8` of devices."""
+    return amounts(resource, value)[0]
+
+
+def quantity(resource: str, value: int) -> str:
+    """Returns one amount with its resource: `1.5 CPU`, `4 GiB memory`, `8 GPU`."""
+    return f"{amount(resource, value)} {resource_word(resource)}"
 
 
 def share(used: int, total: int) -> str:
-    """A percentage, or `-` where there is nothing to take a share of."""
+    """Returns a percentage, or `-` where the total is 0."""
     return f"{round(100 * used / total)}%" if total else "-"
 
 
 def fair_share(thousandths: int) -> str:
-    """What is borrowed of all that can be lent, by weight; empty where nothing is."""
+    """Returns the dominant resource share as a percentage; empty for queues that do not borrow."""
     if not thousandths:
         return ""
-    if thousandths == UNBOUNDED:
-        return "fair share: beyond any, its weight is 0"
+    if thousandths == UNBOUNDED_SHARE:
+        return "fair-sharing weight 0 (always last)"
     return f"fair share {_thousandths(thousandths * 100)}%"
 
 
@@ -122,11 +142,3 @@ def _thousandths(value: int) -> str:
     whole, rest = divmod(abs(value), MILLI)
     sign = "-" if value < 0 else ""
     return f"{sign}{whole}" if not rest else f"{sign}{whole}.{rest:03d}".rstrip("0")
-
-
-def _binary(value: int) -> str:
-    for suffix, size in _BYTES:
-        if abs(value) >= size:
-            scaled = value / size
-            return f"{value // size}{suffix}" if value % size == 0 else f"{scaled:.1f}{suffix}"
-    return str(value)

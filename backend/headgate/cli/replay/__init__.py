@@ -1,1 +1,1 @@
-"""Replay of traces and scenarios against a running Headgate, through its public API alone."""
+"""Replay of traces and scenarios against a running Headgate through its public API."""

@@ -1,4 +1,4 @@
-"""`headgate replay`: a trace or a scenario through a running Headgate."""
+"""`headgate replay`: replay a trace or scenario through a running Headgate."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,45 +12,47 @@ from headgate.cli.options import Output
 from headgate.cli.presentation.output import Format, show_value
 from headgate.cli.replay.arrivals import FreeTime, ScaledTime, TraceTime
 from headgate.cli.replay.figures import Figures
-from headgate.cli.replay.openb import openb_play, read_hosts, read_pods
+from headgate.cli.replay.openb import openb_replay, read_hosts, read_pods
 from headgate.cli.replay.outages import planned_outages
-from headgate.cli.replay.player import Pace
-from headgate.cli.replay.replay_run import ReplayOptions, run_play, show_figures
-from headgate.cli.replay.scenario import read_scenario, scenario_play
+from headgate.cli.replay.replay_run import ReplayOptions, run_replay, show_figures
+from headgate.cli.replay.runner import SubmissionLimits
+from headgate.cli.replay.scenario import read_scenario, scenario_replay
 from headgate.cli.session import client_of, connection_of
 from headgate.settings import from_environment
 
-replays = typer.Typer(help="Replay a trace or a scenario through Headgate.", no_args_is_help=True)
-
 FASTEST = "max"
 
-Run = Annotated[
-    str, typer.Option(help="Name of this run; its workloads live in a namespace of that name.")
+Run = Annotated[str, typer.Option(metavar="NAME", help="Name of the run and of its namespace")]
+Window = Annotated[
+    int, typer.Option(metavar="NUMBER", min=1, help="Maximum number of undecided workloads")
 ]
-Window = Annotated[int, typer.Option(min=1, help="Workloads on their way undecided at once.")]
-Batch = Annotated[int, typer.Option(min=1, max=1000, help="Workloads in one request.")]
-Limit = Annotated[int, typer.Option(help="Only so many workloads; 0 is all.")]
+Batch = Annotated[
+    int, typer.Option(metavar="NUMBER", min=1, max=1000, help="Workloads per request")
+]
+Limit = Annotated[int, typer.Option(metavar="NUMBER", help="Number of workloads (0: all)")]
 Outages = Annotated[
     str,
     typer.Option(
-        help="So many hosts in use fail at seeded times, or those of a file with the columns "
-        "host, fails_at and returns_at."
+        metavar="NUMBER|FILE",
+        help="Host failures: a number, or a CSV file with columns host, fails_at, returns_at",
     ),
 ]
 OutageMinutes = Annotated[
-    int, typer.Option(min=1, help="Minutes of trace time until a host returns; not for a file.")
+    int,
+    typer.Option(metavar="MINUTES", min=1, help="Trace time until a host returns (without FILE)"),
 ]
 
 
-@replays.command("openb")
 def replay_openb(
     ctx: typer.Context,
     *,
-    nodes: Annotated[Path, typer.Option(help="The file of hosts.")],
-    pods: Annotated[Path, typer.Option(help="The file of pods.")],
-    speed: Annotated[str, typer.Option(help="max, or how many times as fast as it was.")] = FASTEST,
+    nodes: Annotated[Path, typer.Option(metavar="FILE", help="CSV file of hosts")],
+    pods: Annotated[Path, typer.Option(metavar="FILE", help="CSV file of pods")],
+    speed: Annotated[
+        str, typer.Option(metavar="FACTOR", help="Factor of trace speed, or max")
+    ] = FASTEST,
     limit: Limit = 0,
-    seed: Annotated[int, typer.Option(help="Which pods --limit leaves, which hosts fail.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Seed of --limit and --outages")] = 0,
     outages: Outages = "",
     outage_minutes: OutageMinutes = 60,
     run: Run = "",
@@ -58,48 +60,49 @@ def replay_openb(
     batch: Batch = 128,
     output: Output = Format.TABLE,
 ) -> None:
-    """Replay the openb trace of a GPU cluster: its hosts, its pods, its order."""
+    """Replay the openb trace of a GPU cluster."""
     chosen = read_pods(pods)
     if limit and limit < len(chosen):
         kept = seeded("openb", seed).sample(range(len(chosen)), limit)
         chosen = [chosen[index] for index in sorted(kept)]
-    play = openb_play(read_hosts(nodes), chosen, run or _run_name(ctx))
-    staging = ReplayOptions(
+    replay = openb_replay(read_hosts(nodes), chosen, run or _run_name(ctx))
+    options = ReplayOptions(
         begin=trace_time(speed),
-        pace=Pace(window=window, batch=batch),
+        limits=SubmissionLimits(window=window, batch=batch),
         directory=from_environment().directory,
-        outages=planned_outages(play, outages, outage_minutes, seed),
+        outages=planned_outages(replay, outages, outage_minutes, seed),
     )
-    _conclude(run_play(connection_of(ctx), play, staging), output)
+    _conclude(run_replay(connection_of(ctx), replay, options), output)
 
 
-@replays.command("scenario")
 def replay_scenario(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(help="The scenario's file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (JSON)")],
     *,
-    queues: Annotated[int, typer.Option(help="Queues in each cohort; 0 is as in the file.")] = 0,
-    cohorts: Annotated[int, typer.Option(help="Cohorts; 0 is as in the file.")] = 0,
+    queues: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Queues per cohort (0: as in the file)")
+    ] = 0,
+    cohorts: Annotated[int, typer.Option(metavar="NUMBER", help="Cohorts (0: as in the file)")] = 0,
     outages: Outages = "",
     outage_minutes: OutageMinutes = 1,
-    seed: Annotated[int, typer.Option(help="Which hosts fail.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Seed of --outages")] = 0,
     run: Run = "",
     output: Output = Format.TABLE,
 ) -> None:
-    """Replay a scalability scenario of Kueue's, creation and run times real."""
+    """Replay a scalability scenario of Kueue in real time."""
     found = read_scenario(file)
-    smaller = scenario_play(found.scaled(cohorts, queues), run or _run_name(ctx))
-    staging = ReplayOptions(
+    replay = scenario_replay(found.scaled(cohorts, queues), run or _run_name(ctx))
+    options = ReplayOptions(
         begin=trace_time("1"),
-        pace=Pace(window=1_000_000, batch=500),
+        limits=SubmissionLimits(window=1_000_000, batch=500),
         directory=from_environment().directory,
-        outages=planned_outages(smaller, outages, outage_minutes, seed),
+        outages=planned_outages(replay, outages, outage_minutes, seed),
     )
-    _conclude(run_play(connection_of(ctx), smaller, staging), output)
+    _conclude(run_replay(connection_of(ctx), replay, options), output)
 
 
 def trace_time(speed: str) -> Callable[[], TraceTime]:
-    """What starts the time that `--speed` asks for."""
+    """Returns the constructor of the trace time that `--speed` selects."""
     if speed == FASTEST:
         return FreeTime
     try:
@@ -107,7 +110,7 @@ def trace_time(speed: str) -> Callable[[], TraceTime]:
     except ValueError:
         factor = 0.0
     if factor <= 0:
-        raise CommandFailed(f"--speed {speed}: say max or a factor above 0", code=ExitCode.USAGE)
+        raise CommandFailed(f"--speed {speed}: use max or a factor above 0", code=ExitCode.USAGE)
     return lambda: ScaledTime(factor)
 
 
@@ -116,11 +119,11 @@ def _conclude(figures: Figures, output: Format) -> None:
         show_figures(figures)
     if figures.lost or figures.unexplained:
         raise CommandFailed(
-            f"{figures.lost} workloads were lost, {figures.unexplained} wait without a reason"
+            f"{figures.lost} workloads lost, {figures.unexplained} pending without a reason"
         )
 
 
 def _run_name(ctx: typer.Context) -> str:
-    """A name no other replay on this log has: the position it begins at."""
+    """Returns a name unique on this log: the position at which the replay begins."""
     with client_of(ctx, patience_seconds=120.0) as client:
         return str(client.head())

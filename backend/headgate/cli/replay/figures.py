@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from headgate.cli.replay.arrivals import ReplayInput
-from headgate.cli.replay.replay_log import ReplayLog, Use, WorkloadRecord
+from headgate.cli.replay.replay_log import ReplayLog, UsageChange, WorkloadRecord
 from headgate.client.client import HeadgateClient
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 
-class Waiting(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class AdmissionWaits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Time from submission to first admission of one class, in seconds."""
 
     workloads: int
@@ -55,7 +55,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     lost: int
     wall_seconds: float
     mean_use_percent: dict[str, float]
-    time_to_admission: dict[str, Waiting]
+    time_to_admission: dict[str, AdmissionWaits]
     admissions: int
     admissions_per_second: float
     preemptions: int
@@ -68,12 +68,12 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     outages: Resilience | None = None
 
 
-def waiting_by_class(replay_log: ReplayLog) -> dict[str, Waiting]:
+def waits_by_class(replay_log: ReplayLog) -> dict[str, AdmissionWaits]:
     """Waiting times by class of workload, in order of class."""
     by_class: dict[str, list[WorkloadRecord]] = {}
     for record in replay_log.records.values():
         by_class.setdefault(record.arrival.label, []).append(record)
-    return {label: _waiting(records) for label, records in sorted(by_class.items())}
+    return {label: _admission_waits(records) for label, records in sorted(by_class.items())}
 
 
 def wall_seconds(replay_log: ReplayLog) -> float:
@@ -85,7 +85,7 @@ def wall_seconds(replay_log: ReplayLog) -> float:
     return (max(ends, default=replay_log.last_at) - min(starts)) / MICROSECONDS_PER_SECOND
 
 
-def mean_use(replay_log: ReplayLog, nominal: dict[str, int]) -> dict[str, float]:
+def mean_usage(replay_log: ReplayLog, nominal: dict[str, int]) -> dict[str, float]:
     """Percent of nominal quota in use, averaged over first admission to last creation."""
     admitted = [record.admitted_at for record in replay_log.records.values() if record.admitted_at]
     created = [record.submitted_at for record in replay_log.records.values() if record.submitted_at]
@@ -93,7 +93,7 @@ def mean_use(replay_log: ReplayLog, nominal: dict[str, int]) -> dict[str, float]
         return {}
     begin, end = min(admitted), max(created)
     return {
-        name: round(100 * _average(replay_log.uses, name, begin, end) / total, 1)
+        name: round(100 * _average(replay_log.usages, name, begin, end) / total, 1)
         for name, total in nominal.items()
         if total
     }
@@ -106,22 +106,22 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[min(rank, len(ordered)) - 1]
 
 
-def _average(uses: Sequence[Use], name: str, begin: Instant, end: Instant) -> float:
+def _average(usages: Sequence[UsageChange], name: str, begin: Instant, end: Instant) -> float:
     total, level, since = 0, 0, begin
-    for use in uses:
+    for use in usages:
         at = min(max(use.at, begin), end)
         total += level * (at - since)
         level, since = use.amounts.get(name, 0), at
     return (total + level * (end - since)) / (end - begin)
 
 
-def _waiting(records: list[WorkloadRecord]) -> Waiting:
+def _admission_waits(records: list[WorkloadRecord]) -> AdmissionWaits:
     waits = [
         (record.admitted_at - record.submitted_at) / MICROSECONDS_PER_SECOND
         for record in records
         if record.admitted_at is not None and record.submitted_at is not None
     ]
-    return Waiting(
+    return AdmissionWaits(
         workloads=len(records),
         admitted=len(waits),
         mean_seconds=round(sum(waits) / len(waits), 3) if waits else None,
@@ -135,7 +135,7 @@ ENDED = frozenset({"Succeeded", "Failed", "Cancelled"})
 WAITING = frozenset({"Pending", "Nominated", "Retrying", "OnHold", "Inactive"})
 
 
-NOT_LOOKED_AT = frozenset({"", "NotYetEvaluated"})
+NOT_EVALUATED = frozenset({"", "NotYetEvaluated"})
 """Once nothing moves any more, "not looked at yet" is no reason to wait."""
 
 
@@ -152,13 +152,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     reasons: dict[str, int]
 
 
-def audit(client: HeadgateClient, play: ReplayInput) -> Outcome:
+def audit(client: HeadgateClient, replay: ReplayInput) -> Outcome:
     """Every workload of the play as the server has it, the waiting ones with their reason."""
     phases = {
         f"{item['metadata']['namespace']}/{item['metadata']['name']}": item["status"]["phase"]
-        for item in client.items(f"/v1/namespaces/{play.namespace}/workloads")
+        for item in client.items(f"/v1/namespaces/{replay.namespace}/workloads")
     }
-    ours = {arrival.key: phases.get(arrival.key, "") for arrival in play.arrivals}
+    ours = {arrival.key: phases.get(arrival.key, "") for arrival in replay.arrivals}
     finished = sum(1 for phase in ours.values() if phase in ENDED)
     waiting = [key for key, phase in ours.items() if phase in WAITING]
     reasons = Counter(_dominant(client, key) for key in waiting)
@@ -168,7 +168,7 @@ def audit(client: HeadgateClient, play: ReplayInput) -> Outcome:
 def outcome_of(workloads: int, finished: int, reasons: Mapping[str, int]) -> Outcome:
     """The counts, from how many there are, how many ended, and what the others wait for."""
     waiting = sum(reasons.values())
-    unexplained = sum(count for reason, count in reasons.items() if reason in NOT_LOOKED_AT)
+    unexplained = sum(count for reason, count in reasons.items() if reason in NOT_EVALUATED)
     return Outcome(
         finished=finished,
         explained=waiting - unexplained,

@@ -133,7 +133,7 @@ PRIORITIES = {"Guaranteed": 1_000, "LS": 1_000, "Burstable": 500, "BE": 100}
 """The trace's qos as priority: Guaranteed and LS above Burstable above BE."""
 
 
-def openb_play(hosts: list[Host], pods: list[TracePod], run: str) -> ReplayInput:
+def openb_replay(hosts: list[Host], pods: list[TracePod], run: str) -> ReplayInput:
     """All of it, in the namespace of this run."""
     namespace = f"openb-{run}"
     return ReplayInput(

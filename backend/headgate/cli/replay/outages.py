@@ -24,13 +24,13 @@ class OutageResults:
     def __init__(self) -> None:
         self._uids: dict[str, str] = {}
         self._hosts: dict[str, frozenset[str]] = {}
-        self._there: dict[str, dict[str, None]] = {}
+        self._workloads_on: dict[str, dict[str, None]] = {}
         self._admitted: set[str] = set()
         self._gone: dict[str, Instant] = {}
         self._since: dict[str, Instant] = {}
         self._awaited: set[str] = set()
         self._hit: Counter[str] = Counter()
-        self._went: Counter[str] = Counter()
+        self._results: Counter[str] = Counter()
         self._evicted: set[str] = set()
         self._moves: list[float] = []
         self._changes: Counter[bool] = Counter()
@@ -40,7 +40,7 @@ class OutageResults:
         """Returns whether a workload that lost a host has no recorded result yet."""
         return bool(self._since or self._awaited)
 
-    def told(self, workloads: Iterable[str]) -> None:
+    def report_accepted(self, workloads: Iterable[str]) -> None:
         """The server was told that they lost pods, and will say what follows."""
         self._awaited.update(workloads)
 
@@ -48,13 +48,13 @@ class OutageResults:
         """A host failed, or returned."""
         self._changes[is_down] += 1
 
-    def standing_on(self, host: str) -> Iterator[str]:
+    def admitted_on(self, host: str) -> Iterator[str]:
         """The admitted workloads with pods on a host."""
-        return (key for key in self._there.get(host, ()) if key in self._admitted)
+        return (key for key in self._workloads_on.get(host, ()) if key in self._admitted)
 
     def in_use(self) -> list[str]:
         """The hosts with pods of admitted workloads, in order of name."""
-        return [host for host in sorted(self._there) if any(self.standing_on(host))]
+        return [host for host in sorted(self._workloads_on) if any(self.admitted_on(host))]
 
     def uid_of(self, workload: str) -> str:
         """Its uid, as it was submitted."""
@@ -67,12 +67,12 @@ class OutageResults:
             case "workload.submitted":
                 self._uids[key] = str(event.data["uid"])
             case "workload.quota_reserved" | "workload.scaled_down":
-                self._stand(key, event.data["admission"])
+                self._record_hosts(key, event.data["admission"])
             case "workload.admitted":
                 self._admitted.add(key)
                 if key in self._evicted:
                     self._evicted.remove(key)
-                    self._went["admitted again"] += 1
+                    self._results["admitted again"] += 1
             case "workload.pods_gone":
                 self._gone[key] = at
             case "workload.hosts_failed":
@@ -85,10 +85,10 @@ class OutageResults:
             case "workload.hosts_recovered":
                 self._settle(key, "recovered")
             case "workload.evicted":
-                self._leave(key, str(event.data.get("reason", "")))
+                self._record_eviction(key, str(event.data.get("reason", "")))
             case "workload.stopped" | "workload.reservation_dropped" | "workload.finished":
                 self._settle(key, "left")
-                self._stand(key, None)
+                self._record_hosts(key, None)
             case _:
                 pass
 
@@ -100,11 +100,11 @@ class OutageResults:
             hosts_returned=self._changes[False],
             workloads_hit=len(self._hit),
             hits=sum(self._hit.values()),
-            moved=self._went["moved"],
-            evicted=self._went["evicted"],
-            admitted_again=self._went["admitted again"],
-            recovered=self._went["recovered"],
-            left=self._went["left"],
+            moved=self._results["moved"],
+            evicted=self._results["evicted"],
+            admitted_again=self._results["admitted again"],
+            recovered=self._results["recovered"],
+            left=self._results["left"],
             searching=len(self._since),
             mean_seconds_to_move=round(sum(moves) / len(moves), 3) if moves else None,
             p99_seconds_to_move=round(percentile(moves, 0.99), 3) if moves else None,
@@ -115,9 +115,9 @@ class OutageResults:
         if since is not None and data.get("replaced"):
             self._moves.append((at - since) / MICROSECONDS_PER_SECOND)
             self._settle(key, "moved")
-        self._stand(key, data["admission"])
+        self._record_hosts(key, data["admission"])
 
-    def _leave(self, key: str, reason: str) -> None:
+    def _record_eviction(self, key: str, reason: str) -> None:
         if reason == "NodeFailures":
             self._evicted.add(key)
             self._settle(key, "evicted")
@@ -127,17 +127,17 @@ class OutageResults:
     def _settle(self, key: str, how: str) -> None:
         self._awaited.discard(key)
         if self._since.pop(key, None) is not None:
-            self._went[how] += 1
+            self._results[how] += 1
 
-    def _stand(self, key: str, admission: dict[str, Any] | None) -> None:
+    def _record_hosts(self, key: str, admission: dict[str, Any] | None) -> None:
         for host in self._hosts.pop(key, ()):
-            self._there[host].pop(key, None)
+            self._workloads_on[host].pop(key, None)
         if admission is None:
             self._admitted.discard(key)
             return
         self._hosts[key] = frozenset(_hosts_in(admission))
         for host in sorted(self._hosts[key]):
-            self._there.setdefault(host, {})[key] = None
+            self._workloads_on.setdefault(host, {})[key] = None
 
 
 def _hosts_in(admission: dict[str, Any]) -> Iterator[str]:
@@ -147,36 +147,38 @@ def _hosts_in(admission: dict[str, Any]) -> Iterator[str]:
 
 
 COLUMNS = ("host", "fails_at", "returns_at")
-MAX_LOTS = 1_000_000
+MAX_DRAW = 1_000_000
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True):
     """One host is not ready from one instant of trace time to another, in microseconds.
 
-    Without a name it is one of those that have pods then; `lot` draws it.
+    Without a name it is one of those that have pods then; `draw` draws it.
     """
 
     host: str = ""
     fails_at: int
     returns_at: int
-    lot: int = 0
+    draw: int = 0
 
 
-def planned_outages(play: ReplayInput, wish: str, minutes: int, seed: int) -> list[Outage]:
+def planned_outages(
+    replay: ReplayInput, number_or_file: str, minutes: int, seed: int
+) -> list[Outage]:
     """The outages that `--outages` asks for: so many at seeded times, or those of a file."""
-    known = {node["metadata"]["name"]: None for node in _nodes(play)}
-    if not wish:
+    known = {node["metadata"]["name"]: None for node in _nodes(replay)}
+    if not number_or_file:
         return []
     if not known:
         raise CommandFailed("--outages: this replay has no hosts", code=ExitCode.USAGE)
-    if not wish.isdecimal():
-        return _read(Path(wish), known)
-    arrivals = [arrival.at for arrival in play.arrivals] or [0]
+    if not number_or_file.isdecimal():
+        return _read(Path(number_or_file), known)
+    arrivals = [arrival.at for arrival in replay.arrivals] or [0]
     chance = seeded("outages", seed)
-    starts = [chance.randint(min(arrivals), max(arrivals)) for _ in range(int(wish))]
+    starts = [chance.randint(min(arrivals), max(arrivals)) for _ in range(int(number_or_file))]
     length = minutes * 60 * MICROSECONDS_PER_SECOND
     return [
-        Outage(fails_at=start, returns_at=start + length, lot=chance.randrange(MAX_LOTS))
+        Outage(fails_at=start, returns_at=start + length, draw=chance.randrange(MAX_DRAW))
         for start in sorted(starts)
     ]
 
@@ -187,9 +189,9 @@ class HostFailures:
     A host that fails once more before it is back stays away until the last of its outages ends.
     """
 
-    def __init__(self, play: ReplayInput, outages: Sequence[Outage]) -> None:
+    def __init__(self, replay: ReplayInput, outages: Sequence[Outage]) -> None:
         self._capacity = {
-            node["metadata"]["name"]: node["status"]["allocatable"] for node in _nodes(play)
+            node["metadata"]["name"]: node["status"]["allocatable"] for node in _nodes(replay)
         }
         self._outages = outages
         self._hosts = [outage.host for outage in outages]
@@ -200,7 +202,7 @@ class HostFailures:
         )
         self._next = 0
         self._down: Counter[str] = Counter()
-        self._told: set[tuple[str, str]] = set()
+        self._reported: set[tuple[str, str]] = set()
         self.outage_results = OutageResults()
 
     @property
@@ -212,7 +214,7 @@ class HostFailures:
         """The next change."""
         _, change, number = self._changes[self._next]
         self._next += 1
-        self._hosts[number] = self._hosts[number] or self._draw(self._outages[number].lot)
+        self._hosts[number] = self._hosts[number] or self._draw(self._outages[number].draw)
         self._change(client, self._hosts[number], change)
         self.report_pods(client)
 
@@ -221,10 +223,10 @@ class HostFailures:
         found = [
             (workload, host)
             for host in self._down
-            for workload in self.outage_results.standing_on(host)
-            if (workload, host) not in self._told
+            for workload in self.outage_results.admitted_on(host)
+            if (workload, host) not in self._reported
         ]
-        self._told.update(found)
+        self._reported.update(found)
         reports = [
             Report(
                 workload=workload,
@@ -236,7 +238,7 @@ class HostFailures:
         ]
         if reports:
             results = client.report(reports)
-            self.outage_results.told(
+            self.outage_results.report_accepted(
                 each.workload for each in results if each.outcome == "recorded"
             )
 
@@ -245,11 +247,11 @@ class HostFailures:
         for host in sorted(self._down):
             self._change(client, host, -self._down[host])
 
-    def _draw(self, lot: int) -> str:
+    def _draw(self, draw: int) -> str:
         """One of the hosts that have pods now, or any where none has."""
         up = [host for host in self.outage_results.in_use() if host not in self._down]
         hosts = up or list(self._capacity)
-        return hosts[lot % len(hosts)]
+        return hosts[draw % len(hosts)]
 
     def _change(self, client: HeadgateClient, host: str, change: int) -> None:
         was_down = self._down[host] > 0
@@ -257,15 +259,15 @@ class HostFailures:
         is_down = self._down[host] > 0
         if not is_down:
             del self._down[host]
-            self._told = {pair for pair in self._told if pair[1] != host}
+            self._reported = {pair for pair in self._reported if pair[1] != host}
         if was_down != is_down:
             said = {"ready": not is_down, "allocatable": self._capacity[host]}
             client.act(f"/v1/nodes/{host}/heartbeat", said)
             self.outage_results.changed(is_down=is_down)
 
 
-def _nodes(play: ReplayInput) -> list[Object]:
-    return [each for each in play.configuration if each["kind"] == "Node"]
+def _nodes(replay: ReplayInput) -> list[Object]:
+    return [each for each in replay.configuration if each["kind"] == "Node"]
 
 
 def _read(path: Path, known: dict[str, None]) -> list[Outage]:

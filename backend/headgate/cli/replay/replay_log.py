@@ -22,7 +22,7 @@ class WorkloadRecord(msgspec.Struct, kw_only=True):
     problem: str = ""
 
 
-class Use(msgspec.Struct, frozen=True):
+class UsageChange(msgspec.Struct, frozen=True):
     """From an instant on, so much of each resource is in use."""
 
     at: Instant
@@ -35,7 +35,7 @@ class ReplayLog:
     def __init__(self, arrivals: list[Arrival]) -> None:
         self.records = {arrival.key: WorkloadRecord(arrival=arrival) for arrival in arrivals}
         self.evictions: dict[str, int] = {}
-        self.uses: list[Use] = []
+        self.usages: list[UsageChange] = []
         self.finished = 0
         self.admissions = 0
         self.last_at: Instant = 0
@@ -57,7 +57,7 @@ class ReplayLog:
         self.records[key].problem = problem
         self._decide(key)
 
-    def give_up_waiting(self) -> None:
+    def mark_all_decided(self) -> None:
         """Count everything sent as decided: the server has nothing to say of it for now."""
         for key in list(self._undecided):
             self._decide(key)
@@ -115,10 +115,10 @@ class ReplayLog:
     def _change(self, record: WorkloadRecord, at: Instant, sign: int) -> None:
         for name, amount in record.arrival.requests.items():
             self._used[name] = self._used.get(name, 0) + sign * amount
-        self.uses.append(Use(at, dict(self._used)))
+        self.usages.append(UsageChange(at, dict(self._used)))
 
 
-JOURNAL_TYPES = tuple(
+REPLAY_EVENT_TYPES = tuple(
     dict.fromkeys(
         (
             *EVENT_TYPES,

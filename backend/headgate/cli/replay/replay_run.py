@@ -10,20 +10,20 @@ from msgspec.structs import replace
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from headgate.cli.failures import CommandFailed, ExitCode, problem_in, tell_problem
-from headgate.cli.presentation.output import columns, fields, show, talk
+from headgate.cli.presentation.output import columns, fields, show, stderr_console
 from headgate.cli.replay.arrivals import Object, ReplayInput, TraceTime
 from headgate.cli.replay.figures import (
     Figures,
     Outcome,
     Resilience,
     audit,
-    mean_use,
-    waiting_by_class,
+    mean_usage,
+    waits_by_class,
     wall_seconds,
 )
 from headgate.cli.replay.outages import Outage
-from headgate.cli.replay.player import Pace, Player
 from headgate.cli.replay.replay_log import ReplayLog
+from headgate.cli.replay.runner import ReplayRunner, SubmissionLimits
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 
@@ -38,26 +38,26 @@ class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     begin: Callable[[], TraceTime]
-    pace: Pace = Pace()
+    limits: SubmissionLimits = SubmissionLimits()
     directory: Path
     outages: Sequence[Outage] = ()
 
 
-def run_play(connection: Connection, play: ReplayInput, staging: ReplayOptions) -> Figures:
+def run_replay(connection: Connection, replay: ReplayInput, options: ReplayOptions) -> Figures:
     """Apply the configuration, play all arrivals, and compute the figures."""
-    directory = staging.directory
+    directory = options.directory
     with HeadgateClient(connection, patience_seconds=120.0) as client:
-        configure(client, play.configuration)
+        configure(client, replay.configuration)
         before = cpu_seconds(directory)
-        player = Player(connection, play, staging.pace, staging.begin(), staging.outages)
+        player = ReplayRunner(connection, replay, options.limits, options.begin(), options.outages)
         try:
-            _watched(player, len(play.arrivals))
+            _watched(player, len(replay.arrivals))
         finally:
             player.close()
         spent = spent_between(before, cpu_seconds(directory))
-        outcome = audit(client, play)
+        outcome = audit(client, replay)
         events = client.head() - player.first_position
-    figures = _figures(play, player.replay_log, outcome, spent, events)
+    figures = _figures(replay, player.replay_log, outcome, spent, events)
     return replace(figures, outages=player.resilience())
 
 
@@ -132,41 +132,45 @@ def _outages(found: Resilience | None) -> list[tuple[str, str]]:
     ]
 
 
-def _watched(player: Player, total: int) -> None:
+def _watched(player: ReplayRunner, total: int) -> None:
     parts = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed}/{task.total} {task.fields[told]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*parts, console=talk(), refresh_per_second=4) as progress:
+    with Progress(*parts, console=stderr_console(), refresh_per_second=4) as progress:
         task = progress.add_task("finished", total=total, told="")
 
         def tell(replay_log: ReplayLog) -> None:
             told = f"{replay_log.admissions} admitted, {replay_log.undecided} undecided"
             progress.update(task, completed=replay_log.finished, told=told)
 
-        player.play(tell)
+        player.replay(tell)
 
 
 def _figures(
-    play: ReplayInput, replay_log: ReplayLog, outcome: Outcome, spent: dict[str, float], events: int
+    replay: ReplayInput,
+    replay_log: ReplayLog,
+    outcome: Outcome,
+    spent: dict[str, float],
+    events: int,
 ) -> Figures:
     wall = wall_seconds(replay_log)
     problems = Counter(record.problem for record in replay_log.records.values() if record.problem)
     refused = sum(problems.values())
     return Figures(
-        name=play.name,
-        run=play.namespace.removeprefix(f"{play.name}-"),
-        workloads=len(play.arrivals),
+        name=replay.name,
+        run=replay.namespace.removeprefix(f"{replay.name}-"),
+        workloads=len(replay.arrivals),
         finished=outcome.finished,
         explained=outcome.explained,
         unexplained=outcome.unexplained,
         refused=refused,
         lost=outcome.lost - refused,
         wall_seconds=round(wall, 3),
-        mean_use_percent=mean_use(replay_log, play.nominal),
-        time_to_admission=waiting_by_class(replay_log),
+        mean_use_percent=mean_usage(replay_log, replay.nominal),
+        time_to_admission=waits_by_class(replay_log),
         admissions=replay_log.admissions,
         admissions_per_second=round(replay_log.admissions / wall, 2) if wall else 0.0,
         preemptions=replay_log.evictions.get("Preempted", 0),

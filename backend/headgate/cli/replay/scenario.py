@@ -85,7 +85,7 @@ def read_scenario(path: Path) -> Scenario:
         raise CommandFailed(f"{path} is no scenario: {failure}", code=ExitCode.USAGE) from failure
 
 
-def scenario_play(scenario: Scenario, run: str) -> ReplayInput:
+def scenario_replay(scenario: Scenario, run: str) -> ReplayInput:
     """All of it, in the namespace of this run."""
     namespace = f"{scenario.name}-{run}"
     pairs = list(product(range(scenario.cohorts), range(scenario.queues_per_cohort)))
@@ -201,17 +201,17 @@ def _arrival(scenario: Scenario, wanted: WorkloadSet, queue: str, number: int, r
     )
 
 
-def topology_request(wish: TopologyRequest | None) -> Object | None:
+def topology_request(request: TopologyRequest | None) -> Object | None:
     """Kueue's request for this wish; a balanced one is a preferred one, spread in slices."""
-    if wish is None:
+    if request is None:
         return None
-    if wish.mode in {"required", "preferred"}:
-        return {wish.mode: wish.level}
+    if request.mode in {"required", "preferred"}:
+        return {request.mode: request.level}
     return {
-        "preferred": wish.level,
+        "preferred": request.level,
         "balanced": True,
         "podSetSliceRequiredTopology": HOSTNAME_LABEL,
-        "podSetSliceSize": wish.slice_size or 1,
+        "podSetSliceSize": request.slice_size or 1,
     }
 
 

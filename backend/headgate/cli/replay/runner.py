@@ -8,14 +8,14 @@ from typing import TypeVar
 import msgspec
 
 from headgate.adapters.system.stopwatch import elapsed_seconds
-from headgate.cli.executor.behaviour import Behaviour
-from headgate.cli.executor.loop import Inbox
+from headgate.cli.executor.behavior import Behavior
+from headgate.cli.executor.loop import EventQueue
 from headgate.cli.executor.runs import SimulatedRuns
 from headgate.cli.failures import problem_in
 from headgate.cli.replay.arrivals import Arrival, FreeTime, ReplayInput, TraceTime
 from headgate.cli.replay.figures import Resilience
 from headgate.cli.replay.outages import HostFailures, Outage
-from headgate.cli.replay.replay_log import JOURNAL_TYPES, ReplayLog
+from headgate.cli.replay.replay_log import REPLAY_EVENT_TYPES, ReplayLog
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from headgate.client.schemas import Batch, Report, ReportResult, StreamReset
@@ -43,63 +43,65 @@ class Sender:
         self._client.close()
 
 
-PATIENCE_SECONDS = 600.0
+RETRY_TIMEOUT_SECONDS = 600.0
 REPORT_BATCH = 1_000
-STEP_OF_ENDS = 64
+FINISH_BATCH = 64
 SUBMISSIONS_IN_FLIGHT = 2
-SILENCE_SECONDS = 2.0
-END_SILENCE_SECONDS = 5.0
-LOOK_SECONDS = 0.05
+QUIET_SECONDS = 2.0
+END_QUIET_SECONDS = 5.0
+POLL_SECONDS = 0.05
 
 
-class Pace(msgspec.Struct, frozen=True, kw_only=True):
+class SubmissionLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of submission: undecided workloads at a time, and workloads in one request."""
 
     window: int = 512
     batch: int = 128
 
 
-class Player:
+class ReplayRunner:
     """Sends arrivals, answers admissions as an executor does, and keeps the journal.
 
     Submissions and reports each have a thread and a connection of their own; everything else
-    happens in `play`, in one thread. Whatever breaks is asked for again: submissions by name and
+    happens in `replay`, in one thread. Whatever breaks is asked for again: submissions by name and
     key, reports by uid, events by position, after a reset the server's list of assignments.
     """
 
     def __init__(
         self,
         connection: Connection,
-        play: ReplayInput,
-        pace: Pace,
+        replay: ReplayInput,
+        limits: SubmissionLimits,
         time: TraceTime,
         outages: Sequence[Outage] = (),
     ) -> None:
-        self._play = play
-        self._failing = HostFailures(play, outages)
-        self._pace = pace
+        self._replay = replay
+        self._failing = HostFailures(replay, outages)
+        self._limits = limits
         self._time = time
-        self._runs = {arrival.key: arrival.run_length for arrival in play.arrivals}
-        self._simulated_runs = SimulatedRuns(self._behaviour, reports_ready=play.reports_ready)
-        self._reading = HeadgateClient(connection, patience_seconds=PATIENCE_SECONDS)
-        self._listening = HeadgateClient(connection, patience_seconds=PATIENCE_SECONDS)
-        self._submitting = Sender(connection, PATIENCE_SECONDS)
-        self._reporting = Sender(connection, PATIENCE_SECONDS)
+        self._runs = {arrival.key: arrival.run_length for arrival in replay.arrivals}
+        self._simulated_runs = SimulatedRuns(self._behavior, reports_ready=replay.reports_ready)
+        self._reading = HeadgateClient(connection, patience_seconds=RETRY_TIMEOUT_SECONDS)
+        self._following = HeadgateClient(connection, patience_seconds=RETRY_TIMEOUT_SECONDS)
+        self._submitting = Sender(connection, RETRY_TIMEOUT_SECONDS)
+        self._reporting = Sender(connection, RETRY_TIMEOUT_SECONDS)
         self._submissions: list[tuple[Future[Batch], list[Arrival]]] = []
         self._reports: list[tuple[Future[list[ReportResult]], list[Report]]] = []
         self._next = 0
-        self._heard_at = elapsed_seconds()
-        self.replay_log = ReplayLog(play.arrivals)
+        self._received_at = elapsed_seconds()
+        self.replay_log = ReplayLog(replay.arrivals)
         self.first_position = 0
 
-    def play(self, tell: Callable[[ReplayLog], None]) -> None:
+    def replay(self, tell: Callable[[ReplayLog], None]) -> None:
         """Go on until every workload is finished, or nothing more can happen to the rest."""
-        reading, listening = self._reading, self._listening
+        reading, following = self._reading, self._following
         self.first_position = reading.head()
-        streams = (f"workload/{self._play.namespace}/",)
-        inbox = Inbox(listening, after=self.first_position, types=JOURNAL_TYPES, streams=streams)
+        streams = (f"workload/{self._replay.namespace}/",)
+        event_queue = EventQueue(
+            following, after=self.first_position, types=REPLAY_EVENT_TYPES, streams=streams
+        )
         while not self._is_over():
-            self._hear(inbox, reading)
+            self._receive(event_queue, reading)
             self._fail_hosts(reading)
             self._collect()
             self._submit()
@@ -114,15 +116,15 @@ class Player:
 
     def close(self) -> None:
         """Let go of threads and connections."""
-        for used in (self._submitting, self._reporting, self._reading, self._listening):
+        for used in (self._submitting, self._reporting, self._reading, self._following):
             used.close()
 
-    def _behaviour(self, key: str, _uid: str, _annotations: dict[str, str]) -> Behaviour:
-        return Behaviour(start_delay=0, run_length=self._runs.get(key, 0), stop_delay=0)
+    def _behavior(self, key: str, _uid: str, _annotations: dict[str, str]) -> Behavior:
+        return Behavior(start_delay=0, run_length=self._runs.get(key, 0), stop_delay=0)
 
-    def _hear(self, inbox: Inbox, reading: HeadgateClient) -> None:
-        for item in inbox.wait(self._idle_seconds()):
-            self._heard_at = elapsed_seconds()
+    def _receive(self, event_queue: EventQueue, reading: HeadgateClient) -> None:
+        for item in event_queue.wait(self._idle_seconds()):
+            self._received_at = elapsed_seconds()
             if isinstance(item, StreamReset):
                 self._simulated_runs.needs_assignments = True
             else:
@@ -136,12 +138,12 @@ class Player:
 
     def _idle_seconds(self) -> float:
         instants = [self._simulated_runs.next_due(), self._failing.next_at]
-        if self._next < len(self._play.arrivals):
-            instants.append(self._play.arrivals[self._next].at)
+        if self._next < len(self._replay.arrivals):
+            instants.append(self._replay.arrivals[self._next].at)
         waits = [self._time.seconds_until(at) for at in instants if at is not None]
         if isinstance(self._time, FreeTime):
-            return LOOK_SECONDS
-        return min([LOOK_SECONDS, *waits])
+            return POLL_SECONDS
+        return min([POLL_SECONDS, *waits])
 
     def _collect(self) -> None:
         for future, arrivals in _finished(self._submissions):
@@ -156,31 +158,31 @@ class Player:
     def _submit(self) -> None:
         """Send what has arrived by now, in order, as far as the window has room."""
         while len(self._submissions) < SUBMISSIONS_IN_FLIGHT:
-            room = min(self._pace.window - self.replay_log.undecided, self._pace.batch)
+            room = min(self._limits.window - self.replay_log.undecided, self._limits.batch)
             arrivals = self._take_arrivals(room)
             if not arrivals:
                 break
             for arrival in arrivals:
                 self.replay_log.sent(arrival.key)
-            key = f"{self._play.namespace}-{self._next}"
+            key = f"{self._replay.namespace}-{self._next}"
             manifests = [arrival.manifest for arrival in arrivals]
             future = self._submitting.send(
                 partial(HeadgateClient.submit_batch, manifests=manifests, key=key)
             )
             self._submissions.append((future, arrivals))
-            self._heard_at = elapsed_seconds()
-        if self.replay_log.undecided and self._is_silent(SILENCE_SECONDS):
-            self.replay_log.give_up_waiting()
+            self._received_at = elapsed_seconds()
+        if self.replay_log.undecided and self._is_quiet(QUIET_SECONDS):
+            self.replay_log.mark_all_decided()
 
     def _take_arrivals(self, room: int) -> list[Arrival]:
         free = isinstance(self._time, FreeTime)
-        left = len(self._play.arrivals) - self._next
-        if free and room < min(self._pace.batch // 2, left):
+        left = len(self._replay.arrivals) - self._next
+        if free and room < min(self._limits.batch // 2, left):
             return []
         taken: list[Arrival] = []
-        while self._next < len(self._play.arrivals) and (len(taken) < room or not free):
-            arrival = self._play.arrivals[self._next]
-            if self._is_before(arrival) or len(taken) >= self._pace.batch:
+        while self._next < len(self._replay.arrivals) and (len(taken) < room or not free):
+            arrival = self._replay.arrivals[self._next]
+            if self._is_before(arrival) or len(taken) >= self._limits.batch:
                 break
             if not self._time.reach(arrival.at):
                 break
@@ -201,7 +203,7 @@ class Player:
         if self._reports:
             return
         if self._may_jump() and self._is_settled():
-            ahead = (self._simulated_runs.due_after(STEP_OF_ENDS), self._failing.next_at)
+            ahead = (self._simulated_runs.due_after(FINISH_BATCH), self._failing.next_at)
             instants = [at for at in ahead if at is not None]
             if instants:
                 self._time.reach(min(instants))
@@ -209,12 +211,12 @@ class Player:
         if reports:
             future = self._reporting.send(partial(HeadgateClient.report, reports=reports))
             self._reports.append((future, reports))
-            self._heard_at = elapsed_seconds()
+            self._received_at = elapsed_seconds()
 
     def _may_jump(self) -> bool:
         """Whether nothing arrives any more and everything sent has been answered."""
         return (
-            self._next == len(self._play.arrivals)
+            self._next == len(self._replay.arrivals)
             and not self._submissions
             and self.replay_log.undecided == 0
         )
@@ -227,11 +229,11 @@ class Player:
             if free and (self.replay_log.undecided or not self._is_settled()):
                 break
             self._failing.take_step(client)
-            self._heard_at = elapsed_seconds()
+            self._received_at = elapsed_seconds()
 
     def _is_settled(self) -> bool:
         """Returns whether no workload is being moved; waits for a host to return do not count."""
-        return not self._failing.outage_results.is_open or self._is_silent(SILENCE_SECONDS)
+        return not self._failing.outage_results.is_open or self._is_quiet(QUIET_SECONDS)
 
     def _is_over(self) -> bool:
         if not self._may_jump() or self._reports:
@@ -239,14 +241,14 @@ class Player:
         if self.replay_log.finished + self._refused() == len(self.replay_log.records):
             return True
         is_still = not self._simulated_runs.runs and self._failing.next_at is None
-        return is_still and self._is_silent(END_SILENCE_SECONDS)
+        return is_still and self._is_quiet(END_QUIET_SECONDS)
 
     def _refused(self) -> int:
         return sum(1 for record in self.replay_log.records.values() if record.problem)
 
-    def _is_silent(self, seconds: float) -> bool:
+    def _is_quiet(self, seconds: float) -> bool:
         busy = self._submissions or self._reports
-        return not busy and elapsed_seconds() - self._heard_at > seconds
+        return not busy and elapsed_seconds() - self._received_at > seconds
 
 
 def _finished(waiting: list[tuple[Future, list]]) -> list[tuple[Future, list]]:  # type: ignore[type-arg]

@@ -13,7 +13,7 @@ NEVER_READY = "headgate.dev/never-ready"
 SAVE_SECONDS = "headgate.dev/save-seconds"
 
 
-class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
+class Behavior(msgspec.Struct, frozen=True, kw_only=True):
     """Lengths of time in microseconds: from admission to ready, from ready to the end, to stop.
 
     `save_delay` is what saving its work takes before it stops, where it is given the time.
@@ -27,7 +27,7 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
     is_never_ready: bool = False
 
 
-class BehaviourDefaults(msgspec.Struct, frozen=True, kw_only=True):
+class BehaviorDefaults(msgspec.Struct, frozen=True, kw_only=True):
     """Behaviour of workloads without annotations of their own; seconds, and rates from 0 to 1."""
 
     seed: int = 0
@@ -39,26 +39,26 @@ class BehaviourDefaults(msgspec.Struct, frozen=True, kw_only=True):
     never_ready_rate: float = 0.0
 
 
-def behaviour_of(uid: str, annotations: dict[str, str], habits: BehaviourDefaults) -> Behaviour:
+def behavior_of(uid: str, annotations: dict[str, str], defaults: BehaviorDefaults) -> Behavior:
     """Returns equal behaviour for an equal uid and seed."""
-    chance = seeded(habits.seed, uid)
-    start = chance.uniform(*habits.start_seconds)
-    run = min(chance.expovariate(1.0 / habits.mean_run_seconds), 10 * habits.mean_run_seconds)
-    stop = chance.uniform(*habits.stop_seconds)
-    fails = chance.random() < habits.failure_rate
-    never_ready = chance.random() < habits.never_ready_rate
-    save = chance.uniform(*habits.save_seconds)
-    return Behaviour(
+    chance = seeded(defaults.seed, uid)
+    start = chance.uniform(*defaults.start_seconds)
+    run = min(chance.expovariate(1.0 / defaults.mean_run_seconds), 10 * defaults.mean_run_seconds)
+    stop = chance.uniform(*defaults.stop_seconds)
+    fails = chance.random() < defaults.failure_rate
+    never_ready = chance.random() < defaults.never_ready_rate
+    save = chance.uniform(*defaults.save_seconds)
+    return Behavior(
         start_delay=_microseconds(start),
-        run_length=_microseconds(_told(annotations, RUN_SECONDS, run)),
+        run_length=_microseconds(_seconds_of(annotations, RUN_SECONDS, run)),
         stop_delay=_microseconds(stop),
-        save_delay=_microseconds(_told(annotations, SAVE_SECONDS, save)),
+        save_delay=_microseconds(_seconds_of(annotations, SAVE_SECONDS, save)),
         fails=_flag(annotations, FAILS, otherwise=fails),
         is_never_ready=_flag(annotations, NEVER_READY, otherwise=never_ready),
     )
 
 
-def _told(annotations: dict[str, str], name: str, otherwise: float) -> float:
+def _seconds_of(annotations: dict[str, str], name: str, otherwise: float) -> float:
     try:
         return max(0.0, float(annotations[name]))
     except (KeyError, ValueError):
@@ -103,27 +103,27 @@ class Outages:
 
     def take_due(self, now: int, nodes: Sequence[str]) -> list[HostChange]:
         """What has happened to some of `nodes` by now; each turn is given out once."""
-        turns = [
+        changes = [
             HostChange(node, is_ready=True)
             for node, back in sorted(self.down.items())
             if back <= now
         ]
-        for turn in turns:
-            del self.down[turn.node]
+        for change in changes:
+            del self.down[change.node]
         if self._next is not None and self._next <= now:
             self._next = now + self._pause()
-            standing = sorted(node for node in nodes if node not in self.down)
-            if standing:
-                node = standing[self._chance.randrange(len(standing))]
+            candidates = sorted(node for node in nodes if node not in self.down)
+            if candidates:
+                node = candidates[self._chance.randrange(len(candidates))]
                 self.down[node] = now + self._length
-                turns.append(HostChange(node, is_ready=False))
-        return turns
+                changes.append(HostChange(node, is_ready=False))
+        return changes
 
     def end(self) -> list[HostChange]:
         """Everything that is down is back, because the pretence is over."""
-        turns = [HostChange(node, is_ready=True) for node in sorted(self.down)]
+        changes = [HostChange(node, is_ready=True) for node in sorted(self.down)]
         self.down.clear()
-        return turns
+        return changes
 
     def _pause(self) -> int:
         return int(self._chance.expovariate(self._per_hour / HOUR))
