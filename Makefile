@@ -27,11 +27,11 @@ help:  ## list these commands
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: up
-up: interface  ## start all of Headgate on this machine; DEMO=1 fills it with a demonstration
+up: interface  ## start all of Headgate on this machine; DEMO=1 loads demo data
 	@$(BIN)/headgate up $(ARGS)
 
 .PHONY: demo
-demo:  ## the same as make up DEMO=1
+demo:  ## alias of make up DEMO=1
 	@$(MAKE) --no-print-directory up DEMO=1
 
 .PHONY: test
@@ -46,7 +46,7 @@ test-nightly: $(READY)  ## one part of the nightly run at full depth: PART=k/8, 
 check: lint types imports  ## lint, formatting, types and the direction of imports
 
 .PHONY: fix
-fix: $(READY)  ## let the tools mend what they can mend by themselves
+fix: $(READY)  ## fix lint and formatting automatically
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
 	@$(PAGE) fix

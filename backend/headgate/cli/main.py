@@ -27,6 +27,7 @@ from headgate.cli.commands import (
 )
 from headgate.cli.executor.command import executor
 from headgate.cli.failures import EXIT_CODES
+from headgate.cli.options import option
 from headgate.cli.program import Program, help_of, hoisted
 from headgate.cli.replay.command import replay_openb, replay_scenario
 from headgate.cli.session import Flags
@@ -42,18 +43,11 @@ app = typer.Typer(
 
 def connect(
     ctx: typer.Context,
-    server: Annotated[
-        str, typer.Option(metavar="URL", help="API server URL [env: HEADGATE_URL]")
-    ] = "",
-    token: Annotated[
-        str, typer.Option(metavar="TOKEN", help="API token [env: HEADGATE_TOKEN]")
-    ] = "",
+    server: Annotated[str, option("URL", "API server URL [env: HEADGATE_URL]")] = "",
+    token: Annotated[str, option("TOKEN", "API token [env: HEADGATE_TOKEN]")] = "",
     at: Annotated[
         str,
-        typer.Option(
-            metavar="POSITION|TIME",
-            help="Query a past state: position in the event log or RFC 3339 time",
-        ),
+        option("POSITION|TIME", "Query a past state: position in the event log or RFC 3339 time"),
     ] = "",
 ) -> None:
     """Queue manager for batch and AI workloads."""
@@ -61,47 +55,14 @@ def connect(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    apply.apply,
-    apply.lint,
-    submit.submit,
-    get.get,
-    describe.describe,
-    apply.delete,
-    why.why,
-    watch.timeline,
-    simulate.simulate,
-    cycles.cycles,
-    backtest.backtest,
-    history.history,
-    history.revert,
-    wait.wait,
-    watch.watch,
-    watch.events,
-    actions.requeue,
-    actions.activate,
-    actions.deactivate,
-    actions.hold,
-    actions.release,
-    actions.cancel,
-    stuck.stuck,
-    stuck.bulk,
-    stuck.batch,
-    actions.stop,
-    actions.resume,
-    actions.drain,
-    actions.cordon,
-    actions.uncordon,
-    preemptions.preemptions,
-    preemptions.protect,
-    preemptions.gate,
-    preemptions.evictions,
-    tree.tree,
-    tree.usage,
-    topology.topology,
-    executor,
-    tokens.whoami,
-    tokens.version,
-)
+    apply.apply, apply.lint, submit.submit, get.get, describe.describe, apply.delete, why.why,
+    watch.timeline, simulate.simulate, cycles.cycles, backtest.backtest, history.history,
+    history.revert, wait.wait, watch.watch, watch.events, actions.requeue, actions.activate,
+    actions.deactivate, actions.hold, actions.release, actions.cancel, stuck.stuck, stuck.bulk,
+    stuck.batch, actions.stop, actions.resume, actions.drain, actions.cordon, actions.uncordon,
+    preemptions.preemptions, preemptions.protect, preemptions.gate, preemptions.evictions,
+    tree.tree, tree.usage, topology.topology, executor, tokens.whoami, tokens.version,
+)  # fmt: skip
 GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
     "top": ("Show resource usage", {"queues": tree.top_queues, "nodes": tree.top_nodes}),
     "node": (

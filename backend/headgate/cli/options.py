@@ -1,6 +1,6 @@
 """Arguments and options that several commands share, with the completion of names."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,16 @@ from headgate.client.client import HeadgateClient
 COMPLETION_TIMEOUT_SECONDS = 1.0
 COMPLETION_LIMIT = "200"
 DEFAULT_NAMESPACE = "default"
+
+
+def option(metavar: str, text: str, *names: str, **settings: Any) -> Any:  # noqa: ANN401 - Typer's types
+    """Returns an option with the name of its value in the help, and its help text."""
+    return typer.Option(*names, metavar=metavar, help=text, **settings)
+
+
+def argument(metavar: str, text: str, **settings: Any) -> Any:  # noqa: ANN401 - same
+    """Returns an argument with its name in the help, and its help text."""
+    return typer.Argument(metavar=metavar, help=text, **settings)
 
 
 def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -74,44 +84,28 @@ def _duration(text: str) -> str:
 
 
 Namespace = Annotated[
-    str,
-    typer.Option(
-        "--namespace", "-n", metavar="NAME", help="Namespace", autocompletion=complete_namespaces
-    ),
+    str, option("NAME", "Namespace", "--namespace", "-n", autocompletion=complete_namespaces)
 ]
 AllNamespaces = Annotated[bool, typer.Option("--all-namespaces", "-A", help="All namespaces")]
 Selector = Annotated[
-    str,
-    typer.Option(
-        "--selector", "-l", metavar="SELECTOR", help="Label selector, e.g. team=vision,tier!=test"
-    ),
+    str, option("SELECTOR", "Label selector, e.g. team=vision,tier!=test", "--selector", "-l")
 ]
 ClusterQueueFilter = Annotated[
-    str, typer.Option("--cluster-queue", "-c", metavar="NAME", help="Filter by ClusterQueue")
+    str, option("NAME", "Filter by ClusterQueue", "--cluster-queue", "-c")
 ]
 Output = Annotated[
-    Format,
-    typer.Option("--output", "-o", metavar="FORMAT", help=f"Output format: {', '.join(Format)}"),
+    Format, option("FORMAT", f"Output format: {', '.join(Format)}", "--output", "-o")
 ]
 NoHeaders = Annotated[bool, typer.Option("--no-headers", help="Omit table headers")]
-Reason = Annotated[
-    str,
-    typer.Option("--reason", metavar="TEXT", help="Reason (recorded in the event log)"),
-]
+Reason = Annotated[str, option("TEXT", "Reason (recorded in the event log)", "--reason")]
 ExpiresIn = Annotated[
     str,
-    typer.Option(
-        "--for",
-        metavar="DURATION",
-        help="Duration, e.g. 30m, 2d (default: until undone)",
-        callback=_duration,
+    option(
+        "DURATION", "Duration, e.g. 30m, 2d (default: until undone)", "--for", callback=_duration
     ),
 ]
 Since = Annotated[
-    str,
-    typer.Option(
-        "--since", metavar="DURATION", help="Look-back window, e.g. 2h", callback=_duration
-    ),
+    str, option("DURATION", "Look-back window, e.g. 2h", "--since", callback=_duration)
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Validate only; don't apply")]
 Simulated = Annotated[
@@ -120,23 +114,12 @@ Simulated = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Skip confirmation")]
 Names = Annotated[
     list[str],
-    typer.Argument(metavar="KIND[/NAME]", help="KIND NAME ..., or KIND/NAME ...",
-                   autocompletion=complete_names),
-]  # fmt: skip
+    argument("KIND[/NAME]", "KIND NAME ..., or KIND/NAME ...", autocompletion=complete_names),
+]
 WorkloadName = Annotated[
-    str,
-    typer.Argument(
-        metavar="WORKLOAD",
-        help="NAME, NAMESPACE/NAME or wl/NAME",
-        autocompletion=complete_workloads,
-    ),
+    str, argument("WORKLOAD", "NAME, NAMESPACE/NAME or wl/NAME", autocompletion=complete_workloads)
 ]
 Timeout = Annotated[
-    str,
-    typer.Option(
-        "--timeout", metavar="DURATION", help="Timeout, e.g. 90s, 10m", callback=_duration
-    ),
+    str, option("DURATION", "Timeout, e.g. 90s, 10m", "--timeout", callback=_duration)
 ]
-Limit = Annotated[
-    int, typer.Option("--limit", metavar="NUMBER", min=1, help="Maximum number of results")
-]
+Limit = Annotated[int, option("NUMBER", "Maximum number of results", "--limit", min=1)]

@@ -15,34 +15,11 @@ SECTIONS = {
     "Resources": ("apply", "lint", "get", "list", "describe", "delete", "history", "revert"),
     "Observe": ("watch", "events", "preemptions", "evictions", "cycles"),
     "Usage and capacity": ("tree", "top", "usage", "topology"),
-    "Operate": (
-        "stuck",
-        "requeue",
-        "activate",
-        "deactivate",
-        "bulk",
-        "batch",
-        "stop",
-        "resume",
-        "drain",
-        "cordon",
-        "uncordon",
-        "node",
-        "protect",
-        "gate",
-    ),
+    "Operate": ("stuck", "requeue", "activate", "deactivate", "bulk", "batch", "stop", "resume",
+                "drain", "cordon", "uncordon", "node", "protect", "gate"),
     "Simulate and replay": ("backtest", "replay", "executor"),
-    "Server and admin": (
-        "up",
-        "doctor",
-        "migrate",
-        "verify",
-        "log",
-        "token",
-        "whoami",
-        "version",
-    ),
-}
+    "Server and admin": ("up", "doctor", "migrate", "verify", "log", "token", "whoami", "version"),
+}  # fmt: skip
 """Commands by purpose; each command is in one section (tests/cli/test_help.py)."""
 
 GLOBAL_OPTIONS = ("--server", "--token", "--at")
@@ -59,7 +36,7 @@ LATE_COMMANDS = {
     "verify": "headgate.cli.commands.log",
     "log": "headgate.cli.commands.log",
 }
-"""Commands whose modules load database and broker drivers; they are imported when run."""
+"""Commands with modules that load database and broker drivers; they are imported when run."""
 
 
 def help_of(command: Callable[..., None]) -> str:

@@ -1,4 +1,4 @@
-"""Headgate's API as functions: each sends one kind of request and gives back what it means."""
+"""The client of Headgate's API: one method for each kind of request."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
@@ -46,30 +46,30 @@ class HeadgateClient:
         self.close()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Closes the connection."""
         self._transport.close()
 
     def read(self, path: str, query: dict[str, str] | None = None) -> Any:  # noqa: ANN401 - the shapes are the API's
-        """The answer to a GET, decoded."""
+        """Returns the decoded answer to a GET request."""
         return self.answer(path, query).json()
 
     def answer(self, path: str, query: dict[str, str] | None = None) -> Answer:
-        """The answer to a GET with its log position and ETag."""
+        """Returns the answer to a GET request with its log position and ETag."""
         return self._transport.send(Request(method="GET", path=path, query=query or {}))
 
     def act(self, path: str, content: Object | None = None, *, key: str = "") -> Any:  # noqa: ANN401
-        """Ask for an action by POST; `key` makes a repetition harmless across processes."""
+        """Requests an action by POST; `key` makes repetitions by other processes harmless."""
         body = Body(content=msgspec.json.encode(content if content is not None else {}))
         request = Request(method="POST", path=path, body=body, headers=_keyed(key))
         return self._transport.send(request).json()
 
     def remove(self, path: str, reason: str = "") -> Any:  # noqa: ANN401
-        """Ask for an object to be deleted."""
+        """Requests the deletion of an object."""
         request = Request(method="DELETE", path=path, query={"reason": reason})
         return self._transport.send(request).json()
 
     def pages(self, path: str, query: dict[str, str] | None = None) -> Iterator[Object]:
-        """Every page of a list, following `metadata.continue`."""
+        """Returns every page of a list, following `metadata.continue`."""
         asked = {"limit": str(PAGE_SIZE), **(query or {})}
         while True:
             page: Object = self.read(path, asked)
@@ -80,31 +80,31 @@ class HeadgateClient:
             asked["continue"] = str(following)
 
     def items(self, path: str, query: dict[str, str] | None = None) -> Iterator[Object]:
-        """Every object of a list, page by page."""
+        """Returns every object of a list, page by page."""
         for page in self.pages(path, query):
             yield from page["items"]
 
     def apply(self, documents: bytes, *, dry_run: bool = False, reason: str = "") -> Batch:
-        """Create or change objects; each has its own result, refused ones included.
+        """Applies manifests; each object has its own result, rejected ones included.
 
-        Raises `ServerProblem` only where nothing was looked at at all.
+        Raises `ServerProblem` only where the request was rejected as a whole.
         """
         query = {"dryRun": "All" if dry_run else "", "reason": reason}
         body = Body(content=documents, content_type=YAML)
         return msgspec.convert(self._batch("/v1/apply", body, query), Batch)
 
     def apply_objects(self, objects: Iterable[Object], *, dry_run: bool = False) -> Batch:
-        """Create or change objects given as values: JSON is YAML, so many fit in one text."""
+        """Applies objects given as values; JSON documents are valid YAML."""
         documents = b"\n---\n".join(msgspec.json.encode(each) for each in objects)
         return self.apply(documents, dry_run=dry_run)
 
     def submit_batch(self, manifests: Sequence[Object], *, key: str = "") -> Batch:
-        """Submit many workloads at once; each has its own result."""
+        """Submits workloads in one request; each has its own result."""
         body = Body(content=msgspec.json.encode({"items": manifests}))
         return msgspec.convert(self._batch("/v1/workloads:batch", body, None, key), Batch)
 
     def try_submit(self, manifest: Object) -> Object:
-        """What a workload would become if it were submitted; nothing is written."""
+        """Returns the workload as it would be submitted; nothing is applied."""
         path = f"/v1/namespaces/{manifest['metadata']['namespace']}/workloads"
         body = Body(content=msgspec.json.encode(manifest))
         request = Request(method="POST", path=path, body=body, query={"dryRun": "All"})
@@ -112,13 +112,13 @@ class HeadgateClient:
         return found
 
     def report(self, reports: Sequence[Report]) -> list[ReportResult]:
-        """Tell what became of workloads; each report has its own result."""
+        """Sends reports of workloads; each has its own result."""
         body = Body(content=msgspec.json.encode({"reports": reports}))
         answer = self._batch("/v1/reports:batch", body, None)
         return msgspec.convert(answer.get("results", []), list[ReportResult])
 
     def assignments(self) -> tuple[int, list[Assignment]]:
-        """Every workload that has quota now, and the position that is true at."""
+        """Returns the workloads with a quota reservation, and the log position of the list."""
         found: list[Assignment] = []
         position = 0
         for page in self.pages("/v1/assignments"):
@@ -127,14 +127,14 @@ class HeadgateClient:
         return position, found
 
     def view_at(self, at: str) -> int:
-        """See everything as it was at a position or time from now on; the position it is."""
+        """Reads the state at a position or time from now on; returns the position."""
         self._transport.at = at
         position = self.answer("/v1/queues").position
         self._transport.at = str(position)
         return position
 
     def simulate(self, documents: bytes, query: dict[str, str] | None = None) -> Any:  # noqa: ANN401 - the shapes are the API's
-        """What would happen if these objects were applied; nothing is written."""
+        """Simulates applying manifests; nothing is applied."""
         body = Body(content=documents, content_type=YAML)
         request = Request(method="POST", path="/v1/simulations", query=query or {}, body=body)
         return self._transport.send(request).json()
@@ -146,7 +146,7 @@ class HeadgateClient:
         return self._transport.send(request).json()
 
     def head(self) -> int:
-        """The last position of the log."""
+        """Returns the last position of the log."""
         return int(self.read("/v1/system")["position"])
 
     def follow(
@@ -157,7 +157,7 @@ class HeadgateClient:
         streams: tuple[str, ...] = (),
         quiet_seconds: float = HEARTBEAT_PATIENCE_SECONDS,
     ) -> Iterator[Event | StreamReset | StreamHeartbeat]:
-        """The log after a position, for ever, through every interruption."""
+        """Follows the log after a position without end, and resumes after interruptions."""
         return EventStream(
             self._transport.http,
             after=after,

@@ -21,10 +21,10 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UnsafeConfiguration(Exception):
-    """The file that holds the token can be read by others."""
+    """The file with the token is readable by other users."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} holds a token and can be read by others")
+        super().__init__(f"{path} contains a token and is readable by other users")
         self.path = path
 
 
@@ -36,7 +36,7 @@ def find_connection(
     home: Path,
     directory: Path,
 ) -> Connection:
-    """The first of: the flags, the environment (url, token), the user's file, the local instance.
+    """Returns the connection by flags, environment (url, token), user file or local server.
 
     An address without a token is completed by a kept token of the same address; a token
     that belongs to another address is never sent.
@@ -71,7 +71,7 @@ def _from_file(path: Path) -> Connection | None:
 
 
 def _from_run_file(path: Path) -> Connection | None:
-    """What `headgate up` left behind: the address, and where its admin token lies."""
+    """Returns the connection that a running `headgate up` wrote: URL and admin token."""
     if not path.is_file():
         return None
     running: dict[str, Any] = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])

@@ -1,4 +1,4 @@
-"""What can go wrong between a client and the server."""
+"""Failures of requests: problems that the server answers, and an unreachable server."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing wrong with what was sent, as the server points it out."""
+    """One error in a request, with its place and remedy."""
 
     pointer: str = ""
     rule: str = ""
@@ -14,7 +14,7 @@ class Fault(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The server's account of a failure (RFC 9457)."""
+    """A problem in an answer of the server (RFC 9457)."""
 
     type: str = "about:blank"
     title: str = "The server refused the request"
@@ -26,12 +26,12 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def slug(self) -> str:
-        """The last word of the type, such as `not-found`."""
+        """The last part of the type, such as `not-found`."""
         return self.type.rsplit("/", 1)[-1]
 
 
 class ServerProblem(Exception):
-    """The server answered, and its answer was no."""
+    """The server answered with a problem."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.detail or problem.title)
@@ -39,15 +39,15 @@ class ServerProblem(Exception):
 
 
 class ServerUnreachable(Exception):
-    """No answer came, however often we asked."""
+    """The server did not answer within the timeout, retries included."""
 
     def __init__(self, url: str, cause: str) -> None:
-        super().__init__(f"{url} does not answer: {cause}")
+        super().__init__(f"can't reach {url}: {cause}")
         self.url = url
 
 
 def problem_of(status: int, body: bytes, request_id: str) -> Problem:
-    """The problem in an answer, or the best account of an answer that carries none."""
+    """Returns the problem in an answer, or one made of its status and text."""
     try:
         told: Any = msgspec.json.decode(body)
         found = msgspec.convert(told, Problem)

@@ -1,4 +1,4 @@
-"""The parts of the API's answers that programs act on."""
+"""The parts of the API's answers that programs use."""
 
 from typing import Any, Literal
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A fact from the log as the API tells it; `at` is RFC 3339."""
+    """An event of the log; `at` is RFC 3339."""
 
     position: int
     stream: str
@@ -21,29 +21,29 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def name(self) -> str:
-        """What follows the kind in the stream: `name` or `namespace/name`."""
+        """The key in the stream: `name` or `namespace/name`."""
         return self.stream.partition("/")[2]
 
 
 class EventPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Events, newest first; `next` is what `before` must be for the page after this one."""
+    """Events, newest first; `next` is the value of `before` for the next page."""
 
     items: list[Event]
     next: int | None = None
 
 
 class StreamReset(msgspec.Struct, frozen=True, kw_only=True):
-    """The server cannot go on from where we stood: read the state, then follow from there."""
+    """The server cannot resume the stream: read the state, then follow from `position`."""
 
     position: int
 
 
 class StreamHeartbeat(msgspec.Struct, frozen=True):
-    """Nothing new for a while; the connection is fine, or is being made again."""
+    """No event for a while; the connection works or is being restored."""
 
 
 class EvictionNotice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A workload must stop, or save its work first while it is given the time."""
+    """An eviction of a workload: immediate, or soft with time for a checkpoint."""
 
     id: str
     reason: str = ""
@@ -53,18 +53,18 @@ class EvictionNotice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def is_soft(self) -> bool:
-        """Whether there is time left to save its work."""
+        """Whether there is time left for a checkpoint."""
         return self.mode == "Soft" and self.stage not in {"Forced", "Stopping"}
 
 
 class Shrinking(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Some pods of a workload must stop, while the others go on."""
+    """An eviction of some pods of a workload; the other pods continue."""
 
     eviction: EvictionNotice
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A workload that has quota now: what an executor has to run, or to stop."""
+    """A workload with a quota reservation, which an executor runs or stops."""
 
     workload: str
     uid: str

@@ -1,4 +1,4 @@
-"""Following the log over server-sent events, through every interruption and without a gap."""
+"""The event stream: follows the log over server-sent events, and resumes without a gap."""
 
 import contextlib
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ _PAGE = msgspec.json.Decoder(EventPage)
 
 
 class EventSelection(msgspec.Struct, frozen=True, kw_only=True):
-    """Which events are followed; empty means all. `streams` ending in `/` are prefixes."""
+    """A filter of events; empty fields select all, and `streams` ending in `/` are prefixes."""
 
     types: tuple[str, ...] = ()
     streams: tuple[str, ...] = ()
 
 
 class EventStream:
-    """The log from a position on; `position` is the last one seen, and where it resumes.
+    """Follows the log after a position; `position` is the last one received.
 
     A server that will not go on from there is asked for the events in between page by page.
     """
@@ -47,7 +47,7 @@ class EventStream:
         self.position = after
 
     def follow(self) -> Iterator[Event | StreamReset | StreamHeartbeat]:
-        """Every event in order, for ever; a heartbeat after `quiet_seconds` without one.
+        """Returns every event in order without end; a heartbeat after `quiet_seconds` without one.
 
         Raises `ServerProblem` where asking again is no use (no such right, no such stream).
         """
@@ -84,7 +84,7 @@ class EventStream:
             yield StreamHeartbeat()
 
     def _bridged(self, head: int) -> Iterator[Event | StreamReset]:
-        """The events up to `head`, from their pages; a reset where there is no way to have them."""
+        """Returns the events up to `head` from pages of the log; a reset where they are missing."""
         if not self.position <= head <= self.position + MAX_GAP:
             self.position = head
             yield StreamReset(position=head)

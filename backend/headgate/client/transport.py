@@ -1,4 +1,4 @@
-"""One HTTP exchange, tried again while that is safe and worth while."""
+"""HTTP requests with idempotency keys and retries."""
 
 from typing import Any
 
@@ -17,14 +17,14 @@ JSON = "application/json"
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True):
-    """What a request carries."""
+    """The content of a request."""
 
     content: bytes
     content_type: str = JSON
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
-    """A request: `accepted` are statuses that are answers to this one, though they are failures."""
+    """A request; `accepted` holds failure statuses that are valid answers to it."""
 
     method: str
     path: str
@@ -35,7 +35,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What came back: the status, the body, and the log position (0 if none is told)."""
+    """An answer: status, body and log position (0 without one)."""
 
     status: int
     content: bytes
@@ -43,14 +43,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     etag: str = ""
 
     def json(self) -> Any:  # noqa: ANN401 - the shapes are the API's, and callers convert what they need
-        """The body, decoded."""
+        """Returns the decoded body."""
         return msgspec.json.decode(self.content) if self.content else None
 
 
 class Transport:
     """Sends requests to one server; a POST carries an idempotency key and may be repeated.
 
-    With `at` every request is about the past, and what would write is refused by the server.
+    With `at` requests read a past state, and the server rejects changes.
     """
 
     def __init__(
@@ -71,9 +71,9 @@ class Transport:
         )
 
     def send(self, request: Request) -> Answer:
-        """The answer to a request that succeeded.
+        """Returns the answer to a successful request.
 
-        Raises `ServerProblem` when the server refuses, `ServerUnreachable` when patience ends.
+        Raises `ServerProblem` for a failure status, `ServerUnreachable` at the timeout.
         """
         prepared = self._request(request)
         give_up_at = elapsed_seconds() + self._patience_seconds
@@ -90,7 +90,7 @@ class Transport:
             pause(wait_seconds)
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Closes all connections."""
         self.http.close()
 
     def _request(self, request: Request) -> httpx.Request:

@@ -18,6 +18,7 @@ from headgate.cli.options import (
     Output,
     Reason,
     Selector,
+    argument,
     complete_cluster_queues,
     complete_nodes,
     complete_workloads,
@@ -45,33 +46,21 @@ EVICTED_PHASES = "QuotaReserved,Starting,Running"
 DRAIN_HEADERS = ["workload", "pods", "outcome", "hosts", "reason"]
 
 WorkloadNames = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="WORKLOAD", help="Workloads (or use -l)", autocompletion=complete_workloads
-    ),
+    list[str], argument("WORKLOAD", "Workloads (or use -l)", autocompletion=complete_workloads)
 ]
 QueueName = Annotated[
-    str,
-    typer.Argument(
-        metavar="QUEUE",
-        help="cq/NAME or lq/[NAMESPACE/]NAME",
-        autocompletion=complete_cluster_queues,
-    ),
+    str, argument("QUEUE", "cq/NAME or lq/[NAMESPACE/]NAME", autocompletion=complete_cluster_queues)
 ]
 DrainName = Annotated[
     str,
-    typer.Argument(
-        metavar="QUEUE|NODE",
-        help="cq/NAME, lq/[NAMESPACE/]NAME or node/NAME",
+    argument(
+        "QUEUE|NODE",
+        "cq/NAME, lq/[NAMESPACE/]NAME or node/NAME",
         autocompletion=complete_cluster_queues,
     ),
 ]
-NodeNames = Annotated[
-    list[str], typer.Argument(metavar="NODE", help="Nodes", autocompletion=complete_nodes)
-]
-NodeName = Annotated[
-    str, typer.Argument(metavar="NODE", help="Node", autocompletion=complete_nodes)
-]
+NodeNames = Annotated[list[str], argument("NODE", "Nodes", autocompletion=complete_nodes)]
+NodeName = Annotated[str, argument("NODE", "Node", autocompletion=complete_nodes)]
 
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,6 +23,7 @@ from headgate.cli.options import (
     Simulated,
     Timeout,
     Yes,
+    option,
 )
 from headgate.cli.presentation.output import Format, say, show, show_value
 from headgate.cli.presentation.units import counted, seconds_of
@@ -141,11 +142,11 @@ def _how_deleted(answer: dict[str, Any] | None) -> str:
 
 MaybeFiles = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "FILE",
+        "File, directory, or - for stdin (default: the current configuration)",
         "--filename",
         "-f",
-        metavar="FILE",
-        help="File, directory, or - for stdin (default: the current configuration)",
     ),
 ]
 

@@ -7,7 +7,7 @@ import typer
 
 from headgate.cli.commands.documents import Files, documents_of
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.options import Limit, Output
+from headgate.cli.options import Limit, Output, argument, option
 from headgate.cli.presentation.output import Format, columns, say, show, show_value
 from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of
@@ -26,11 +26,9 @@ DIFFERENCES = {
     "PlacedElsewhere": "is placed elsewhere",
 }
 
-BacktestId = Annotated[str, typer.Argument(metavar="ID", help="Backtest ID (default: list all)")]
-Begin = Annotated[
-    str, typer.Option("--from", metavar="START", help="Start: position or RFC 3339 time")
-]
-End = Annotated[str, typer.Option("--to", metavar="END", help="End (default: now)")]
+BacktestId = Annotated[str, argument("ID", "Backtest ID (default: list all)")]
+Begin = Annotated[str, option("START", "Start: position or RFC 3339 time", "--from")]
+End = Annotated[str, option("END", "End (default: now)", "--to")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait and print the result")]
 Cancel = Annotated[bool, typer.Option("--cancel", help="Cancel the backtest")]
 

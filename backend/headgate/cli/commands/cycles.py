@@ -5,15 +5,15 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.options import Limit, Output
+from headgate.cli.options import Limit, Output, argument, option
 from headgate.cli.presentation.output import Format, columns, say, show, show_value
 from headgate.cli.presentation.units import age_of, counted
 from headgate.cli.session import client_of
 
 Object = dict[str, Any]
-CycleId = Annotated[str, typer.Argument(metavar="CYCLE", help="Cycle ID (default: list all)")]
+CycleId = Annotated[str, argument("CYCLE", "Cycle ID (default: list all)")]
 Replay = Annotated[bool, typer.Option("--replay", help="Replay and compare events")]
-Partition = Annotated[str, typer.Option(metavar="NAME", help="Filter by partition")]
+Partition = Annotated[str, option("NAME", "Filter by partition")]
 
 
 def cycles(

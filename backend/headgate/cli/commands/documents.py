@@ -4,16 +4,12 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from headgate.cli.failures import CommandFailed, ExitCode
+from headgate.cli.options import option
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
-Files = Annotated[
-    list[str],
-    typer.Option("--filename", "-f", metavar="FILE", help="File, directory, or - for stdin"),
-]
+Files = Annotated[list[str], option("FILE", "File, directory, or - for stdin", "--filename", "-f")]
 
 
 def documents_of(files: list[str]) -> bytes:

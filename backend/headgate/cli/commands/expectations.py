@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.failures import CommandFailed, ExitCode
+from headgate.cli.options import option
 from headgate.cli.presentation.output import say
 
 Object = dict[str, Any]
@@ -22,11 +23,11 @@ class Expectation(StrEnum):
 
 Expected = Annotated[
     list[Expectation],
-    typer.Option(
-        "--expect",
-        metavar="EXPECTATION",
-        help="Exit with 7 unless the simulation shows: admitted (at once), admitted-in-the-end "
+    option(
+        "EXPECTATION",
+        "Exit with 7 unless the simulation shows: admitted (at once), admitted-in-the-end "
         "(after preemption), no-evictions",
+        "--expect",
     ),
 ]
 

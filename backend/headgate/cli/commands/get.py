@@ -14,6 +14,7 @@ from headgate.cli.options import (
     NoHeaders,
     Output,
     Selector,
+    option,
 )
 from headgate.cli.presentation.cells import cells_of
 from headgate.cli.presentation.output import Format, say, show, show_rows, show_value
@@ -25,11 +26,8 @@ from headgate.client.schemas import Event
 Object = dict[str, Any]
 NOT_FOUND = 404
 
-Phase = Annotated[
-    str,
-    typer.Option("--phase", "--status", metavar="PHASES", help="Filter by phase (comma-separated)"),
-]
-Queue = Annotated[str, typer.Option("--queue", "-q", metavar="NAME", help="Filter by LocalQueue")]
+Phase = Annotated[str, option("PHASES", "Filter by phase (comma-separated)", "--phase", "--status")]
+Queue = Annotated[str, option("NAME", "Filter by LocalQueue", "--queue", "-q")]
 Watching = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes")]
 
 

@@ -8,19 +8,26 @@ import typer
 from headgate.cli.commands.simulate import show_simulation
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import kind_of, placed
-from headgate.cli.options import DEFAULT_NAMESPACE, Limit, Namespace, Output, Reason
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    Limit,
+    Namespace,
+    Output,
+    Reason,
+    argument,
+    option,
+)
 from headgate.cli.presentation.output import Format, show, show_value
 from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of
 
 Object = dict[str, Any]
-KindName = Annotated[str, typer.Argument(metavar="KIND", help="Kind, e.g. cq (default: all)")]
-ObjectName = Annotated[str, typer.Argument(metavar="NAME", help="Name (default: all)")]
-OneKind = Annotated[str, typer.Argument(metavar="KIND[/NAME]", help="Kind, e.g. cq; or KIND/NAME")]
-OneName = Annotated[str, typer.Argument(metavar="NAME", help="Name")]
+KindName = Annotated[str, argument("KIND", "Kind, e.g. cq (default: all)")]
+ObjectName = Annotated[str, argument("NAME", "Name (default: all)")]
+OneKind = Annotated[str, argument("KIND[/NAME]", "Kind, e.g. cq; or KIND/NAME")]
+OneName = Annotated[str, argument("NAME", "Name")]
 Position = Annotated[
-    int,
-    typer.Option("--to", metavar="POSITION", min=0, help="Position of the revision (see history)"),
+    int, option("POSITION", "Position of the revision (see history)", "--to", min=0)
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Simulate scheduling impact; don't apply")]
 

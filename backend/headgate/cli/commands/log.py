@@ -16,7 +16,7 @@ from headgate.application.verify.findings import Verification
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import Platform, open_platform
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.options import DryRun, Output
+from headgate.cli.options import DryRun, Output, argument, option
 from headgate.cli.presentation.output import (
     Format,
     columns,
@@ -32,31 +32,22 @@ from headgate.settings import Settings, from_environment
 NO_DATABASE = "Check that the database is running."
 Value = TypeVar("Value")
 Action = Literal["archive", "save", "restore"]
-Before = Annotated[
-    int | None, typer.Option(metavar="POSITION", min=1, help="archive: events before this position")
-]
-To = Annotated[
-    Path | None, typer.Option("--to", metavar="DIRECTORY", help="save: directory of the files")
-]
-From = Annotated[
-    list[Path],
-    typer.Option("--from", metavar="FILE", help="restore: .json file of a saved partition"),
-]
+Before = Annotated[int | None, option("POSITION", "archive: events before this position", min=1)]
+To = Annotated[Path | None, option("DIRECTORY", "save: directory of the files", "--to")]
+From = Annotated[list[Path], option("FILE", "restore: .json file of a saved partition", "--from")]
 TakeAway = Annotated[
     bool, typer.Option("--take-away", help="save: empty the tables after the files are verified")
 ]
 DatabaseUrl = Annotated[
     str,
-    typer.Option(
-        "--database-url",
-        metavar="URL",
-        help="Database [env: HEADGATE_DATABASE_URL] (default: the local server)",
+    option(
+        "URL", "Database [env: HEADGATE_DATABASE_URL] (default: the local server)", "--database-url"
     ),
 ]
 
 
 def log(
-    action: Annotated[Action, typer.Argument(metavar="ACTION", help="archive, save or restore")],
+    action: Annotated[Action, argument("ACTION", "archive, save or restore")],
     *,
     before: Before = None,
     to: To = None,

@@ -17,6 +17,8 @@ from headgate.cli.options import (
     Reason,
     Since,
     WorkloadName,
+    argument,
+    option,
 )
 from headgate.cli.presentation.output import Format, show, show_answer, show_rows
 from headgate.cli.presentation.units import (
@@ -37,51 +39,24 @@ SECONDS_PER_HOUR = 3600
 MAX_VICTIMS_LISTED = 3
 
 ROUND_HEADERS = (
-    "round",
-    "age",
-    "stage",
-    "preemptor",
-    "clusterqueue",
-    "count",
-    "victims",
-    "lost-work",
-)
+    "round", "age", "stage", "preemptor", "clusterqueue", "count", "victims", "lost-work",
+)  # fmt: skip
 VICTIM_HEADERS = (
-    "victim",
-    "pods",
-    "clusterqueue",
-    "priority",
-    "rule",
-    "stage",
-    "deadline",
-    "runtime",
-    "freed",
+    "victim", "pods", "clusterqueue", "priority", "rule", "stage", "deadline", "runtime", "freed",
     "violates",
-)
+)  # fmt: skip
 EVICTION_HEADERS = (
-    "workload",
-    "pods",
-    "reason",
-    "mode",
-    "stage",
-    "age",
-    "deadline",
-    "handler",
-    "note",
-)
+    "workload", "pods", "reason", "mode", "stage", "age", "deadline", "handler", "note",
+)  # fmt: skip
 
 
 def preemptions(
     ctx: typer.Context,
     *,
-    round_id: Annotated[
-        str, typer.Argument(metavar="ROUND", help="Round ID (default: list all)")
-    ] = "",
-    workload: Annotated[
-        str, typer.Option(metavar="NAMESPACE/NAME", help="Filter by workload")
-    ] = "",
+    round_id: Annotated[str, argument("ROUND", "Round ID (default: list all)")] = "",
+    workload: Annotated[str, option("NAMESPACE/NAME", "Filter by workload")] = "",
     cluster_queue: ClusterQueueFilter = "",
-    cohort: Annotated[str, typer.Option(metavar="NAME", help="Filter by cohort")] = "",
+    cohort: Annotated[str, option("NAME", "Filter by cohort")] = "",
     since: Since = "",
     chain: Annotated[
         bool, typer.Option("--chain", help="Show the preemption chain of a round")
@@ -231,12 +206,9 @@ def protect(
     ctx: typer.Context,
     name: WorkloadName,
     *,
-    priority_class: Annotated[
-        str, typer.Option("--class", metavar="NAME", help="Priority class")
-    ] = "",
+    priority_class: Annotated[str, option("NAME", "Priority class", "--class")] = "",
     priority: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", help="Priority (within maxProtectionDelta of its class)"),
+        int | None, option("NUMBER", "Priority (within maxProtectionDelta of its class)")
     ] = None,
     namespace: Namespace = DEFAULT_NAMESPACE,
     reason: Reason = "",
@@ -257,9 +229,9 @@ def protect(
 
 def gate(
     ctx: typer.Context,
-    position: Annotated[Position, typer.Argument(metavar="ACTION", help="open or close")],
+    position: Annotated[Position, argument("ACTION", "open or close")],
     name: WorkloadName,
-    gate_name: Annotated[str, typer.Argument(metavar="GATE", help="Preemption gate")],
+    gate_name: Annotated[str, argument("GATE", "Preemption gate")],
     *,
     namespace: Namespace = DEFAULT_NAMESPACE,
     dry_run: DryRun = False,
@@ -275,7 +247,7 @@ def gate(
 def evictions(
     ctx: typer.Context,
     *,
-    handler: Annotated[str | None, typer.Option(metavar="NAME", help="Filter by handler")] = None,
+    handler: Annotated[str | None, option("NAME", "Filter by handler")] = None,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:

@@ -10,7 +10,7 @@ from headgate.cli.commands.expectations import Expectation, Expected, check_expe
 from headgate.cli.commands.why import blocker_table
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
-from headgate.cli.options import Output
+from headgate.cli.options import Output, option
 from headgate.cli.presentation.output import Format, columns, say, show, show_rows, show_value
 from headgate.cli.session import client_of
 
@@ -30,12 +30,11 @@ EFFECTS = {
     "Changes": "would be placed elsewhere",
 }
 
-Delete = Annotated[list[str], typer.Option(metavar="KIND/NAME", help="Simulate deleting KIND/NAME")]
+Delete = Annotated[list[str], option("KIND/NAME", "Simulate deleting KIND/NAME")]
 Priority = Annotated[
-    list[str],
-    typer.Option(metavar="WORKLOAD:NUMBER", help="Override priority, as NAMESPACE/NAME:NUMBER"),
+    list[str], option("WORKLOAD:NUMBER", "Override priority, as NAMESPACE/NAME:NUMBER")
 ]
-Cordon = Annotated[list[str], typer.Option(metavar="NODE", help="Simulate cordoning a node")]
+Cordon = Annotated[list[str], option("NODE", "Simulate cordoning a node")]
 
 
 def simulate(

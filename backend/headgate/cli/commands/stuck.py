@@ -21,6 +21,8 @@ from headgate.cli.options import (
     Reason,
     Selector,
     Yes,
+    argument,
+    option,
 )
 from headgate.cli.presentation.output import (
     Format,
@@ -37,18 +39,12 @@ from headgate.cli.session import client_of
 Object = dict[str, Any]
 
 Verb = Literal["hold", "release", "requeue", "activate", "deactivate", "cancel"]
-StuckWorkload = Annotated[
-    str, typer.Argument(metavar="WORKLOAD", help="Workload (default: list all)")
-]
-Causes = Annotated[list[str], typer.Option("--cause", metavar="CAUSE", help="Filter by cause")]
-Phases = Annotated[list[str], typer.Option("--phase", metavar="PHASE", help="Filter by phase")]
-NamePart = Annotated[str, typer.Option("--name", metavar="TEXT", help="Filter by part of the name")]
-Since = Annotated[
-    str, typer.Option(metavar="DURATION|TIME", help="Filter by time stuck, e.g. 3d, 2h")
-]
-NamespaceFilter = Annotated[
-    str, typer.Option("--namespace", "-n", metavar="NAME", help="Filter by namespace")
-]
+StuckWorkload = Annotated[str, argument("WORKLOAD", "Workload (default: list all)")]
+Causes = Annotated[list[str], option("CAUSE", "Filter by cause", "--cause")]
+Phases = Annotated[list[str], option("PHASE", "Filter by phase", "--phase")]
+NamePart = Annotated[str, option("TEXT", "Filter by part of the name", "--name")]
+Since = Annotated[str, option("DURATION|TIME", "Filter by time stuck, e.g. 3d, 2h")]
+NamespaceFilter = Annotated[str, option("NAME", "Filter by namespace", "--namespace", "-n")]
 HEADERS = ["workload", "phase", "cause", "requeues", "next retry", "since", "action", "reason"]
 
 
@@ -92,7 +88,7 @@ def stuck(
 def bulk(
     ctx: typer.Context,
     *,
-    verb: Annotated[Verb, typer.Argument(metavar="ACTION", help=", ".join(get_args(Verb)))],
+    verb: Annotated[Verb, argument("ACTION", ", ".join(get_args(Verb)))],
     selector: Selector = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     all_namespaces: AllNamespaces = False,
@@ -141,7 +137,7 @@ def bulk(
 def batch(
     ctx: typer.Context,
     *,
-    batch_id: Annotated[str, typer.Argument(metavar="ID", help="ID of the bulk action")],
+    batch_id: Annotated[str, argument("ID", "ID of the bulk action")],
     undo: Annotated[bool, typer.Option("--undo", help="Undo the bulk action")] = False,
     reason: Reason = "",
     output: Output = Format.TABLE,

@@ -13,7 +13,15 @@ from headgate.cli.commands.simulate import show_simulation
 from headgate.cli.commands.wait import wait_for_admission
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
-from headgate.cli.options import DEFAULT_NAMESPACE, DryRun, Namespace, Output, Simulated, Timeout
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    DryRun,
+    Namespace,
+    Output,
+    Simulated,
+    Timeout,
+    option,
+)
 from headgate.cli.presentation.output import Format, say, show_value
 from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
@@ -25,18 +33,13 @@ RUN_SECONDS = "headgate.dev/run-seconds"
 
 Object = dict[str, Any]
 RunSeconds = Annotated[
-    int | None,
-    typer.Option(metavar="NUMBER", min=0, help="Simulated run time (demo executor only)"),
+    int | None, option("NUMBER", "Simulated run time (demo executor only)", min=0)
 ]
 Unconstrained = Annotated[
     bool, typer.Option("--unconstrained-topology", help="Pods on any hosts of the topology")
 ]
-Preemptibility = Annotated[
-    str, typer.Option(metavar="VALUE", help="Preemptible, NonPreemptible or SemiPreemptible")
-]
-MaximumSeconds = Annotated[
-    int | None, typer.Option(metavar="NUMBER", min=1, help="Maximum execution time")
-]
+Preemptibility = Annotated[str, option("VALUE", "Preemptible, NonPreemptible or SemiPreemptible")]
+MaximumSeconds = Annotated[int | None, option("NUMBER", "Maximum execution time", min=1)]
 
 
 class WorkloadOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,31 +64,21 @@ def submit(
     ctx: typer.Context,
     *,
     files: Files = [],  # noqa: B006 - Typer copies it
-    name: Annotated[
-        str, typer.Option("--name", metavar="NAME", help="Name (generated if omitted)")
-    ] = "",
-    queue: Annotated[str, typer.Option("--queue", "-q", metavar="NAME", help="LocalQueue")] = "",
-    cpu: Annotated[str, typer.Option(metavar="QUANTITY", help="CPU per pod, e.g. 500m, 4")] = "",
-    memory: Annotated[str, typer.Option(metavar="QUANTITY", help="Memory per pod, e.g. 4Gi")] = "",
-    gpu: Annotated[
-        int, typer.Option(metavar="NUMBER", min=0, help="GPUs per pod (nvidia.com/gpu)")
-    ] = 0,
+    name: Annotated[str, option("NAME", "Name (generated if omitted)", "--name")] = "",
+    queue: Annotated[str, option("NAME", "LocalQueue", "--queue", "-q")] = "",
+    cpu: Annotated[str, option("QUANTITY", "CPU per pod, e.g. 500m, 4")] = "",
+    memory: Annotated[str, option("QUANTITY", "Memory per pod, e.g. 4Gi")] = "",
+    gpu: Annotated[int, option("NUMBER", "GPUs per pod (nvidia.com/gpu)", min=0)] = 0,
     request: Annotated[
-        list[str], typer.Option(metavar="NAME=QUANTITY", help="Other resource per pod (repeatable)")
+        list[str], option("NAME=QUANTITY", "Other resource per pod (repeatable)")
     ] = [],  # noqa: B006
-    pods: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="Number of pods")] = 1,
-    min_pods: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Minimum pods for partial admission")
-    ] = None,
-    priority_class: Annotated[str, typer.Option(metavar="NAME", help="WorkloadPriorityClass")] = "",
-    required_topology: Annotated[
-        str, typer.Option(metavar="LEVEL", help="Required topology level, e.g. rack")
-    ] = "",
-    preferred_topology: Annotated[
-        str, typer.Option(metavar="LEVEL", help="Preferred topology level")
-    ] = "",
+    pods: Annotated[int, option("NUMBER", "Number of pods", min=1)] = 1,
+    min_pods: Annotated[int | None, option("NUMBER", "Minimum pods for partial admission")] = None,
+    priority_class: Annotated[str, option("NAME", "WorkloadPriorityClass")] = "",
+    required_topology: Annotated[str, option("LEVEL", "Required topology level, e.g. rack")] = "",
+    preferred_topology: Annotated[str, option("LEVEL", "Preferred topology level")] = "",
     unconstrained_topology: Unconstrained = False,
-    label: Annotated[list[str], typer.Option(metavar="KEY=VALUE", help="Label (repeatable)")] = [],  # noqa: B006
+    label: Annotated[list[str], option("KEY=VALUE", "Label (repeatable)")] = [],  # noqa: B006
     run_seconds: RunSeconds = None,
     max_execution_seconds: MaximumSeconds = None,
     preemptibility: Preemptibility = "",

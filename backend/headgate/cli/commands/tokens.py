@@ -7,7 +7,7 @@ import typer
 
 from headgate.cli.commands.actions import with_expiry
 from headgate.cli.failures import Failure
-from headgate.cli.options import ExpiresIn, NoHeaders, Output
+from headgate.cli.options import ExpiresIn, NoHeaders, Output, argument, option
 from headgate.cli.presentation.output import Format, say, show, show_answer, show_value
 from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of, connection_of
@@ -16,11 +16,10 @@ from headgate.cli.session import client_of, connection_of
 def create_token(
     ctx: typer.Context,
     *,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Token name")],
-    role: Annotated[str, typer.Option(metavar="ROLE", help="viewer, submitter, executor or admin")],
+    name: Annotated[str, argument("NAME", "Token name")],
+    role: Annotated[str, option("ROLE", "viewer, submitter, executor or admin")],
     namespace: Annotated[
-        list[str],
-        typer.Option("--namespace", "-n", metavar="NAME", help="Allowed namespace (repeatable)"),
+        list[str], option("NAME", "Allowed namespace (repeatable)", "--namespace", "-n")
     ] = [],  # noqa: B006 - Typer copies it
     expires_in: ExpiresIn = "",
     output: Output = Format.TABLE,

@@ -6,7 +6,7 @@ import typer
 from rich.tree import Tree
 
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.options import NoHeaders, Output
+from headgate.cli.options import NoHeaders, Output, argument, option
 from headgate.cli.presentation.output import (
     Format,
     say,
@@ -26,18 +26,11 @@ Object = dict[str, Any]
 def topology(
     ctx: typer.Context,
     *,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Topology (default: the only one)")
-    ] = "",
+    name: Annotated[str, argument("NAME", "Topology (default: the only one)")] = "",
     pod: Annotated[
-        str,
-        typer.Option(
-            "--pod", metavar="REQUESTS", help="Largest gang of pods, e.g. cpu=4,memory=8Gi"
-        ),
+        str, option("REQUESTS", "Largest gang of pods, e.g. cpu=4,memory=8Gi", "--pod")
     ] = "",
-    workload: Annotated[
-        str, typer.Option("--near", metavar="NAMESPACE/NAME", help="Nearest fits of a workload")
-    ] = "",
+    workload: Annotated[str, option("NAMESPACE/NAME", "Nearest fits of a workload", "--near")] = "",
     past: Annotated[
         bool, typer.Option("--history", help="Fragmentation over the last day, for --pod")
     ] = False,

@@ -6,7 +6,7 @@ import typer
 from rich.tree import Tree
 
 from headgate.cli.commands.topology import only_topology
-from headgate.cli.options import NoHeaders, Output, Since
+from headgate.cli.options import NoHeaders, Output, Since, argument, option
 from headgate.cli.presentation.output import Format, say, show_answer, show_value, stdout_console
 from headgate.cli.presentation.units import amount, amounts, fair_share, share, timestamp_before
 from headgate.cli.session import client_of
@@ -110,9 +110,7 @@ def _queue_lines(node: Object) -> list[tuple[float, list[str]]]:
 def top_nodes(
     ctx: typer.Context,
     *,
-    topology: Annotated[
-        str, typer.Argument(metavar="TOPOLOGY", help="Topology (default: the only one)")
-    ] = "",
+    topology: Annotated[str, argument("TOPOLOGY", "Topology (default: the only one)")] = "",
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
@@ -159,28 +157,17 @@ TRANSITIONS = ("submitted", "admitted", "evicted", "finished")
 """Counts of workloads since the data point before."""
 
 USAGE_HEADERS = (
-    "at",
-    "flavor",
-    "resource",
-    "used",
-    "nominal",
-    "borrowed",
-    "lent",
-    "over quota",
-    "share",
-    "pending",
-    *TRANSITIONS,
-)
+    "at", "flavor", "resource", "used", "nominal", "borrowed", "lent", "over quota", "share",
+    "pending", *TRANSITIONS,
+)  # fmt: skip
 
 
 def usage(
     ctx: typer.Context,
     *,
-    queue: Annotated[str, typer.Argument(metavar="QUEUE", help="ClusterQueue")],
+    queue: Annotated[str, argument("QUEUE", "ClusterQueue")],
     since: Since = "1d",
-    points: Annotated[
-        int, typer.Option(metavar="NUMBER", min=2, max=100, help="Number of data points")
-    ] = 25,
+    points: Annotated[int, option("NUMBER", "Number of data points", min=2, max=100)] = 25,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD, workload_key
-from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Timeout, WorkloadName
+from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Timeout, WorkloadName, option
 from headgate.cli.presentation.output import say, show
 from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
@@ -37,11 +37,7 @@ def wait(
     workload: WorkloadName,
     awaited: Annotated[
         str,
-        typer.Option(
-            "--for",
-            metavar="CONDITION",
-            help="condition=TYPE[=STATUS], phase=PHASE, finished, or delete",
-        ),
+        option("CONDITION", "condition=TYPE[=STATUS], phase=PHASE, finished, or delete", "--for"),
     ] = "finished",
     timeout: Timeout = "10m",
     namespace: Namespace = DEFAULT_NAMESPACE,

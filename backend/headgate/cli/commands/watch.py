@@ -15,6 +15,8 @@ from headgate.cli.options import (
     NoHeaders,
     Output,
     WorkloadName,
+    argument,
+    option,
 )
 from headgate.cli.presentation.output import Format, say, show, show_answer, show_rows, show_value
 from headgate.cli.presentation.units import age_of
@@ -30,23 +32,19 @@ DEFAULT_ENTRIES = 20
 
 Object = dict[str, Any]
 
-Types = Annotated[
-    str, typer.Option("--type", metavar="TYPES", help="Filter by type (comma-separated)")
-]
-Actor = Annotated[str, typer.Option("--actor", metavar="ACTOR", help="Filter by actor")]
+Types = Annotated[str, option("TYPES", "Filter by type (comma-separated)", "--type")]
+Actor = Annotated[str, option("ACTOR", "Filter by actor", "--actor")]
 
 
 def events(
     ctx: typer.Context,
     *,
-    subject: Annotated[str, typer.Argument(metavar="KIND/NAME", help="Object (default: all)")] = "",
+    subject: Annotated[str, argument("KIND/NAME", "Object (default: all)")] = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     types: Types = "",
     actor: Actor = "",
-    correlation: Annotated[str, typer.Option(metavar="ID", help="Filter by correlation ID")] = "",
-    before: Annotated[
-        int, typer.Option(metavar="POSITION", help="List events before this position")
-    ] = 0,
+    correlation: Annotated[str, option("ID", "Filter by correlation ID")] = "",
+    before: Annotated[int, option("POSITION", "List events before this position")] = 0,
     limit: Limit = 50,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
@@ -70,17 +68,12 @@ def watch(
     ctx: typer.Context,
     *,
     subject: Annotated[
-        str,
-        typer.Argument(metavar="KIND/NAME", help="wl/NAME, cq/NAME or lq/NAME (default: all)"),
+        str, argument("KIND/NAME", "wl/NAME, cq/NAME or lq/NAME (default: all)")
     ] = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     types: Types = "",
-    after: Annotated[
-        int, typer.Option(metavar="POSITION", help="Start after this position (default: now)")
-    ] = 0,
-    count: Annotated[
-        int, typer.Option(metavar="NUMBER", help="Stop after this many events (default: never)")
-    ] = 0,
+    after: Annotated[int, option("POSITION", "Start after this position (default: now)")] = 0,
+    count: Annotated[int, option("NUMBER", "Stop after this many events (default: never)")] = 0,
     output: Output = Format.TABLE,
 ) -> None:
     """Stream events (resumes after reconnect)."""
@@ -226,11 +219,11 @@ def _message(data: Object) -> str:
 
 Latest = Annotated[
     int | None,
-    typer.Option(
+    option(
+        "NUMBER",
+        f"Latest entries (default: {DEFAULT_ENTRIES} in tables, all in other formats)",
         "--limit",
         min=1,
-        metavar="NUMBER",
-        help=f"Latest entries (default: {DEFAULT_ENTRIES} in tables, all in other formats)",
     ),
 ]
 

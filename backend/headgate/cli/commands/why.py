@@ -14,14 +14,8 @@ Object = dict[str, Any]
 
 MAX_HOLDERS_LISTED = 3
 BLOCKER_HEADERS = [
-    "constraint",
-    "reason",
-    "scope",
-    "requested",
-    "available",
-    "shortfall",
-    "in use by",
-]
+    "constraint", "reason", "scope", "requested", "available", "shortfall", "in use by",
+]  # fmt: skip
 WITHOUT_HISTORY = {"history": "0"}
 """Query of an explanation without earlier reasons, which the table does not show."""
 

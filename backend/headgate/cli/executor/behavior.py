@@ -1,4 +1,4 @@
-"""How simulated pods behave: start and run times, failures, and hosts that fail."""
+"""The behavior of simulated pods and hosts: start and run times, and failures."""
 
 from collections.abc import Sequence
 
@@ -14,9 +14,9 @@ SAVE_SECONDS = "headgate.dev/save-seconds"
 
 
 class Behavior(msgspec.Struct, frozen=True, kw_only=True):
-    """Lengths of time in microseconds: from admission to ready, from ready to the end, to stop.
+    """Durations in microseconds: admission to ready, ready to the end, and eviction to stopped.
 
-    `save_delay` is what saving its work takes before it stops, where it is given the time.
+    `save_delay` is the duration of a checkpoint before a soft eviction.
     """
 
     start_delay: int
@@ -28,7 +28,7 @@ class Behavior(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BehaviorDefaults(msgspec.Struct, frozen=True, kw_only=True):
-    """Behaviour of workloads without annotations of their own; seconds, and rates from 0 to 1."""
+    """Behavior of workloads without annotations of their own; seconds, and rates from 0 to 1."""
 
     seed: int = 0
     start_seconds: tuple[float, float] = (0.5, 3.0)
@@ -84,7 +84,7 @@ class HostChange(msgspec.Struct, frozen=True):
 
 
 class Outages:
-    """Hosts fail at random, `per_hour` of them on average, each for `seconds`; same seed, same."""
+    """Seeded host failures: `per_hour` on average, each for `seconds`."""
 
     def __init__(self, *, seed: int, per_hour: float, seconds: float) -> None:
         self._chance = seeded(seed, "outages")
@@ -94,7 +94,7 @@ class Outages:
         self.down: dict[str, int] = {}
 
     def is_due(self, now: int) -> bool:
-        """Whether a host fails or is back by now; the first call starts the clock."""
+        """Returns whether a host failure or return is due; the first call starts the clock."""
         if not self._per_hour:
             return False
         if self._next is None:
@@ -102,7 +102,7 @@ class Outages:
         return self._next <= now or any(back <= now for back in self.down.values())
 
     def take_due(self, now: int, nodes: Sequence[str]) -> list[HostChange]:
-        """What has happened to some of `nodes` by now; each turn is given out once."""
+        """Returns the due changes of `nodes`, each once."""
         changes = [
             HostChange(node, is_ready=True)
             for node, back in sorted(self.down.items())
@@ -120,7 +120,7 @@ class Outages:
         return changes
 
     def end(self) -> list[HostChange]:
-        """Everything that is down is back, because the pretence is over."""
+        """Returns the changes that restore all failed hosts."""
         changes = [HostChange(node, is_ready=True) for node in sorted(self.down)]
         self.down.clear()
         return changes

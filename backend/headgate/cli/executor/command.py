@@ -9,48 +9,34 @@ import typer
 from headgate.cli.executor.behavior import Behavior, BehaviorDefaults, Outages, behavior_of
 from headgate.cli.executor.loop import SimulatedExecutor
 from headgate.cli.executor.runs import Decide, SimulatedRuns
+from headgate.cli.options import option
 from headgate.cli.presentation.output import say
 from headgate.cli.session import connection_of
 
-Rate = Annotated[
-    float, typer.Option(metavar="RATE", min=0.0, max=1.0, help="Share of workloads, 0 to 1")
-]
+Rate = Annotated[float, option("RATE", "Share of workloads, 0 to 1", min=0.0, max=1.0)]
 
 
 def executor(
     ctx: typer.Context,
     *,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Seed of the simulated behavior")] = 0,
+    seed: Annotated[int, option("NUMBER", "Seed of the simulated behavior")] = 0,
     mean_run_seconds: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", help="Mean run time without annotation headgate.dev/run-seconds"
-        ),
+        float, option("SECONDS", "Mean run time without annotation headgate.dev/run-seconds")
     ] = 30.0,
     failure_rate: Rate = 0.0,
     never_ready_rate: Rate = 0.0,
-    max_start_seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Admitted to ready")
-    ] = 3.0,
-    max_stop_seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Evicted to stopped")
-    ] = 2.0,
+    max_start_seconds: Annotated[float, option("SECONDS", "Admitted to ready")] = 3.0,
+    max_stop_seconds: Annotated[float, option("SECONDS", "Evicted to stopped")] = 2.0,
     max_save_seconds: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS", help="Checkpoint, without annotation headgate.dev/save-seconds"
-        ),
+        float, option("SECONDS", "Checkpoint, without annotation headgate.dev/save-seconds")
     ] = 4.0,
     handler: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Simulated handler of soft evictions (repeatable)"),
+        list[str] | None, option("NAME", "Simulated handler of soft evictions (repeatable)")
     ] = None,
     outages_per_hour: Annotated[
-        float, typer.Option(metavar="NUMBER", min=0.0, help="Simulated host failures per hour")
+        float, option("NUMBER", "Simulated host failures per hour", min=0.0)
     ] = 0.0,
-    outage_seconds: Annotated[
-        float, typer.Option(metavar="SECONDS", min=1.0, help="Length of a host failure")
-    ] = 60.0,
+    outage_seconds: Annotated[float, option("SECONDS", "Length of a host failure", min=1.0)] = 60.0,
 ) -> None:
     """Run a simulated executor (Ctrl-C to stop)."""
     defaults = BehaviorDefaults(

@@ -1,4 +1,4 @@
-"""The executor at work: what the log says goes in, reports go out, whatever breaks in between."""
+"""The loop of the simulated executor: events in, reports out, with retries in between."""
 
 import queue
 import threading
@@ -18,7 +18,7 @@ Item = Event | StreamReset | StreamHeartbeat | Exception
 
 
 class EventQueue:
-    """Everything asked for after a position, in order; the thread ends with the process."""
+    """Follows events after a position in a thread, which ends with the process."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class EventQueue:
         threading.Thread(target=self._read, name="inbox", daemon=True).start()
 
     def wait(self, seconds: float) -> Iterator[Event | StreamReset]:
-        """What has come, after up to `seconds` for the first; raises what the reader met."""
+        """Returns received events after up to `seconds`; raises failures of the thread."""
         try:
             item = self._items.get(timeout=max(seconds, 0.0005))
         except queue.Empty:
@@ -62,7 +62,7 @@ RETRY_SECONDS = 1.0
 
 
 class SimulatedExecutor:
-    """Runs every workload that has quota until told to stop; safe to start again at any time."""
+    """Simulates every workload with a quota reservation until stopped; restarts are safe."""
 
     def __init__(
         self, connection: Connection, simulated_runs: SimulatedRuns, outages: Outages | None = None
@@ -75,7 +75,7 @@ class SimulatedExecutor:
         self.refused = 0
 
     def run(self, should_stop: Callable[[], bool]) -> None:
-        """Work until `should_stop` says so."""
+        """Runs until `should_stop` returns True."""
         after = self._synchronize()
         event_queue = EventQueue(self._listener, after=after, types=EVENT_TYPES)
         while not should_stop():
@@ -92,7 +92,7 @@ class SimulatedExecutor:
         self._report_hosts(self._outages.end())
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Closes the connections."""
         self._sender.close()
         self._listener.close()
 
@@ -100,7 +100,7 @@ class SimulatedExecutor:
         return [node["metadata"]["name"] for node in self._sender.items("/v1/nodes")]
 
     def _report_hosts(self, changes: Sequence[HostChange]) -> None:
-        """Report hosts as failed or back, with what they offered before."""
+        """Reports hosts as failed or returned, with their last capacity."""
         for change in changes:
             path = f"/v1/nodes/{change.node}"
             try:

@@ -1,4 +1,4 @@
-"""Which workloads run, and what must be reported of them when; time comes from outside."""
+"""Simulated runs of workloads and their due reports; the caller passes the time."""
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
@@ -23,17 +23,17 @@ EVENT_TYPES = (
 )
 
 SAVING = {2: "Half of the checkpoint is saved", 4: "The checkpoint is saved"}
-"""What is told of saving work after so many quarters of the time it takes."""
+"""Progress messages of a checkpoint, by quarters of the time it takes."""
 
 Decide = Callable[[str, str, dict[str, str]], Behavior]
-"""The behaviour of a workload by key, uid and annotations."""
+"""Returns the behavior of a workload by key, uid and annotations."""
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """One stay of a workload on its hosts; `serial` tells one stay from the next.
+    """One simulated run of a workload; `serial` distinguishes it from earlier and later ones.
 
-    `ends_at` is when it will have done its work, unless it must leave before; None for never.
-    `evicting_pods` names the evictions of some of its pods.
+    `ends_at` is the time at which it finishes unless it is evicted before; None for never.
+    `evicting_pods` holds the evictions of single pods.
     """
 
     uid: str
@@ -45,9 +45,9 @@ class Run(msgspec.Struct, kw_only=True):
 
 
 class Due(msgspec.Struct, frozen=True, order=True):
-    """A report that becomes true at an instant, unless the stay it belongs to is over by then.
+    """A report that is due at an instant, unless its run is over by then.
 
-    Those of one instant are given out in the order they were `planned` in.
+    Reports of one instant are sent in the order of `planned`.
     """
 
     at: int
@@ -60,10 +60,10 @@ class Due(msgspec.Struct, frozen=True, order=True):
 
 
 class SimulatedRuns:
-    """Folds the log into stays and due reports; `needs_assignments` asks for the server's list.
+    """Folds events into runs and due reports; `needs_assignments` requests the server's list.
 
-    Work is saved for evictions that name no handler, or one of those that are played here; any
-    other handler saves and stops it by itself.
+    Soft evictions without a handler, or with a simulated one, save a checkpoint first. Other
+    handlers save and stop a workload themselves.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class SimulatedRuns:
         self.needs_assignments = False
 
     def observe(self, event: Event, now: int) -> None:
-        """Take in one event that happened at about `now`."""
+        """Applies one event that happened at about `now`."""
         if event.position <= self._position:
             return
         self._position = event.position
@@ -111,7 +111,7 @@ class SimulatedRuns:
                 pass
 
     def reconcile(self, position: int, assignments: Iterable[Assignment], now: int) -> None:
-        """Take the server's whole list as the truth at `position`."""
+        """Replaces the runs by the server's assignments at `position`."""
         self._position = max(self._position, position)
         self.needs_assignments = False
         there = {each.workload: each for each in assignments}
@@ -132,7 +132,7 @@ class SimulatedRuns:
                     self._evict_pods(key, asked.eviction, now)
 
     def take_due(self, now: int, limit: int) -> list[Report]:
-        """Up to `limit` reports that are true by now; each is given out once."""
+        """Returns up to `limit` reports that are due, each once."""
         reports: list[Report] = []
         while self._due and self._due[0].at <= now and len(reports) < limit:
             due = heapq.heappop(self._due)
@@ -142,14 +142,14 @@ class SimulatedRuns:
         return reports
 
     def retry_at(self, reports: Sequence[Report], at: int) -> None:
-        """Have reports that could not be delivered fall due again."""
+        """Makes reports that were not delivered due again."""
         for report in reports:
             run = self.runs.get(report.workload)
             if run is not None and run.uid == report.uid:
                 self._plan(report.workload, report.type, at, report.eviction, report.message)
 
     def next_due(self) -> int | None:
-        """When the next report becomes true; None if nothing is planned."""
+        """Returns the time at which the next report is due; None without one."""
         while self._due:
             run = self.runs.get(self._due[0].workload)
             if run is not None and run.serial == self._due[0].serial:
@@ -158,7 +158,7 @@ class SimulatedRuns:
         return None
 
     def due_after(self, count: int) -> int | None:
-        """When the `count`-th report from now, or the last one, becomes true."""
+        """Returns the time at which the `count`-th report from now, or the last one, is due."""
         live = [due.at for due in self._due if self._is_live(due)]
         return heapq.nsmallest(count, live)[-1] if live else None
 
@@ -189,7 +189,7 @@ class SimulatedRuns:
         self._plan_reports(key, run, behavior, now)
 
     def _plan_reports(self, key: str, run: Run, behavior: Behavior, now: int) -> None:
-        """Get ready and do what it is there for; what should be over by now is so at once."""
+        """Plans the reports of readiness and end; those in the past are due at once."""
         if run.ends_at is None:
             return
         if self._reports_ready:
@@ -198,7 +198,7 @@ class SimulatedRuns:
         self._plan(key, end, max(now, run.ends_at))
 
     def _continue(self, key: str, now: int) -> None:
-        """Continues a run whose eviction was cancelled, as if uninterrupted."""
+        """Continues a run after its eviction was cancelled, as if uninterrupted."""
         before = self.runs.get(key)
         if before is None or not before.eviction:
             return
@@ -208,7 +208,7 @@ class SimulatedRuns:
         self._plan_reports(key, run, self._decide(key, uid, annotations), now)
 
     def _restart(self, key: str, replaced: list[str], now: int) -> None:
-        """Pods of hosts that were replaced start again elsewhere; the others run on."""
+        """Restarts pods of replaced hosts; the other pods continue."""
         run = self.runs.get(key)
         if run is None or run.eviction or not replaced or not self._reports_ready:
             return
@@ -217,7 +217,7 @@ class SimulatedRuns:
         self._plan(key, "podsReady", now + self._decide(key, uid, annotations).start_delay)
 
     def _evict(self, key: str, notice: EvictionNotice, now: int) -> None:
-        """Stop its pods; while there is time, its work is saved first and people are told."""
+        """Plans the stop of all pods; a soft eviction saves a checkpoint first."""
         if key not in self._known:
             self.needs_assignments = True
             return
@@ -231,7 +231,7 @@ class SimulatedRuns:
         self._stop(key, notice, now, behavior)
 
     def _evict_pods(self, key: str, notice: EvictionNotice, now: int) -> None:
-        """Stop some of its pods, once their work is saved; the others go on with theirs."""
+        """Plans the stop of some pods; the others continue."""
         run = self.runs.get(key)
         if run is None or run.eviction or notice.id in run.evicting_pods:
             return
@@ -248,7 +248,7 @@ class SimulatedRuns:
         self._stop(key, notice, now, self._decide(key, uid, annotations))
 
     def _stop(self, key: str, notice: EvictionNotice, now: int, behavior: Behavior) -> None:
-        """Say that pods have stopped; while there is time, their work is saved before."""
+        """Plans the report of stopped pods, after a checkpoint in a soft eviction."""
         saved_at = now
         if notice.is_soft:
             if notice.handler not in self._simulated_handlers:
@@ -294,7 +294,7 @@ def _report(due: Due, uid: str) -> Report:
 
 
 def _annotations(assignment: Assignment) -> dict[str, str]:
-    """The workload's own annotations, or those of its pod templates where it tells no others."""
+    """Returns annotations of the workload over those of its pod templates."""
     found: dict[str, str] = {}
     for pod_set in assignment.pod_sets:
         metadata = (pod_set.get("template") or {}).get("metadata") or {}

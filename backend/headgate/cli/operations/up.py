@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from headgate.application.ports import Unavailable
 from headgate.bootstrap import migrate as run_migrations
 from headgate.cli.failures import CommandFailed
+from headgate.cli.options import option
 from headgate.cli.presentation.output import say, show
 from headgate.embedded.ports import PortTaken
 from headgate.embedded.postgres import PostgresFailed
@@ -36,17 +37,11 @@ REMEDIES: dict[type[Exception], str] = {
 
 def up(
     port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="PORT", help="Port (default: 8080 or the next free one; 0: any free port)"
-        ),
+        int | None, option("PORT", "Port (default: 8080 or the next free one; 0: any free port)")
     ] = None,
-    workers: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1, help="Number of scheduler workers")
-    ] = 1,
+    workers: Annotated[int, option("NUMBER", "Number of scheduler workers", min=1)] = 1,
     directory: Annotated[
-        Path | None,
-        typer.Option(metavar="DIRECTORY", help="Data directory (default: .headgate)"),
+        Path | None, option("DIRECTORY", "Data directory (default: .headgate)")
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Load demo data")] = False,
 ) -> None:

@@ -11,9 +11,9 @@ Object = dict[str, Any]
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
-    """One workload: when it arrives in trace time, and how long it runs once admitted.
+    """A workload with its arrival in trace time and its run time once admitted.
 
-    Times are microseconds of trace time; `requests` are what all its pods ask for together.
+    Times are microseconds of trace time; `requests` are the sums over all its pods.
     """
 
     key: str
@@ -38,7 +38,7 @@ class ReplayInput(msgspec.Struct, frozen=True, kw_only=True):
 def workload(
     *, namespace: str, name: str, queue: str, priority_class: str, pod_set: Object, run: str
 ) -> Object:
-    """The manifest of a workload of one pod set."""
+    """Returns the manifest of a workload of one pod set."""
     return {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
         "kind": "Workload",
@@ -62,7 +62,7 @@ def pod_set(
     pod: Object | None = None,
     topology: Object | None = None,
 ) -> Object:
-    """A pod set of one container; `pod` holds what else the pod's spec says."""
+    """Returns a pod set of one container; `pod` holds further fields of the pod's spec."""
     container = {"name": "main", "image": "main", "resources": {"requests": requests}}
     found: Object = {
         "name": "main",
@@ -73,7 +73,7 @@ def pod_set(
 
 
 def named(kind: str, name: str, *, namespace: str = "", **rest: Any) -> Object:  # noqa: ANN401
-    """An object of a kind with the right API version."""
+    """Returns an object of a kind with the API version of the kind."""
     version = {
         "Node": "v1",
         "Namespace": "v1",
@@ -86,58 +86,58 @@ def named(kind: str, name: str, *, namespace: str = "", **rest: Any) -> Object: 
 
 
 class TraceTime(Protocol):
-    """Microseconds of trace time; `advance` is asked where nothing is left to wait for."""
+    """The clock of a replay, in microseconds of trace time."""
 
     def now(self) -> int:
-        """The present instant of the trace."""
+        """Returns the current trace time."""
         ...
 
     def reach(self, at: int) -> bool:
-        """Whether that instant is here, going there at once where time is free to go."""
+        """Returns whether trace time has reached an instant; `FreeTime` jumps to it."""
         ...
 
     def seconds_until(self, at: int) -> float:
-        """Real seconds until that instant."""
+        """Returns the real seconds until an instant."""
         ...
 
 
 class FreeTime:
-    """Goes as far as it is asked to, never back: the system's own speed is the only limit."""
+    """Trace time that jumps to each instant it is asked for: the replay runs as fast as it can."""
 
     def __init__(self) -> None:
         self._now = 0
 
     def now(self) -> int:
-        """The present instant of the trace."""
+        """Returns the current trace time."""
         return self._now
 
     def reach(self, at: int) -> bool:
-        """Always, by going there."""
+        """Jumps to an instant, never back, and returns True."""
         self._now = max(self._now, at)
         return True
 
     def seconds_until(self, at: int) -> float:
-        """None at all."""
+        """Returns 0."""
         del at
         return 0.0
 
 
 class ScaledTime:
-    """Runs `factor` times as fast as the clock on the wall, from its making."""
+    """Trace time that runs `factor` times as fast as real time, from its construction."""
 
     def __init__(self, factor: float) -> None:
         self._factor = factor
         self._began = elapsed_seconds()
 
     def now(self) -> int:
-        """The present instant of the trace."""
+        """Returns the current trace time."""
         passed = elapsed_seconds() - self._began
         return int(passed * self._factor * MICROSECONDS_PER_SECOND)
 
     def reach(self, at: int) -> bool:
-        """Whether the clock is there yet."""
+        """Returns whether trace time has reached an instant."""
         return self.now() >= at
 
     def seconds_until(self, at: int) -> float:
-        """Real seconds until that instant."""
+        """Returns the real seconds until an instant."""
         return max(0.0, (at - self.now()) / self._factor / MICROSECONDS_PER_SECOND)

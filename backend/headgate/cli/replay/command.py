@@ -8,7 +8,7 @@ import typer
 
 from headgate.adapters.system.randomness import seeded
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.options import Output
+from headgate.cli.options import Output, argument, option
 from headgate.cli.presentation.output import Format, show_value
 from headgate.cli.replay.arrivals import FreeTime, ScaledTime, TraceTime
 from headgate.cli.replay.figures import Figures
@@ -22,37 +22,30 @@ from headgate.settings import from_environment
 
 FASTEST = "max"
 
-Run = Annotated[str, typer.Option(metavar="NAME", help="Name of the run and of its namespace")]
-Window = Annotated[
-    int, typer.Option(metavar="NUMBER", min=1, help="Maximum number of undecided workloads")
-]
-Batch = Annotated[
-    int, typer.Option(metavar="NUMBER", min=1, max=1000, help="Workloads per request")
-]
-Limit = Annotated[int, typer.Option(metavar="NUMBER", help="Number of workloads (0: all)")]
+Run = Annotated[str, option("NAME", "Name of the run and of its namespace")]
+Window = Annotated[int, option("NUMBER", "Maximum number of undecided workloads", min=1)]
+Batch = Annotated[int, option("NUMBER", "Workloads per request", min=1, max=1000)]
+Limit = Annotated[int, option("NUMBER", "Number of workloads (0: all)")]
 Outages = Annotated[
     str,
-    typer.Option(
-        metavar="NUMBER|FILE",
-        help="Host failures: a number, or a CSV file with columns host, fails_at, returns_at",
+    option(
+        "NUMBER|FILE",
+        "Host failures: a number, or a CSV file with columns host, fails_at, returns_at",
     ),
 ]
 OutageMinutes = Annotated[
-    int,
-    typer.Option(metavar="MINUTES", min=1, help="Trace time until a host returns (without FILE)"),
+    int, option("MINUTES", "Trace time until a host returns (without FILE)", min=1)
 ]
 
 
 def replay_openb(
     ctx: typer.Context,
     *,
-    nodes: Annotated[Path, typer.Option(metavar="FILE", help="CSV file of hosts")],
-    pods: Annotated[Path, typer.Option(metavar="FILE", help="CSV file of pods")],
-    speed: Annotated[
-        str, typer.Option(metavar="FACTOR", help="Factor of trace speed, or max")
-    ] = FASTEST,
+    nodes: Annotated[Path, option("FILE", "CSV file of hosts")],
+    pods: Annotated[Path, option("FILE", "CSV file of pods")],
+    speed: Annotated[str, option("FACTOR", "Factor of trace speed, or max")] = FASTEST,
     limit: Limit = 0,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Seed of --limit and --outages")] = 0,
+    seed: Annotated[int, option("NUMBER", "Seed of --limit and --outages")] = 0,
     outages: Outages = "",
     outage_minutes: OutageMinutes = 60,
     run: Run = "",
@@ -77,15 +70,13 @@ def replay_openb(
 
 def replay_scenario(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file (JSON)")],
+    file: Annotated[Path, argument("FILE", "Scenario file (JSON)")],
     *,
-    queues: Annotated[
-        int, typer.Option(metavar="NUMBER", help="Queues per cohort (0: as in the file)")
-    ] = 0,
-    cohorts: Annotated[int, typer.Option(metavar="NUMBER", help="Cohorts (0: as in the file)")] = 0,
+    queues: Annotated[int, option("NUMBER", "Queues per cohort (0: as in the file)")] = 0,
+    cohorts: Annotated[int, option("NUMBER", "Cohorts (0: as in the file)")] = 0,
     outages: Outages = "",
     outage_minutes: OutageMinutes = 1,
-    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Seed of --outages")] = 0,
+    seed: Annotated[int, option("NUMBER", "Seed of --outages")] = 0,
     run: Run = "",
     output: Output = Format.TABLE,
 ) -> None:

@@ -1,4 +1,4 @@
-"""The figures of a replay: waits, durations, rates, and the audit of what the server shows."""
+"""The figures of a replay: waits, usage, outages, and an audit of the server's answers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ class AdmissionWaits(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Resilience(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a replay came through its outages.
+    """The effects of outages in a replay.
 
     Of the `hits`, each a workload that lost hosts once: its pods were `moved` to others, it was
     `evicted` for want of any, the hosts came back first (`recovered`), it `left` for another
@@ -43,7 +43,7 @@ class Resilience(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is reported of a run; of the `lost` the server cannot say what became."""
+    """The figures of a replay; `lost` workloads are neither finished nor pending on the server."""
 
     name: str
     run: str
@@ -69,7 +69,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def waits_by_class(replay_log: ReplayLog) -> dict[str, AdmissionWaits]:
-    """Waiting times by class of workload, in order of class."""
+    """Returns waiting times by class of workload, in order of class."""
     by_class: dict[str, list[WorkloadRecord]] = {}
     for record in replay_log.records.values():
         by_class.setdefault(record.arrival.label, []).append(record)
@@ -77,7 +77,7 @@ def waits_by_class(replay_log: ReplayLog) -> dict[str, AdmissionWaits]:
 
 
 def wall_seconds(replay_log: ReplayLog) -> float:
-    """From the first submission to the last finish, or to the last event where nothing finished."""
+    """Returns the seconds from the first submission to the last finish, or else last event."""
     starts = [record.submitted_at for record in replay_log.records.values() if record.submitted_at]
     ends = [record.finished_at for record in replay_log.records.values() if record.finished_at]
     if not starts:
@@ -86,7 +86,7 @@ def wall_seconds(replay_log: ReplayLog) -> float:
 
 
 def mean_usage(replay_log: ReplayLog, nominal: dict[str, int]) -> dict[str, float]:
-    """Percent of nominal quota in use, averaged over first admission to last creation."""
+    """Returns the mean percentage of nominal quota in use, first admission to last creation."""
     admitted = [record.admitted_at for record in replay_log.records.values() if record.admitted_at]
     created = [record.submitted_at for record in replay_log.records.values() if record.submitted_at]
     if not admitted or not created or max(created) <= min(admitted):
@@ -100,7 +100,7 @@ def mean_usage(replay_log: ReplayLog, nominal: dict[str, int]) -> dict[str, floa
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least `share` of all do not exceed (nearest rank)."""
+    """Returns the smallest value that at least `share` of all do not exceed (nearest rank)."""
     ordered = sorted(values)
     rank = max(1, -(-int(share * 1_000) * len(ordered) // 1_000))
     return ordered[min(rank, len(ordered)) - 1]
@@ -129,18 +129,18 @@ def _admission_waits(records: list[WorkloadRecord]) -> AdmissionWaits:
     )
 
 
-ENDED = frozenset({"Succeeded", "Failed", "Cancelled"})
+FINISHED_PHASES = frozenset({"Succeeded", "Failed", "Cancelled"})
 
 
-WAITING = frozenset({"Pending", "Nominated", "Retrying", "OnHold", "Inactive"})
+PENDING_PHASES = frozenset({"Pending", "Nominated", "Retrying", "OnHold", "Inactive"})
 
 
 NOT_EVALUATED = frozenset({"", "NotYetEvaluated"})
-"""Once nothing moves any more, "not looked at yet" is no reason to wait."""
+"""Pending reasons that do not explain why a workload is pending after the replay has ended."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Counts by what the server says.
+    """Counts of workloads by their state on the server.
 
     `unexplained` wait without a reason that could still change, `lost` neither ended nor wait.
     """
@@ -153,20 +153,20 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def audit(client: HeadgateClient, replay: ReplayInput) -> Outcome:
-    """Every workload of the play as the server has it, the waiting ones with their reason."""
+    """Returns the counts of all workloads of the replay, pending ones by reason."""
     phases = {
         f"{item['metadata']['namespace']}/{item['metadata']['name']}": item["status"]["phase"]
         for item in client.items(f"/v1/namespaces/{replay.namespace}/workloads")
     }
     ours = {arrival.key: phases.get(arrival.key, "") for arrival in replay.arrivals}
-    finished = sum(1 for phase in ours.values() if phase in ENDED)
-    waiting = [key for key, phase in ours.items() if phase in WAITING]
+    finished = sum(1 for phase in ours.values() if phase in FINISHED_PHASES)
+    waiting = [key for key, phase in ours.items() if phase in PENDING_PHASES]
     reasons = Counter(_dominant(client, key) for key in waiting)
     return outcome_of(len(ours), finished, reasons)
 
 
 def outcome_of(workloads: int, finished: int, reasons: Mapping[str, int]) -> Outcome:
-    """The counts, from how many there are, how many ended, and what the others wait for."""
+    """Returns the counts from the number of workloads, of finished ones, and pending reasons."""
     waiting = sum(reasons.values())
     unexplained = sum(count for reason, count in reasons.items() if reason in NOT_EVALUATED)
     return Outcome(

@@ -1,4 +1,4 @@
-"""The openb trace: its node and pod files read, and turned into nodes, queues and arrivals."""
+"""The openb trace: its files of hosts and pods, converted to objects and arrivals."""
 
 import csv
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ SECONDS_BETWEEN_ARRIVALS = 10
 
 
 MEAN_RUN_SECONDS = 6 * 3_600
-"""For files without times: together they ask for about as much as the whole cluster has."""
+"""For files without times: together the pods use about the capacity of the cluster."""
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class TracePod(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_hosts(path: Path) -> list[Host]:
-    """The hosts in file order."""
+    """Returns the hosts in file order."""
     return [
         Host(
             name=row["sn"],
@@ -59,7 +59,7 @@ def read_hosts(path: Path) -> list[Host]:
 
 
 def read_pods(path: Path) -> list[TracePod]:
-    """The pods in order of creation, those of one second in file order."""
+    """Returns the pods in order of creation, those of one second in file order."""
     needed = {"name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"}
     rows = _rows(path, needed)
     if rows and "creation_time" not in rows[0]:
@@ -68,14 +68,14 @@ def read_pods(path: Path) -> list[TracePod]:
 
 
 def gpu_share(num_gpu: int, gpu_milli: int) -> int:
-    """Thousandths of GPUs: whole ones for several, the share for one, none for none."""
+    """Returns the GPUs of a pod in thousandths; only a single GPU can be shared."""
     if num_gpu == 1:
         return gpu_milli
     return num_gpu * WHOLE_GPU_MILLI
 
 
 def _timed(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The same rows with times, for files that have none: steady arrivals, scattered lengths."""
+    """Returns rows without times with steady arrivals and seeded run times."""
     timed: list[dict[str, str]] = []
     for index, row in enumerate(rows):
         created_at = index * SECONDS_BETWEEN_ARRIVALS
@@ -107,13 +107,13 @@ def _seconds(text: str) -> int:
 
 def _rows(path: Path, needed: set[str]) -> list[dict[str, str]]:
     if not path.is_file():
-        raise CommandFailed(f"there is no file {path}", code=ExitCode.USAGE)
+        raise CommandFailed(f"file not found: {path}", code=ExitCode.USAGE)
     with path.open(newline="") as file:
         reader = csv.DictReader(file)
         missing = needed - set(reader.fieldnames or ())
         if missing:
             raise CommandFailed(
-                f"{path} lacks the columns {', '.join(sorted(missing))}", code=ExitCode.USAGE
+                f"{path}: missing columns {', '.join(sorted(missing))}", code=ExitCode.USAGE
             )
         return list(reader)
 
@@ -134,7 +134,7 @@ PRIORITIES = {"Guaranteed": 1_000, "LS": 1_000, "Burstable": 500, "BE": 100}
 
 
 def openb_replay(hosts: list[Host], pods: list[TracePod], run: str) -> ReplayInput:
-    """All of it, in the namespace of this run."""
+    """Returns the objects and arrivals of the trace, in the namespace of the run."""
     namespace = f"openb-{run}"
     return ReplayInput(
         name="openb",
@@ -161,7 +161,7 @@ def _configuration(hosts: list[Host], namespace: str) -> list[Object]:
 
 
 def _models(hosts: list[Host]) -> list[str]:
-    """Models in order of preference: hosts without GPU first, then the least scarce model."""
+    """Returns the models in flavor order: no GPU first, then the least scarce model."""
     counts: dict[str, int] = {}
     for host in hosts:
         counts[host.model] = counts.get(host.model, 0) + max(host.gpus, 1)
@@ -207,7 +207,7 @@ def _total(hosts: Iterable[Host]) -> dict[str, int]:
 
 
 def _nodes(hosts: list[Host]) -> list[Object]:
-    """Hosts of one model, in file order, 16 to a rack and 16 racks to a block."""
+    """Returns nodes; hosts of a model in file order, 16 to a rack and 16 racks to a block."""
     seen: dict[str, int] = {}
     found: list[Object] = []
     for host in hosts:

@@ -1,4 +1,4 @@
-"""Hosts that fail during a replay, and the results of each outage."""
+"""Host failures during a replay, and their effects on workloads."""
 
 import csv
 from collections import Counter
@@ -19,7 +19,7 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 
 class OutageResults:
-    """Phases of the workloads that lost a host, and the results of each outage."""
+    """Folds events into the effects of host failures on workloads."""
 
     def __init__(self) -> None:
         self._uids: dict[str, str] = {}
@@ -41,27 +41,27 @@ class OutageResults:
         return bool(self._since or self._awaited)
 
     def report_accepted(self, workloads: Iterable[str]) -> None:
-        """The server was told that they lost pods, and will say what follows."""
+        """Records that the server accepted reports of lost pods; events of the workloads follow."""
         self._awaited.update(workloads)
 
     def changed(self, *, is_down: bool) -> None:
-        """A host failed, or returned."""
+        """Records that a host failed or returned."""
         self._changes[is_down] += 1
 
     def admitted_on(self, host: str) -> Iterator[str]:
-        """The admitted workloads with pods on a host."""
+        """Returns the admitted workloads with pods on a host."""
         return (key for key in self._workloads_on.get(host, ()) if key in self._admitted)
 
     def in_use(self) -> list[str]:
-        """The hosts with pods of admitted workloads, in order of name."""
+        """Returns the hosts with pods of admitted workloads, in order of name."""
         return [host for host in sorted(self._workloads_on) if any(self.admitted_on(host))]
 
     def uid_of(self, workload: str) -> str:
-        """Its uid, as it was submitted."""
+        """Returns the uid of a workload."""
         return self._uids[workload]
 
     def observe(self, event: Event) -> None:
-        """Take in the next event of the log."""
+        """Applies the next event of the log."""
         key, at = event.name, instant_of(event.at)
         match event.type:
             case "workload.submitted":
@@ -93,7 +93,7 @@ class OutageResults:
                 pass
 
     def resilience(self) -> Resilience:
-        """The figures so far."""
+        """Returns the counts and times so far."""
         moves = self._moves
         return Resilience(
             hosts_failed=self._changes[True],
@@ -153,7 +153,7 @@ MAX_DRAW = 1_000_000
 class Outage(msgspec.Struct, frozen=True, kw_only=True):
     """One host is not ready from one instant of trace time to another, in microseconds.
 
-    Without a name it is one of those that have pods then; `draw` draws it.
+    Without a name `draw` selects a host among those with pods at that time.
     """
 
     host: str = ""
@@ -165,7 +165,7 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
 def planned_outages(
     replay: ReplayInput, number_or_file: str, minutes: int, seed: int
 ) -> list[Outage]:
-    """The outages that `--outages` asks for: so many at seeded times, or those of a file."""
+    """Returns the outages of `--outages`: a number at seeded times, or those of a file."""
     known = {node["metadata"]["name"]: None for node in _nodes(replay)}
     if not number_or_file:
         return []
@@ -207,11 +207,11 @@ class HostFailures:
 
     @property
     def next_at(self) -> int | None:
-        """When the next host fails or returns; None if all is over."""
+        """The trace time at which the next host fails or returns; None after the last."""
         return self._changes[self._next][0] if self._next < len(self._changes) else None
 
     def take_step(self, client: HeadgateClient) -> None:
-        """The next change."""
+        """Fails or restores the next host."""
         _, change, number = self._changes[self._next]
         self._next += 1
         self._hosts[number] = self._hosts[number] or self._draw(self._outages[number].draw)
@@ -219,7 +219,7 @@ class HostFailures:
         self.report_pods(client)
 
     def report_pods(self, client: HeadgateClient) -> None:
-        """Pods on a host that is down are gone, those that were sent there just before too."""
+        """Reports the pods on failed hosts as gone, including those placed just before."""
         found = [
             (workload, host)
             for host in self._down
@@ -243,12 +243,12 @@ class HostFailures:
             )
 
     def restore(self, client: HeadgateClient) -> None:
-        """Have every host back that is still away, so that the cluster is left as it was."""
+        """Restores every failed host."""
         for host in sorted(self._down):
             self._change(client, host, -self._down[host])
 
     def _draw(self, draw: int) -> str:
-        """One of the hosts that have pods now, or any where none has."""
+        """Returns one of the hosts with pods, or one of all hosts where none has pods."""
         up = [host for host in self.outage_results.in_use() if host not in self._down]
         hosts = up or list(self._capacity)
         return hosts[draw % len(hosts)]
@@ -273,14 +273,14 @@ def _nodes(replay: ReplayInput) -> list[Object]:
 def _read(path: Path, known: dict[str, None]) -> list[Outage]:
     if not path.is_file():
         raise CommandFailed(
-            f"--outages {path}: say how many, or name a file with the columns {', '.join(COLUMNS)}",
+            f"--outages {path}: use a number, or a CSV file with columns {', '.join(COLUMNS)}",
             code=ExitCode.USAGE,
         )
     with path.open(newline="") as file:
         reader = csv.DictReader(file)
         if set(COLUMNS) - set(reader.fieldnames or ()):
             raise CommandFailed(
-                f"{path} needs the columns {', '.join(COLUMNS)}, times in seconds of the trace",
+                f"{path} needs columns {', '.join(COLUMNS)} (seconds of trace time)",
                 code=ExitCode.USAGE,
             )
         return [_outage(path, line, row, known) for line, row in enumerate(reader, 2)]
@@ -293,14 +293,12 @@ def _outage(path: Path, line: int, row: dict[str, str], known: dict[str, None]) 
         )
     except (TypeError, ValueError):
         raise CommandFailed(
-            f"{path}:{line}: fails_at and returns_at are seconds of the trace", code=ExitCode.USAGE
+            f"{path}:{line}: fails_at and returns_at are seconds of trace time", code=ExitCode.USAGE
         ) from None
     if row["host"] not in known:
-        raise CommandFailed(
-            f"{path}:{line}: the replay has no host {row['host']}", code=ExitCode.USAGE
-        )
+        raise CommandFailed(f"{path}:{line}: unknown host {row['host']}", code=ExitCode.USAGE)
     if returns_at <= fails_at:
         raise CommandFailed(
-            f"{path}:{line}: the host returns no later than it fails", code=ExitCode.USAGE
+            f"{path}:{line}: returns_at must be after fails_at", code=ExitCode.USAGE
         )
     return Outage(host=row["host"], fails_at=fails_at, returns_at=returns_at)

@@ -1,4 +1,4 @@
-"""What became of each workload of a replay, folded from the log alone."""
+"""The history of each workload of a replay, folded from its events."""
 
 import msgspec
 
@@ -23,14 +23,14 @@ class WorkloadRecord(msgspec.Struct, kw_only=True):
 
 
 class UsageChange(msgspec.Struct, frozen=True):
-    """From an instant on, so much of each resource is in use."""
+    """The usage of each resource from an instant on."""
 
     at: Instant
     amounts: dict[str, int]
 
 
 class ReplayLog:
-    """Folds events; asks nothing and knows nothing but what the log told."""
+    """Folds events into records of workloads, counts and usage."""
 
     def __init__(self, arrivals: list[Arrival]) -> None:
         self.records = {arrival.key: WorkloadRecord(arrival=arrival) for arrival in arrivals}
@@ -45,25 +45,25 @@ class ReplayLog:
 
     @property
     def undecided(self) -> int:
-        """Workloads sent that were neither admitted nor told why not."""
+        """The number of submitted workloads without an admission or a pending reason."""
         return len(self._undecided)
 
     def sent(self, key: str) -> None:
-        """The workload is on its way to the server."""
+        """Records that the workload is being submitted."""
         self._undecided.add(key)
 
     def refused(self, key: str, problem: str) -> None:
-        """The server did not take it."""
+        """Records that the server rejected the workload."""
         self.records[key].problem = problem
         self._decide(key)
 
     def mark_all_decided(self) -> None:
-        """Count everything sent as decided: the server has nothing to say of it for now."""
+        """Counts every submitted workload as decided, where no event follows for some time."""
         for key in list(self._undecided):
             self._decide(key)
 
     def observe(self, event: Event) -> None:
-        """Take in one event; those seen before and those of others change nothing."""
+        """Applies one event; repeated events and those of other workloads change nothing."""
         record = self.records.get(event.name)
         if event.position <= self._position or record is None:
             return
@@ -131,4 +131,4 @@ REPLAY_EVENT_TYPES = tuple(
         )
     )
 )
-"""What the journal, the roster and the aftermath of outages follow, together."""
+"""The event types that the replay log, the simulated runs and the outage results need."""

@@ -1,11 +1,13 @@
-"""One replay, from the first object applied to the printed figures and CPU times of processes."""
+"""The run of one replay: configuration, arrivals, figures, and CPU seconds of processes."""
 
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+import psutil
 from msgspec.structs import replace
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -44,7 +46,7 @@ class ReplayOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run_replay(connection: Connection, replay: ReplayInput, options: ReplayOptions) -> Figures:
-    """Apply the configuration, play all arrivals, and compute the figures."""
+    """Applies the configuration, replays all arrivals, and returns the figures."""
     directory = options.directory
     with HeadgateClient(connection, patience_seconds=120.0) as client:
         configure(client, replay.configuration)
@@ -62,7 +64,7 @@ def run_replay(connection: Connection, replay: ReplayInput, options: ReplayOptio
 
 
 def configure(client: HeadgateClient, configuration: list[Object]) -> None:
-    """Apply objects in their order, in a few requests; raises if any is rejected."""
+    """Applies objects in order, in batches; raises `CommandFailed` if any is rejected."""
     for start in range(0, len(configuration), CONFIGURATION_BATCH):
         batch = client.apply_objects(configuration[start : start + CONFIGURATION_BATCH])
         refused = [result for result in batch.results if result.outcome == "rejected"]
@@ -75,28 +77,28 @@ def configure(client: HeadgateClient, configuration: list[Object]) -> None:
 
 
 def show_figures(figures: Figures) -> None:
-    """The closing report, for people."""
+    """Shows the figures of a replay as a table."""
     show(
         fields(
             [
                 ("Replay", f"{figures.name}, run {figures.run}"),
                 ("Workloads", str(figures.workloads)),
                 ("Finished", str(figures.finished)),
-                ("Waiting, explained", str(figures.explained)),
-                ("Waiting, unexplained", str(figures.unexplained)),
-                ("Refused", str(figures.refused)),
+                ("Pending, explained", str(figures.explained)),
+                ("Pending, unexplained", str(figures.unexplained)),
+                ("Rejected", str(figures.refused)),
                 ("Lost", str(figures.lost)),
                 ("Wall time", f"{figures.wall_seconds:.1f} s"),
-                ("Mean quota use", _percentages(figures.mean_use_percent)),
+                ("Mean quota usage", _percentages(figures.mean_use_percent)),
                 (
                     "Admissions",
-                    f"{figures.admissions}, {figures.admissions_per_second:.1f} a second",
+                    f"{figures.admissions}, {figures.admissions_per_second:.1f} per second",
                 ),
                 ("Preemptions", str(figures.preemptions)),
                 *_outages(figures.outages),
                 ("Log events", str(figures.log_events)),
                 ("CPU seconds", _numbers(figures.cpu_seconds)),
-                ("Ran", f"{figures.parts}, on {figures.cores} cores"),
+                ("Measured", f"{figures.parts}, on {figures.cores} cores"),
             ]
         )
     )
@@ -114,20 +116,20 @@ def show_figures(figures: Figures) -> None:
 def _outages(found: Resilience | None) -> list[tuple[str, str]]:
     if found is None:
         return []
-    went = {
+    results = {
         "moved": found.moved,
         "evicted": found.evicted,
-        "kept until their hosts returned": found.recovered,
-        "gone for another reason": found.left,
-        "still searching": found.searching,
+        "kept, hosts recovered": found.recovered,
+        "ended for another reason": found.left,
+        "without replacement host yet": found.searching,
     }
-    told = ", ".join(f"{number} {how}" for how, number in went.items() if number)
-    again = f"; {found.admitted_again} of the evicted admitted again" if found.evicted else ""
+    listed = ", ".join(f"{number} {how}" for how, number in results.items() if number)
+    again = f"; {found.admitted_again} of the evicted readmitted" if found.evicted else ""
     moves = f"mean {_seconds(found.mean_seconds_to_move)} s, "
     return [
         ("Outages", f"{found.hosts_failed} hosts failed, {found.hosts_returned} returned"),
-        ("Hit by them", f"{found.workloads_hit} workloads, {found.hits} times"),
-        ("What became", f"{told or 'nothing'}{again}"),
+        ("Affected", f"{found.workloads_hit} workloads, {found.hits} times"),
+        ("Results", f"{listed or 'none'}{again}"),
         ("Time to move", f"{moves}p99 {_seconds(found.p99_seconds_to_move)} s"),
     ]
 
@@ -195,15 +197,6 @@ def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-PROCESSES = Path("/proc")
-
-
-USER_TICKS, SYSTEM_TICKS = 11, 12
-
-
-PARENT = 1
-
-
 class ServerProcess(msgspec.Struct, frozen=True, kw_only=True):
     """A process of `headgate up`, by the name in its run file."""
 
@@ -212,24 +205,21 @@ class ServerProcess(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cpu_seconds(directory: Path) -> dict[str, float]:
-    """Seconds by process name, children counted with their parent; empty where nothing is local."""
+    """Returns the CPU seconds of local servers by name, descendants included; else nothing."""
     named = _named_processes(directory)
-    if not named or not PROCESSES.is_dir():
-        return {}
-    fields = {int(each.name): _fields(each) for each in PROCESSES.iterdir() if each.name.isdigit()}
-    owners = {pid: _owner(pid, named, fields) for pid in fields}
-    ticks: dict[str, int] = {}
-    for pid, owner in owners.items():
-        found = fields[pid]
-        if owner and found:
-            spent = int(found[USER_TICKS]) + int(found[SYSTEM_TICKS])
-            ticks[owner] = ticks.get(owner, 0) + spent
-    per_second = os.sysconf("SC_CLK_TCK")
-    return {name: round(count / per_second, 2) for name, count in sorted(ticks.items())}
+    spent: dict[str, float] = {}
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            owner = next((each for each in _lineage(process) if each in named), None)
+            if owner is not None:
+                times = process.cpu_times()
+                total = spent.get(named[owner], 0.0) + times.user + times.system
+                spent[named[owner]] = total
+    return {name: round(total, 2) for name, total in sorted(spent.items())}
 
 
 def spent_between(before: dict[str, float], after: dict[str, float]) -> dict[str, float]:
-    """What was spent from one reading to the other; a process started anew counts from nothing."""
+    """Returns the CPU seconds between two readings; a restarted process counts from 0."""
     return {
         name: round(
             total - before[name] if total >= before.get(name, 0.0) and name in before else total, 2
@@ -247,26 +237,11 @@ def _named_processes(directory: Path) -> dict[int, str]:
 
 
 def _postgres(directory: Path) -> dict[int, str]:
-    """The embedded database, a process that outlives its parent and has its own record."""
+    """Returns the embedded database, which outlives its parent and has its own pid file."""
     path = directory / "postgres" / "data" / "postmaster.pid"
     return {int(path.read_text().splitlines()[0]): "postgres"} if path.is_file() else {}
 
 
-def _owner(pid: int, named: dict[int, str], fields: dict[int, list[str]]) -> str:
-    """The named process this one is, or descends from, the nearest first."""
-    while pid > 1:
-        if pid in named:
-            return named[pid]
-        found = fields.get(pid, [])
-        if not found:
-            return ""
-        pid = int(found[PARENT])
-    return ""
-
-
-def _fields(process: Path) -> list[str]:
-    """The fields of `stat` after the name, which may hold anything."""
-    try:
-        return (process / "stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return []
+def _lineage(process: psutil.Process) -> list[int]:
+    """Returns the process ids of a process and its ancestors, the nearest first."""
+    return [process.pid, *(each.pid for each in process.parents())]

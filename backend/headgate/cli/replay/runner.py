@@ -1,4 +1,4 @@
-"""One replay from the first submission to the last word on every workload."""
+"""The event loop of a replay: submissions, simulated runs, host failures and the replay log."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,20 +24,20 @@ Result = TypeVar("Result")
 
 
 class Sender:
-    """Sends in a thread of its own; each answer comes as a future."""
+    """Sends requests one after another in a thread; each answer is a future."""
 
     def __init__(self, connection: Connection, patience_seconds: float) -> None:
         self._client = HeadgateClient(connection, patience_seconds=patience_seconds)
         self._thread = ThreadPoolExecutor(1)
 
     def send(self, request: Callable[[HeadgateClient], Result]) -> Future[Result]:
-        """Send a request once all before it have been answered."""
+        """Sends a request after all earlier ones are answered."""
         return self._thread.submit(request, self._client)
 
     def close(self) -> None:
-        """Wait for the answer that is due, forget what was not sent yet, and hang up.
+        """Waits for the current answer, drops requests not yet sent, and closes the connection.
 
-        Not before: a connection that is still being made when its client is closed stays open.
+        A connection that is being opened while its client is closed would stay open.
         """
         self._thread.shutdown(wait=True, cancel_futures=True)
         self._client.close()
@@ -60,7 +60,7 @@ class SubmissionLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplayRunner:
-    """Sends arrivals, answers admissions as an executor does, and keeps the journal.
+    """Submits arrivals, reports as a simulated executor, and fills the replay log.
 
     Submissions and reports each have a thread and a connection of their own; everything else
     happens in `replay`, in one thread. Whatever breaks is asked for again: submissions by name and
@@ -93,7 +93,7 @@ class ReplayRunner:
         self.first_position = 0
 
     def replay(self, tell: Callable[[ReplayLog], None]) -> None:
-        """Go on until every workload is finished, or nothing more can happen to the rest."""
+        """Runs until every workload is finished, or no further event can follow for the rest."""
         reading, following = self._reading, self._following
         self.first_position = reading.head()
         streams = (f"workload/{self._replay.namespace}/",)
@@ -110,12 +110,12 @@ class ReplayRunner:
         self._failing.restore(reading)
 
     def resilience(self) -> Resilience | None:
-        """How it came through its outages; None where there were none."""
+        """Returns the results of the outages; None without outages."""
         found = self._failing.outage_results.resilience()
         return found if found.hosts_failed else None
 
     def close(self) -> None:
-        """Let go of threads and connections."""
+        """Closes threads and connections."""
         for used in (self._submitting, self._reporting, self._reading, self._following):
             used.close()
 
@@ -156,7 +156,7 @@ class ReplayRunner:
             del reports
 
     def _submit(self) -> None:
-        """Send what has arrived by now, in order, as far as the window has room."""
+        """Submits arrived workloads in order, up to the window of undecided ones."""
         while len(self._submissions) < SUBMISSIONS_IN_FLIGHT:
             room = min(self._limits.window - self.replay_log.undecided, self._limits.batch)
             arrivals = self._take_arrivals(room)
@@ -191,7 +191,7 @@ class ReplayRunner:
         return taken
 
     def _is_before(self, arrival: Arrival) -> bool:
-        """Whether a host fails or returns before a workload arrives; free time goes there."""
+        """Returns whether a host fails or returns before an arrival; free time jumps to that."""
         change = self._failing.next_at
         if change is None or change >= arrival.at:
             return False
@@ -199,7 +199,7 @@ class ReplayRunner:
         return True
 
     def _report(self) -> None:
-        """Report what is due; once nothing else is to come, go to the next ends."""
+        """Sends due reports; free time jumps to the next ones when all arrivals are submitted."""
         if self._reports:
             return
         if self._may_jump() and self._is_settled():
@@ -214,7 +214,7 @@ class ReplayRunner:
             self._received_at = elapsed_seconds()
 
     def _may_jump(self) -> bool:
-        """Whether nothing arrives any more and everything sent has been answered."""
+        """Returns whether all arrivals are submitted, answered and decided."""
         return (
             self._next == len(self._replay.arrivals)
             and not self._submissions
@@ -222,7 +222,7 @@ class ReplayRunner:
         )
 
     def _fail_hosts(self, client: HeadgateClient) -> None:
-        """Change the hosts that are due; free time waits for what follows from each."""
+        """Fails and restores due hosts; free time waits for the results of each."""
         self._failing.report_pods(client)
         while (at := self._failing.next_at) is not None and at <= self._time.now():
             free = isinstance(self._time, FreeTime)

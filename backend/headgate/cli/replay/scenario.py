@@ -1,4 +1,4 @@
-"""Kueue's scalability scenarios: their files, and what they are as Headgate's objects."""
+"""Scalability scenarios of Kueue: their files, converted to objects and arrivals."""
 
 from itertools import product
 from pathlib import Path
@@ -15,7 +15,7 @@ MICROSECONDS_PER_MILLISECOND = 1_000
 
 
 class TopologyRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """How the pods of a set want to lie."""
+    """The topology request of a pod set."""
 
     mode: str
     level: str
@@ -36,7 +36,7 @@ class WorkloadSet(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScenarioQueue(msgspec.Struct, frozen=True, kw_only=True):
-    """What every queue is like."""
+    """The settings of every ClusterQueue."""
 
     nominal_cpu_milli: int
     borrowing_limit_cpu_milli: int
@@ -53,13 +53,13 @@ class Level(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ScenarioTopology(msgspec.Struct, frozen=True, kw_only=True):
-    """All levels, widest first."""
+    """The levels of the topology, widest first."""
 
     levels: list[Level]
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
-    """One scenario as its file has it."""
+    """The contents of a scenario file."""
 
     name: str
     cohorts: int
@@ -69,7 +69,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     published: dict[str, object] = {}
 
     def scaled(self, cohorts: int, queues: int) -> "Scenario":
-        """The same with so many cohorts and queues in each; 0 leaves the number as it is."""
+        """Returns the scenario with other numbers of cohorts and queues per cohort; 0 keeps one."""
         return msgspec.structs.replace(
             self,
             cohorts=cohorts or self.cohorts,
@@ -78,15 +78,17 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_scenario(path: Path) -> Scenario:
-    """The scenario in a file."""
+    """Returns the scenario of a file; raises `CommandFailed` for an invalid one."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Scenario)
     except (OSError, msgspec.DecodeError) as failure:
-        raise CommandFailed(f"{path} is no scenario: {failure}", code=ExitCode.USAGE) from failure
+        raise CommandFailed(
+            f"{path} is not a scenario: {failure}", code=ExitCode.USAGE
+        ) from failure
 
 
 def scenario_replay(scenario: Scenario, run: str) -> ReplayInput:
-    """All of it, in the namespace of this run."""
+    """Returns the objects and arrivals of a scenario, in the namespace of the run."""
     namespace = f"{scenario.name}-{run}"
     pairs = list(product(range(scenario.cohorts), range(scenario.queues_per_cohort)))
     queues = [f"{scenario.name}-{cohort}-{index}" for cohort, index in pairs]
@@ -111,7 +113,7 @@ def _configuration(scenario: Scenario, namespace: str) -> list[Object]:
     return [
         named("Namespace", namespace),
         *(named("WorkloadPriorityClass", _class_name(value), value=value) for value in priorities),
-        *_places(scenario),
+        *_topology(scenario),
         named("ResourceFlavor", scenario.name, spec=_flavor_spec(scenario)),
         *_queues(scenario, namespace),
     ]
@@ -130,8 +132,8 @@ def _queues(scenario: Scenario, namespace: str) -> list[Object]:
         for index in range(scenario.queues_per_cohort):
             name = f"{scenario.name}-{cohort}-{index}"
             found.append(named("ClusterQueue", name, spec=_queue_spec(scenario, cohort)))
-            door = {"clusterQueue": name}
-            found.append(named("LocalQueue", name, namespace=namespace, spec=door))
+            spec = {"clusterQueue": name}
+            found.append(named("LocalQueue", name, namespace=namespace, spec=spec))
     return found
 
 
@@ -150,7 +152,7 @@ def _queue_spec(scenario: Scenario, cohort: int) -> Object:
     }
 
 
-def _places(scenario: Scenario) -> list[Object]:
+def _topology(scenario: Scenario) -> list[Object]:
     if scenario.topology is None:
         return []
     levels = scenario.topology.levels
@@ -202,7 +204,7 @@ def _arrival(scenario: Scenario, wanted: WorkloadSet, queue: str, number: int, r
 
 
 def topology_request(request: TopologyRequest | None) -> Object | None:
-    """Kueue's request for this wish; a balanced one is a preferred one, spread in slices."""
+    """Returns the topologyRequest; balanced placement is a preferred level with slices."""
     if request is None:
         return None
     if request.mode in {"required", "preferred"}:
