@@ -1,4 +1,4 @@
-"""The one file that knows which adapter fills which port."""
+"""The wiring: which adapter fills which port."""
 
 import time
 from collections.abc import Callable
@@ -53,14 +53,14 @@ __all__ = [
 ]
 
 WORKER_PREFIX = "headgate-worker"
-"""How the database names the connections of workers."""
+"""The prefix of the names of workers' database connections."""
 
 Report = Callable[[str, Exception], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Every port of one process, filled; `name` is what the database and people see of it."""
+    """Every port of a process with its adapter; `name` identifies its database connections."""
 
     name: str
     settings: Settings
@@ -80,16 +80,16 @@ class Platform:
     ids: TimeOrderedIds
 
     def live_state(self) -> LiveState:
-        """A fold of the whole log for one thread; nothing is read before it is used."""
+        """Returns a live fold of the log for one thread, read at its first use."""
         return LiveState(self.event_log, self.state_cache, fold_version(), time.monotonic)
 
     def historical_reads(self) -> HistoricalReads:
-        """What reads of the past are answered with; nothing is read before it is used."""
+        """Returns the reads of past states, read at their first use."""
         states = HistoricalStates(self.event_log, self.state_cache, fold_version)
         return HistoricalReads(states, time.monotonic)
 
     def scheduler(self, report: Report) -> Scheduler:
-        """What a worker decides with; `report` is told of partitions that were set aside."""
+        """Returns the scheduler of a worker; it calls `report` for quarantined partitions."""
         return Scheduler(
             partitions=self.partitions,
             live=self.live_state(),
@@ -105,11 +105,11 @@ class Platform:
         )
 
     def follower_runner(self, report: Report) -> FollowerRunner:
-        """What keeps followers fresh; `report` is told of those that fail."""
+        """Returns the runner of read models; it calls `report` for those that fail."""
         return FollowerRunner(self.followers, self.event_log, time.monotonic, report)
 
     def backtest_runner(self, report: Report) -> BacktestRunner:
-        """What works backtests off; `report` is told of those that fail."""
+        """Returns the runner of backtests; it calls `report` for those that fail."""
         return BacktestRunner(
             store=self.backtests,
             event_log=self.event_log,
@@ -120,30 +120,30 @@ class Platform:
         )
 
     def archive(self) -> LogArchive:
-        """The partitions of the log, to move old ones aside."""
+        """Returns the archive of log partitions."""
         return LogArchive(self.pool)
 
     def archive_files(self) -> LogArchiveFiles:
-        """Archived partitions as files."""
+        """Returns the files of archived partitions."""
         return LogArchiveFiles(self.pool)
 
     def cached_up_to(self) -> int:
-        """The position of the newest fold that this program can start from; 0 if there is none."""
+        """Returns the position of the newest snapshot of this version; 0 without one."""
         found = self.state_cache.newest(CACHE_NAME, fold_version())
         return found[0] if found else 0
 
     def maintenance_schedule(self, tasks: tuple[MaintenanceTask, ...]) -> MaintenanceSchedule:
-        """These chores, to be done when they are due."""
+        """Returns the schedule of maintenance tasks."""
         return MaintenanceSchedule(tasks, self.maintenance, time.monotonic)
 
     def close(self) -> None:
-        """Give every connection back, and with them every lock."""
+        """Closes all connections, and with them every lock."""
         self.nudges.close()
         self.pool.close()
 
 
 def open_platform(settings: Settings, name: str = "headgate") -> Platform:
-    """The ports of one process on the database and broker of `settings`."""
+    """Returns the platform of a process on the database and broker of `settings`."""
     configure_log_lines(settings.log_level)
     pool = open_pool(settings.database_url, name=name)
     return Platform(
@@ -167,5 +167,5 @@ def open_platform(settings: Settings, name: str = "headgate") -> Platform:
 
 
 def celery_application(settings: Settings) -> Celery:
-    """The Celery application on the broker of `settings`."""
+    """Returns the Celery application on the broker of `settings`."""
     return make_celery(settings.broker_url)

@@ -145,7 +145,7 @@ def test_leftovers_are_known_by_their_start_and_not_by_their_number(tmp_path: Pa
     directory = RunDirectory(tmp_path)
     left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     try:
-        directory.remember({"child": left.pid})
+        directory.record_started({"child": left.pid})
         assert [process.pid for process in directory.leftovers()] == [left.pid]
         known = (tmp_path / "started.json").read_text()
         created = str(psutil.Process(left.pid).create_time())
@@ -219,6 +219,6 @@ def test_processes_are_remembered_as_far_as_the_disk_has_space(
     directory = RunDirectory(tmp_path)
     (tmp_path / "started.new").symlink_to("/dev/full")
 
-    directory.remember({"self": os.getpid()})
+    directory.record_started({"self": os.getpid()})
 
     assert directory.leftovers() == []

@@ -152,7 +152,7 @@ def test_a_port_that_is_taken_is_named_with_its_holder(up: Up) -> None:
             capture_output=True, text=True, env=environment(), check=False, timeout=180,
         )  # fmt: skip
     assert refused.returncode == 1
-    assert f"port {port} on 127.0.0.1 is taken by" in refused.stderr
+    assert f"port {port} on 127.0.0.1 is in use by" in refused.stderr
     assert f"(process {os.getpid()})" in refused.stderr
     assert "--port" in refused.stderr.splitlines()[-1]
     assert up.processes() == []

@@ -1,4 +1,4 @@
-"""The ticker of backtests, one time-limited slice of work a turn, beside the rest of upkeep."""
+"""The ticker of backtests: one time-limited slice of a backtest a turn."""
 
 from headgate.application.backtests.runner import BacktestRunner, run_backtest_slice
 from headgate_workers.ticker import Ticker, TickerCallbacks
@@ -11,7 +11,7 @@ class BacktestTicker:
 
     def __init__(self, runner: BacktestRunner, callbacks: TickerCallbacks) -> None:
         self._runner = runner
-        self.ticker = Ticker("rehearsals", self._turn, callbacks)
+        self.ticker = Ticker("backtests", self._turn, callbacks)
 
     def _turn(self, _keys: frozenset[str]) -> float:
         return 0.0 if run_backtest_slice(self._runner) else BACKTEST_POLL_SECONDS

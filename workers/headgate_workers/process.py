@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class _Process:
-    """The one holder of what the Celery tasks and the worker's steps share."""
+    """State that the Celery tasks and the worker steps of a process share."""
 
     def __init__(self) -> None:
         self.settings = from_environment()
@@ -35,7 +35,7 @@ _process = _Process()
 
 
 def platform() -> Platform:
-    """The ports, opened at the first use."""
+    """Returns the platform; opens it at the first use."""
     if _process.platform is None:
         name = f"{WORKER_PREFIX} {socket.gethostname()}:{os.getpid()}"
         _process.platform = open_platform(_process.settings, name)
@@ -43,7 +43,7 @@ def platform() -> Platform:
 
 
 def ticker_of(queue: str, broken: Callable[[], None]) -> Ticker:
-    """The ticker that does the work of a queue; `broken` is called if it ends by a failure."""
+    """Returns a ticker for the work of a queue; it calls `broken` if it fails."""
     callbacks = TickerCallbacks(alive=_touch_heartbeat, broken=broken)
     follower_runner = platform().follower_runner(_log_stalled_projection)
     if queue == ADMISSION_QUEUE:
@@ -59,19 +59,19 @@ def ticker_of(queue: str, broken: Callable[[], None]) -> Ticker:
 
 
 def backtest_ticker(broken: Callable[[], None]) -> Ticker:
-    """The ticker that runs backtests; `broken` is called if it ends by a failure."""
+    """Returns a ticker that runs backtests; it calls `broken` if it fails."""
     callbacks = TickerCallbacks(alive=_touch_heartbeat, broken=broken)
     return BacktestTicker(platform().backtest_runner(_log_failed_backtest), callbacks).ticker
 
 
 def wake(queue: str, key: str) -> None:
-    """Start the next turn of a queue's ticker now, if this process has one."""
+    """Starts the next turn of a queue's ticker now, if this process has one."""
     if ticker := _process.tickers.get(queue):
         ticker.wake(key)
 
 
 def close() -> None:
-    """Give connections back, and with them every lock."""
+    """Closes connections, and with them every lock."""
     faulthandler.cancel_dump_traceback_later()
     if _process.platform is not None:
         _process.platform.close()

@@ -27,12 +27,12 @@ class AdmissionStep(bootsteps.StartStopStep):
         self.enabled = self.queue in parent.app.amqp.queues.consume_from
 
     def start(self, parent: WorkController) -> None:  # noqa: ARG002 - Celery calls it so
-        """Open the platform and begin."""
+        """Opens the platform and starts the ticker."""
         self._ticker = process.ticker_of(self.queue, _end_worker)
         self._ticker.start()
 
     def stop(self, parent: WorkController) -> None:  # noqa: ARG002 - same
-        """Let the commit under way finish; locks go with the sessions."""
+        """Stops the ticker after its current step; locks end with the sessions."""
         if self._ticker is not None:
             self._ticker.stop(STOP_TIMEOUT_SECONDS)
         process.close()
@@ -50,11 +50,11 @@ class BacktestStep(AdmissionStep):
     queue = UPKEEP_QUEUE
 
     def start(self, parent: WorkController) -> None:  # noqa: ARG002 - Celery calls it so
-        """Open the platform and begin."""
+        """Opens the platform and starts the ticker."""
         self._ticker = process.backtest_ticker(_end_worker)
         self._ticker.start()
 
 
 def _end_worker() -> None:
-    """End the process after a bug; its supervisor starts a new one, and the log says why."""
+    """Ends the process after a bug; the supervisor restarts it, and the log has the cause."""
     setattr(state, "should_stop", EXIT_FAILURE)  # noqa: B010 - its stubs know None only

@@ -42,11 +42,11 @@ class Ticker:
         self._is_stopping = False
 
     def start(self) -> None:
-        """Begin; the first turn comes at once."""
+        """Starts the thread; the first turn follows at once."""
         self._thread.start()
 
     def wake(self, key: str) -> None:
-        """Let the next turn come now, with `key` among what was asked for; any thread may."""
+        """Starts the next turn now, with `key` among its keys; any thread may call it."""
         with self._lock:
             self._woken_keys.add(key)
         self._woken.set()
@@ -60,7 +60,7 @@ class Ticker:
         return self._is_stopping
 
     def stop(self, timeout_seconds: float) -> bool:
-        """Let the turn under way be the last; whether it ended within that time."""
+        """Makes the current turn the last; returns whether it ended within the timeout."""
         self._is_stopping = True
         self._woken.set()
         self._thread.join(timeout_seconds)

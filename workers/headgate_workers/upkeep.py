@@ -12,14 +12,14 @@ class UpkeepTicker:
     def __init__(
         self,
         follower_runner: FollowerRunner,
-        chores: MaintenanceSchedule,
+        maintenance: MaintenanceSchedule,
         callbacks: TickerCallbacks,
     ) -> None:
         self._following = follower_runner
-        self._chores = chores
+        self._maintenance = maintenance
         self.ticker = Ticker("upkeep", self._turn, callbacks)
 
     def _turn(self, _keys: frozenset[str]) -> float:
         self._following.advance_all(self.ticker.is_stopping)
-        self._chores.run_due()
+        self._maintenance.run_due()
         return PROJECTION_INTERVAL_SECONDS

@@ -90,7 +90,7 @@ ReportType = Literal[
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What an executor says about one workload."""
+    """A report of an executor about one workload."""
 
     workload: str
     uid: str
@@ -102,7 +102,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class ReportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What became of one report."""
+    """The result of one report."""
 
     workload: str
     outcome: str
@@ -110,7 +110,7 @@ class ReportResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ItemResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What became of one object of an apply or of a batch."""
+    """The result of one object of an apply or batch."""
 
     kind: str = "Workload"
     namespace: str = ""
@@ -121,13 +121,13 @@ class ItemResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def reference(self) -> str:
-        """`kind/name`, with the namespace if it has one; otherwise what was understood of it."""
+        """`kind/name` with the namespace; for unreadable objects the parts that are known."""
         parts = (self.kind.lower(), self.namespace, self.name)
         return "/".join(part for part in parts if part) or "object"
 
 
 class Advice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is allowed in a configured object and most likely not meant."""
+    """A warning: a valid setting that is a likely mistake."""
 
     kind: str
     namespace: str = ""
@@ -140,7 +140,7 @@ class Advice(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def reference(self) -> str:
-        """The object as people type it."""
+        """The object as users type it."""
         place = f"{self.namespace}/" if self.namespace else ""
         return f"{self.kind.lower()}/{place}{self.name}"
 

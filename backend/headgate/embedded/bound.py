@@ -9,7 +9,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> None:
-    """Replace this process by the program, bound to the parent with the given process id."""
+    """Replaces this process by a program that ends with the parent of the given process id."""
     parent, *command = arguments
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -36,7 +36,7 @@ class Program:
 
 @dataclass(slots=True)
 class Child:
-    """A program with its process, if it runs, and the pause before it may be started again."""
+    """A program with its process, if it runs, and the pause before its next start."""
 
     program: Program
     process: subprocess.Popen[bytes] | None = None
@@ -48,7 +48,7 @@ class Child:
     heartbeat_ns: int = 0
 
     def start(self) -> None:
-        """Run the program, in a session of its own so that a Ctrl-C does not reach it."""
+        """Starts the program in its own session, so that Ctrl-C does not reach it."""
         bound = (sys.executable, "-m", "headgate.embedded.bound", str(os.getpid()))
         with self.program.log.open("ab") as log:
             self.process = subprocess.Popen(
@@ -75,13 +75,13 @@ class Child:
         return time.monotonic() - self.touched_at > HEARTBEAT_SECONDS
 
     def kill(self) -> None:
-        """Kill the process with all that it has started; `ended` then tells its end."""
+        """Kills the process and everything it has started; `ended` then returns its exit code."""
         if self.process is not None:
             signal_all(processes_of([self.process.pid]), signal.SIGKILL)
             self.touched_at = time.monotonic()
 
     def ended(self) -> int | None:
-        """The exit code of a process that has ended since the last look; told once."""
+        """Returns the exit code of a process that has ended, once."""
         if self.process is None or (code := self.process.poll()) is None:
             return None
         signal_all(processes_of([self.process.pid]), signal.SIGKILL)
@@ -90,7 +90,7 @@ class Child:
         return code
 
     def is_due(self) -> bool:
-        """Whether the pause after a crash is over."""
+        """Returns whether the pause after a crash is over."""
         return self.process is None and time.monotonic() >= self.start_again_at
 
     def _plan_restart(self) -> None:
@@ -102,7 +102,7 @@ class Child:
 
 
 def end_all(children: Iterable[Child], patience_seconds: float) -> list[str]:
-    """End these programs and everything they started; the names of those that had to be killed."""
+    """Stops programs and everything they started; returns the names of killed programs."""
     running = [child for child in children if child.process is not None]
     families = {child.program.name: _family(child) for child in running}
     everyone = [process for family in families.values() for process in family]
@@ -117,13 +117,13 @@ def end_all(children: Iterable[Child], patience_seconds: float) -> list[str]:
 
 
 def processes_of(sessions: Iterable[int]) -> list[psutil.Process]:
-    """Every process that belongs to one of these sessions."""
+    """Returns the processes of sessions."""
     wanted = set(sessions)
     return [process for process in psutil.process_iter() if _session_of(process) in wanted]
 
 
 def signal_all(processes: Iterable[psutil.Process], number: int) -> None:
-    """Send a signal to those that are still there."""
+    """Sends a signal to the processes that still exist."""
     for process in processes:
         try:
             process.send_signal(number)
@@ -132,7 +132,7 @@ def signal_all(processes: Iterable[psutil.Process], number: int) -> None:
 
 
 def _family(child: Child) -> list[psutil.Process]:
-    """The process first, then its descendants and the other processes of its session."""
+    """Returns a process, its descendants and the other processes of its session."""
     assert child.process is not None
     try:
         root = psutil.Process(child.process.pid)
@@ -144,7 +144,7 @@ def _family(child: Child) -> list[psutil.Process]:
 
 
 def _is_running(process: psutil.Process) -> bool:
-    """Whether it still does anything; a zombie only waits for its parent to take note."""
+    """Returns whether a process runs and is not a zombie."""
     try:
         return bool(process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:

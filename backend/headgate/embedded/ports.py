@@ -1,4 +1,4 @@
-"""Chooses the port to serve on, and finds the process that holds a taken one."""
+"""The choice of a port, and the process that uses a given one."""
 
 import socket
 
@@ -8,13 +8,13 @@ PORTS_TRIED = 50
 
 
 class PortTaken(RuntimeError):
-    """The requested port is in use; the message names the process that holds it, if known."""
+    """The requested port is in use; the message names its process, if known."""
 
 
 def choose_port(host: str, wanted: int, *, may_move: bool) -> int:
-    """The port wanted if it is free, else the next free one; 0 means any.
+    """Returns the wanted port if it is free, else the next free one; 0 selects any.
 
-    Raises `PortTaken` where the port was asked for by name, or no port nearby is free.
+    Raises `PortTaken` where the port may not change, or no port nearby is free.
     """
     if wanted == 0:
         return _any_port(host)
@@ -22,11 +22,11 @@ def choose_port(host: str, wanted: int, *, may_move: bool) -> int:
     for port in candidates:
         if is_free(host, port):
             return port
-    raise PortTaken(f"port {wanted} on {host} is taken{holder_of(wanted)}")
+    raise PortTaken(f"port {wanted} on {host} is in use{holder_of(wanted)}")
 
 
 def is_free(host: str, port: int) -> bool:
-    """Whether a server may listen there now."""
+    """Returns whether a server can listen on a port."""
     with socket.socket(_family(host), socket.SOCK_STREAM) as probe:
         # As the server does: a port with connections that are still closing is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -38,7 +38,7 @@ def is_free(host: str, port: int) -> bool:
 
 
 def holder_of(port: int) -> str:
-    """` by <program> (process <pid>)`, or nothing where the system does not tell."""
+    """Returns ` by <program> (process <pid>)`, or nothing where it is unknown."""
     try:
         for connection in psutil.net_connections(kind="tcp"):
             if connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,):

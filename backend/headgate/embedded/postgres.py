@@ -1,4 +1,4 @@
-"""An embedded Postgres under a directory: initialised, started, found again and stopped."""
+"""An embedded Postgres under a directory: initialized, started, found again and stopped."""
 
 import hashlib
 import importlib.util
@@ -30,7 +30,7 @@ SETTINGS = {
 
 
 class PostgresFailed(RuntimeError):
-    """The server could not be made or started; the message says why."""
+    """The server could not be initialized or started; the message has the cause."""
 
 
 class EmbeddedPostgres:
@@ -42,21 +42,21 @@ class EmbeddedPostgres:
         self.url = self.url_of("headgate")
 
     def url_of(self, database: str) -> str:
-        """The URL of another database of this server."""
+        """Returns the URL of a database of this server."""
         return f"postgresql://headgate@/{database}?host={self.socket_directory}"
 
     def is_running(self) -> bool:
-        """Whether the server is there; one that is restarting may not be for a moment."""
+        """Returns whether the server runs; False for a moment while it restarts."""
         return _postmaster_of(self._data) is not None
 
     def stop(self) -> None:
-        """End the server, breaking off what still runs in it; nothing committed is lost."""
+        """Stops the server and its transactions; committed data is kept."""
         if _postmaster_of(self._data) is not None:
             _run("pg_ctl", "stop", "-D", str(self._data), "-m", "fast", "-w")
 
 
 def start_postgres(directory: Path, settings: Mapping[str, str] | None = None) -> EmbeddedPostgres:
-    """The server with its data under `directory`, initialised and started if it is not.
+    """Returns the server with its data under `directory`; initializes and starts it if needed.
 
     It listens on a unix socket only. Started by root, it runs as a user without rights, as Postgres
     refuses root. Raises `PostgresFailed` with the end of the server's own log.
@@ -106,7 +106,7 @@ def _create_database(server: EmbeddedPostgres, name: str) -> None:
 
 
 def _postmaster_of(data: Path) -> psutil.Process | None:
-    """The running server of this data directory, if its pid file names one that is really it."""
+    """Returns the running server of a data directory, if its pid file names a Postgres."""
     try:
         number = int((data / "postmaster.pid").read_text().splitlines()[0])
         process = psutil.Process(number)
@@ -117,7 +117,7 @@ def _postmaster_of(data: Path) -> psutil.Process | None:
 
 
 def _clear_remains(data: Path, socket_directory: Path) -> None:
-    """After a kill -9: wait until the children have gone, then drop the lock files they guarded.
+    """After a kill -9: waits until the children have ended, then removes the lock files.
 
     Postgres refuses to start over a lock file that names the process id of another program.
     """
@@ -140,7 +140,7 @@ def _processes_in(data: Path) -> list[psutil.Process]:
 
 
 def _socket_directory(directory: Path) -> Path:
-    """Beside the data, or where that path is too long for a socket, in the temporary directory."""
+    """Returns the socket directory: beside the data, or if too long in the temporary directory."""
     chosen = directory / "run"
     if len(str(chosen)) > MAX_SOCKET_DIRECTORY_LENGTH:
         short = hashlib.sha256(str(directory).encode()).hexdigest()[:12]
@@ -151,7 +151,7 @@ def _socket_directory(directory: Path) -> Path:
 
 
 def _service_user() -> pwd.struct_passwd | None:
-    """Whom the server runs as: ourselves, or a user without rights where we are root."""
+    """Returns the unprivileged user of the server under root; None for the current user."""
     if os.geteuid() != 0:
         return None
     for name in SERVICE_USERS:
@@ -169,7 +169,7 @@ def _service_user() -> pwd.struct_passwd | None:
 
 
 def _hand_over(directory: Path) -> None:
-    """Give a directory to the service user, and check that it can get there."""
+    """Gives a directory to the service user, and checks that the user can reach it."""
     user = _service_user()
     if user is None:
         return

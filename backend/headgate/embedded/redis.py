@@ -10,13 +10,13 @@ MAX_SOCKET_PATH_LENGTH = 95
 
 
 class RedisMissing(RuntimeError):
-    """No redis-server is installed; the message says what to do."""
+    """redis-server is not installed; the message has the remedy."""
 
 
 def redis_command(directory: Path) -> list[str]:
-    """How to run the server of this directory in the foreground.
+    """Returns the command that runs the server of a directory in the foreground.
 
-    It keeps nothing: nudges may be lost, the log may not.
+    It stores nothing: nudges may be lost.
     """
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     socket = socket_path(directory)
@@ -29,12 +29,12 @@ def redis_command(directory: Path) -> list[str]:
 
 
 def redis_url(directory: Path) -> str:
-    """The broker URL of the server of this directory."""
+    """Returns the broker URL of the server of a directory."""
     return f"redis+socket://{socket_path(directory)}?virtual_host=0"
 
 
 def socket_path(directory: Path) -> Path:
-    """In the directory, or where that path is too long for a socket, in the temporary directory."""
+    """Returns the socket path: in the directory, or if too long in the temporary directory."""
     chosen = directory.resolve() / "redis.sock"
     if len(str(chosen)) <= MAX_SOCKET_PATH_LENGTH:
         return chosen

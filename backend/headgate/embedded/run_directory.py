@@ -15,7 +15,7 @@ OWNER_ONLY = 0o600
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):
-    """What a running `headgate up` says of itself in `run.json`; clients read it too."""
+    """The contents of `run.json`, by which clients find a running `headgate up`."""
 
     url: str
     token_path: str
@@ -25,7 +25,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
-    """A process of the installation; the time tells it from a later one of the same number."""
+    """A process of the installation; the time distinguishes it from a later one of its pid."""
 
     name: str
     pid: int
@@ -34,18 +34,18 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
-    """Paths of an installation under `root`, which is made if need be."""
+    """Paths of an installation under `root`."""
 
     root: Path
 
     @property
     def logs(self) -> Path:
-        """Where every child writes what it says."""
+        """The directory of the log files."""
         return self.root / "logs"
 
     @property
     def token_path(self) -> Path:
-        """Where the admin token is kept, readable by the owner alone."""
+        """The file of the admin token, readable by the owner only."""
         return self.root / "admin-token"
 
     @property
@@ -57,13 +57,13 @@ class RunDirectory:
         return self.root / "started.json"
 
     def prepare(self) -> None:
-        """Make what is missing."""
+        """Creates missing directories."""
         # Others may pass through: run by root, the embedded Postgres is another user.
         self.root.mkdir(parents=True, exist_ok=True)
         self.logs.mkdir(exist_ok=True, mode=0o700)
 
     def claim(self) -> IO[bytes] | None:
-        """The right to run this installation while the file is open; None while another has it.
+        """Returns the lock of the installation, held while open; None while another process has it.
 
         The system gives the lock up with its process, so a kill -9 leaves none behind.
         """
@@ -76,20 +76,20 @@ class RunDirectory:
         return lock
 
     def admin_token(self, make_secret: Callable[[], str]) -> str:
-        """The token of this installation's admin, made at the first use."""
+        """Returns the admin token; creates it at the first use."""
         if not self.token_path.exists():
             _write_secret(self.token_path, make_secret())
         return self.token_path.read_text().strip()
 
     def running(self) -> Running | None:
-        """What the process that runs this installation says of itself, once it serves."""
+        """Returns the description of the running `headgate up`; None without one."""
         try:
             return msgspec.json.decode(self._running_path.read_bytes(), type=Running)
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
-    def say_running(self, url: str, *, database_url: str, broker_url: str) -> None:
-        """Let clients, `doctor` and a second `headgate up` find this one."""
+    def record_running(self, url: str, *, database_url: str, broker_url: str) -> None:
+        """Writes `run.json` for clients, `doctor` and a second `headgate up`."""
         saying = Running(
             url=url,
             token_path=str(self.token_path),
@@ -99,12 +99,12 @@ class RunDirectory:
         )
         _replace(self._running_path, msgspec.json.encode(saying))
 
-    def say_stopped(self) -> None:
-        """Nothing runs here any more."""
+    def record_stopped(self) -> None:
+        """Removes the files of the running installation."""
         self._running_path.unlink(missing_ok=True)
         self._started_path.unlink(missing_ok=True)
 
-    def remember(self, pids: dict[str, int]) -> None:
+    def record_started(self, pids: dict[str, int]) -> None:
         """Note the processes started, so that they are found again if this one is killed.
 
         On a full disk they are not noted: what runs must not end because of that.
@@ -114,7 +114,7 @@ class RunDirectory:
             _replace(self._started_path, msgspec.json.encode(started))
 
     def leftovers(self) -> list[psutil.Process]:
-        """Processes an earlier run started and could not end, with all they started."""
+        """Returns processes that an earlier run started and did not stop."""
         try:
             started = msgspec.json.decode(self._started_path.read_bytes(), type=list[Started])
         except (FileNotFoundError, msgspec.DecodeError):
@@ -144,7 +144,7 @@ def _write_secret(path: Path, text: str) -> None:
 
 
 def _replace(path: Path, body: bytes) -> None:
-    """Write so that a reader sees the old or the new content, never half."""
+    """Replaces a file atomically."""
     fresh = path.with_suffix(".new")
     # A database URL may hold a password.
     fresh.touch(mode=OWNER_ONLY)

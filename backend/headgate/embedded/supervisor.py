@@ -18,19 +18,19 @@ MAX_READ_BYTES = 64_000
 
 @dataclass(slots=True)
 class LogTail:
-    """Follows several logs from their ends; a line is told when it is complete."""
+    """Follows log files from their ends, line by line."""
 
     logs: dict[str, Path]
     _offsets: dict[str, int] = field(default_factory=dict)
     _halves: dict[str, bytes] = field(default_factory=dict)
 
     def add(self, name: str, path: Path) -> None:
-        """Follow one more log from its present end."""
+        """Adds a log, followed from its present end."""
         self.logs[name] = path
         self._offsets[name] = path.stat().st_size if path.exists() else 0
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """Complete lines since the last call, each with the name of its log."""
+        """Returns complete lines since the last call, each with the name of its log."""
         for name in self.logs:
             for line in self._new_lines(name):
                 yield name, line
@@ -51,7 +51,7 @@ class LogTail:
 
 
 def rotate(log: Path) -> None:
-    """Copy a log above `MAX_LOG_BYTES` aside and empty it; the process appends at its new end.
+    """Copies a log above `MAX_LOG_BYTES` aside and empty it; the process appends at its new end.
 
     On a full disk there is no copy: the space counts more than the old lines.
     """
@@ -64,7 +64,7 @@ def rotate(log: Path) -> None:
 
 
 def last_lines(log: Path, count: int) -> list[str]:
-    """The end of a log."""
+    """Returns the last lines of a log."""
     return log.read_text(errors="replace").splitlines()[-count:] if log.exists() else []
 
 
@@ -77,22 +77,22 @@ Tell = Callable[[str, str], None]
 
 @dataclass(slots=True)
 class Stopping:
-    """Whether all is to end; set by signal handlers, so it takes no locks and waits in naps."""
+    """A stop request; signal handlers set it, so it takes no locks and is polled."""
 
     is_set: bool = False
 
     def set(self) -> None:
-        """Let everything end."""
+        """Requests the stop."""
         self.is_set = True
 
     def wait(self, seconds: float) -> None:
-        """Nap, unless everything is to end."""
+        """Sleeps, unless a stop is requested."""
         if not self.is_set:
             time.sleep(seconds)
 
 
 class StartFailed(RuntimeError):
-    """A program does not come up; the message holds the end of its log."""
+    """A program does not start; the message has the end of its log."""
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ class Supervisor:
     _tail: LogTail = field(default_factory=lambda: LogTail({}))
 
     def start(self, programs: Iterable[Program]) -> None:
-        """Run these programs from now on."""
+        """Starts programs and keeps them running."""
         for program in programs:
             if program.is_told:
                 self._tail.add(program.name, program.log)
@@ -120,7 +120,7 @@ class Supervisor:
         self._say_changed()
 
     def wait_until(self, is_ready: Callable[[], bool], name: str, seconds: float) -> bool:
-        """Whether what `name` serves became ready; False if all is to end before that.
+        """Returns whether `name` became ready; False if a stop is requested before.
 
         Raises `StartFailed` if it crashes again and again or takes too long.
         """
@@ -135,14 +135,14 @@ class Supervisor:
         return False
 
     def run(self, between: Callable[[], None]) -> None:
-        """Keep everything running until `stopping` is set; `between` is called at every look."""
+        """Keeps all programs running until `stopping` is set; calls `between` at every check."""
         while not self.stopping.is_set:
             self.look()
             between()
             self.stopping.wait(LOOK_SECONDS)
 
     def look(self) -> None:
-        """Pass output of the programs on, rotate it, and restart programs that ended or hang."""
+        """Passes on and rotates output, and restarts programs that ended or hang."""
         for child in self._children.values():
             rotate(child.program.log)
         for name, line in self._tail.lines():
@@ -152,7 +152,7 @@ class Supervisor:
             self._say_changed()
 
     def end(self, names: Iterable[str] | None = None) -> None:
-        """End these programs, or all, with everything they have started."""
+        """Stops programs, or all, with everything they have started."""
         wanted = list(self._children) if names is None else list(names)
         ending = [self._children.pop(name) for name in wanted if name in self._children]
         for name in end_all(ending, SECONDS_TO_END):
@@ -162,7 +162,7 @@ class Supervisor:
         self._say_changed()
 
     def names(self) -> tuple[str, ...]:
-        """What is kept running."""
+        """Returns the names of the programs."""
         return tuple(self._children)
 
     def _look_at(self, child: Child) -> bool:

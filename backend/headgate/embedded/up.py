@@ -35,7 +35,7 @@ SECONDS_BETWEEN_LOOKS = 2.0
 
 @dataclass(slots=True)
 class Servers:
-    """The embedded servers of one installation, as far as no URL names real ones."""
+    """The embedded servers of an installation, in place of those that no URL names."""
 
     settings: Settings
     directory: RunDirectory
@@ -44,7 +44,7 @@ class Servers:
     _looked_at: float = field(default=0.0)
 
     def start(self) -> Settings:
-        """Start the database; the settings with both URLs filled in. Raises `PostgresFailed`."""
+        """Starts the database and returns settings with both URLs. Raises `PostgresFailed`."""
         settings = self.settings
         if not settings.database_url:
             self._postgres = start_postgres(self.directory.root / "postgres")
@@ -54,14 +54,14 @@ class Servers:
         return settings
 
     def programs(self) -> tuple[Program, ...]:
-        """The servers that run as children. Raises `RedisMissing`."""
+        """Returns the servers that run as child processes. Raises `RedisMissing`."""
         if self.settings.broker_url:
             return ()
         command = redis_command(self.directory.root / "broker")
         return (broker_program(command, self.directory.logs),)
 
     def look(self) -> None:
-        """Start the database again if it is gone; its clients wait and continue."""
+        """Restarts the database if it has stopped; its clients wait and continue."""
         if self._postgres is None or time.monotonic() - self._looked_at < SECONDS_BETWEEN_LOOKS:
             return
         self._looked_at = time.monotonic()
@@ -74,7 +74,7 @@ class Servers:
             self.tell("database", str(failure))
 
     def stop(self) -> None:
-        """End the database; nothing committed is lost."""
+        """Stops the database; committed data is kept."""
         if self._postgres is not None:
             self._postgres.stop()
 
@@ -123,7 +123,7 @@ def run_all(
         )
         placed = replace(settings, directory=directory.root, port=port)
         with _servers(placed, directory, tell) as servers:
-            _run_on(servers, options, Supervisor(tell, directory.remember, stopping))
+            _run_on(servers, options, Supervisor(tell, directory.record_started, stopping))
     return None
 
 
@@ -140,7 +140,7 @@ def _servers(settings: Settings, directory: RunDirectory, tell: Tell) -> Iterato
         yield servers
     finally:
         servers.stop()
-        directory.say_stopped()
+        directory.record_stopped()
 
 
 def _run_on(servers: Servers, options: UpOptions, supervisor: Supervisor) -> None:
@@ -157,7 +157,7 @@ def _run_on(servers: Servers, options: UpOptions, supervisor: Supervisor) -> Non
         supervisor.start(servers.programs())
         url = _start_programs(settings, options, supervisor, directory)
         if url:
-            directory.say_running(
+            directory.record_running(
                 url, database_url=settings.database_url, broker_url=settings.broker_url
             )
             tell("", f"Headgate is ready: {_with_token(url, directory)}")
