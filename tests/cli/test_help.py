@@ -30,3 +30,10 @@ def test_help_looks_the_same_for_commands_that_load_late(name: str) -> None:
 def test_reverting_says_that_it_needs_one_object() -> None:
     told = Invoker()("revert", "--help").stdout
     assert "default: all" not in told
+
+
+def test_summaries_end_without_a_full_stop_and_fit_on_a_line() -> None:
+    lines = Invoker()("--help").stdout.splitlines()
+    first = lines.index("Workloads:")
+    rows = [line for line in lines[first:] if line.startswith("  ") and line[2:3].isalpha()]
+    assert [row for row in rows if row.endswith(".") or len(row) > 80] == []

@@ -1,6 +1,7 @@
 """`apply`, `lint` and `delete`: create, change, check and delete objects given as manifests."""
 
 import sys
+from collections import Counter
 from typing import Annotated, Any
 
 import msgspec
@@ -180,6 +181,6 @@ def _lint_configuration(client: HeadgateClient, output: Format) -> ExitCode:
 
 def _show_summary(warnings: list[Advice], where: str, errors: int = 0) -> None:
     _tell_warnings(warnings)
-    found = [counted(errors, "error")] if errors else []
-    found += [counted(len(warnings), "warning")] if warnings else []
-    show(f"{', '.join(found) or 'No problems found'} in {where}")
+    numbers = Counter({"error": errors}) + Counter(one.severity.lower() for one in warnings)
+    found = ", ".join(counted(number, severity) for severity, number in sorted(numbers.items()))
+    show(f"{found or 'No problems found'} in {where}")

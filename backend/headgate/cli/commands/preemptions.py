@@ -156,7 +156,7 @@ def _show_round(found: Object) -> None:
             str(each["priority"]),
             each["reason"],
             each["stage"],
-            until(each.get("deadlineAt")),
+            "-" if each["stage"] == "Released" else until(each.get("deadlineAt")),
             age(each["runningSeconds"]),
             _freed(each["freed"]),
             ", ".join(each.get("violates", [])) or "-",
