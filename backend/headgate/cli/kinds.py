@@ -1,6 +1,7 @@
 """The kinds of objects with their names and paths, and references to objects in arguments."""
 
 import msgspec
+
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.domain.kinds import registry
 from headgate.messages.suggestions import nearest

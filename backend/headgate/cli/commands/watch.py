@@ -212,8 +212,9 @@ def _message(data: Object) -> str:
     if isinstance(explanation, dict):
         return str(explanation.get("sentence", ""))
     for name in ("message", "reason", "cause", "note"):
-        if data.get(name):
-            return str(data[name])
+        value = data.get(name)
+        if value:
+            return str(value["text"] if isinstance(value, dict) else value)
     return ""
 
 
