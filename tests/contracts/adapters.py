@@ -30,14 +30,14 @@ from headgate.application.access.identity import Tokens
 from headgate.application.backtests.jobs import BacktestStore
 from headgate.application.cycles.cycle_records import CycleStore
 from headgate.application.live_state.snapshot_store import StateCache
-from headgate.application.ports import EventLog, Followers, Partitions, ReadModels, Tail
+from headgate.application.ports import ChainedLog, Followers, Partitions, ReadModels, Tail
 
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
     """Every port filled; `break_session` cuts off the session that works on a partition now."""
 
-    log: EventLog
+    log: ChainedLog
     models: ReadModels
     partitions: Partitions
     tokens: Tokens

@@ -15,3 +15,10 @@ def adapters(request: pytest.FixtureRequest) -> Iterator[Adapters]:
     else:
         with on_postgres(request.getfixturevalue("fresh_database_url")) as opened:
             yield opened
+
+
+@pytest.fixture
+def on_postgres_log(fresh_database_url: str) -> Iterator[tuple[Adapters, str]]:
+    """An empty installation on Postgres, and its database."""
+    with on_postgres(fresh_database_url) as opened:
+        yield opened, fresh_database_url

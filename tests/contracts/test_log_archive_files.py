@@ -11,9 +11,16 @@ from headgate.adapters.postgres.archive_files import LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.application.failures import BrokenFile
+from headgate.application.verify.chain_audit import ChainAudit, audit_chain
 from headgate.application.verify.verify import Verifier
 from tests.contracts.adapters import Adapters
-from tests.contracts.test_log_archive import adapters, archive_all, database_of_small_parts, pool
+from tests.contracts.test_log_archive import (
+    SMALL,
+    adapters,
+    archive_all,
+    database_of_small_parts,
+    pool,
+)
 
 __all__ = ["adapters", "database_of_small_parts", "pool"]
 
@@ -63,6 +70,21 @@ def test_what_is_there_already_is_not_taken_in_twice(
     files.restore(about)
     with pytest.raises(BrokenFile, match="in the database already"):
         files.restore(about)
+
+
+def test_the_chain_holds_through_archiving_taking_away_and_restoring(
+    adapters: Adapters, pool: Pool, tmp_path: Path
+) -> None:
+    log = adapters.log
+    everything = log.read_chain(0, limit=999)
+    about = saved_and_taken_away(pool, tmp_path)
+
+    assert audit_chain(log) == ChainAudit(first=SMALL[1][1], last=log.head())
+
+    LogArchiveFiles(pool).restore(about)
+
+    assert log.read_chain(0, limit=999) == everything
+    assert audit_chain(log) == ChainAudit(first=1, last=log.head())
 
 
 def test_a_file_that_was_changed_or_belongs_to_another_log_is_refused(

@@ -7,13 +7,15 @@ from typing import Any
 
 import psycopg
 import pytest
+from alembic import command
 from litestar.testing import TestClient
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from headgate.adapters.postgres.migrate import migrate
+from headgate.adapters.postgres.migrate import alembic_config, migrate
 from headgate.api.app import app_over
 from headgate.api.services import application_services
+from headgate.application.verify.chain_audit import ChainAudit, audit_chain
 from headgate.application.verify.findings import Finding
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import Platform, open_platform
@@ -39,6 +41,13 @@ def earlier_schema(postgres_server: EmbeddedPostgres) -> Iterator[str]:
     with new_database(postgres_server, "template0") as url:
         migrate(url, SCHEMA_REVISION)
         yield str(conninfo_to_dict(url)["dbname"])
+
+
+@pytest.fixture
+def empty_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
+    """An empty database."""
+    with new_database(postgres_server, "template0") as url:
+        yield url
 
 
 @pytest.fixture(scope="module", params=sorted(stored_logs()))
@@ -83,6 +92,23 @@ def test_its_read_models_show_what_its_streams_fold_to(upgraded: Upgraded) -> No
 
     assert verification.position == upgraded.log.head
     assert [each for each in verification.findings if not _breaks_off(each)] == []
+
+
+def test_its_events_are_chained_with_any_schema(upgraded: Upgraded, empty_url: str) -> None:
+    """The chain is the same however often the schema goes up and down."""
+    migrate(empty_url, SCHEMA_REVISION)
+    _copy(empty_url, upgraded.log)
+    migrate(empty_url)
+    command.downgrade(alembic_config(empty_url), "0008")
+    migrate(empty_url)
+    with psycopg.connect(empty_url) as connection:
+        chained = connection.execute("SELECT * FROM log_chain ORDER BY position").fetchall()
+
+    assert audit_chain(upgraded.platform.event_log) == ChainAudit(first=1, last=upgraded.log.head)
+    assert chained[-1][0] == upgraded.log.head
+    with upgraded.platform.pool.connection() as connection:
+        found = connection.execute("SELECT * FROM log_chain ORDER BY position").fetchall()
+    assert found == chained
 
 
 def test_its_followed_read_models_are_rebuilt_equal(upgraded: Upgraded) -> None:

@@ -27,8 +27,9 @@ def split(database_url: str) -> None:
             connection.execute(f"CREATE TABLE {part} PARTITION OF event FOR VALUES FROM {bounds}")
 
 
-def verify(database_url: str) -> str:
-    result = CliRunner().invoke(app, ["verify", "-o", "table", "--database-url", database_url])
+def verify(database_url: str, *words: str) -> str:
+    asked = ["verify", *words, "-o", "table", "--database-url", database_url]
+    result = CliRunner().invoke(app, asked)
     assert result.exit_code == 0, result.output
     return result.output
 
@@ -47,6 +48,22 @@ def test_verify_says_where_the_log_starts_when_what_was_archived_is_dropped(
     told = verify(fresh_database_url)
     assert "The log starts at position 5 (archived before)" in told
     assert "No events are missing since" in told
+
+
+def test_verify_checks_the_chain_alone(fresh_database_url: str) -> None:
+    with on_postgres(fresh_database_url) as adapters:
+        record(adapters.log, *cluster("gpu"))
+        head = adapters.log.head()
+    assert verify(fresh_database_url, "--chain") == f"chain ok 1..{head}\n"
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute("UPDATE event SET version = 7 WHERE position = 3")
+
+    asked = ["verify", "--chain", "-o", "table", "--database-url", fresh_database_url]
+    result = CliRunner().invoke(app, asked)
+
+    assert result.exit_code == 1
+    assert result.output == f"chain differs first at position 3 of {head}\n"
 
 
 def test_a_full_partition_is_shown_then_archived_and_never_twice(fresh_database_url: str) -> None:

@@ -14,6 +14,7 @@ from headgate.application.projections.queue_history import QueueHistory
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
+from headgate.event_log.chain import LogPoint, StoredEvent
 
 
 class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,7 +163,10 @@ class EventLog(Protocol):
         """The last position, 0 while empty."""
 
     def log_id(self) -> str:
-        """The identity of this log; a recreated or restored log has another."""
+        """The identity of this log, given at its creation (ADR 0025)."""
+
+    def point_at(self, position: int) -> LogPoint | None:
+        """The point of this log at a position; None where it has none."""
 
     def now(self) -> Instant:
         """The database's clock."""
@@ -193,6 +197,23 @@ class EventLog(Protocol):
 
         A bucket is `width` microseconds long and begins at a whole multiple of that since 1970.
         """
+
+
+class ChainedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """What the chain covers of an event, and the chain value that is kept for it."""
+
+    stored: StoredEvent
+    chain: bytes | None
+
+
+class ChainedLog(EventLog, Protocol):
+    """A log that gives out its stored events with their chain values."""
+
+    def chain_start(self) -> LogPoint:
+        """The point before the first event that is chained."""
+
+    def read_chain(self, after: int, *, limit: int) -> list[ChainedEvent]:
+        """Up to `limit` stored events after that position in order, with their chain values."""
 
 
 class GapInLog(AssertionError):

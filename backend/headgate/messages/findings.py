@@ -162,6 +162,7 @@ TEXTS: Mapping[str, Text] = {
         "Remove one of them from its parent.",
     ),
     # Findings of verification: rules that do not hold
+    "HashChainHolds": Text("The hash chain holds"),
     "LocalQueueLeadsToOneClusterQueue": Text("A LocalQueue leads to one ClusterQueue"),
     "FollowerShowsWhatItsRebuildingShows": Text("A follower shows what its rebuilding shows"),
     "LostNominationIsNotFinalPlacement": Text("A lost nomination is not the final placement"),

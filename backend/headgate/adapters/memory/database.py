@@ -23,6 +23,8 @@ from headgate.application.ports import (
 )
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
+from headgate.event_log.chain import LogPoint, StoredEvent, chain_after, first_chain
+from headgate.event_log.codec import encode
 
 Columns = dict[str, Any]
 TABLES = ("object", "workload", "round", "round_victim")
@@ -40,6 +42,7 @@ class MemoryDatabase:
         self.lock = threading.RLock()
         self.events: list[RecordedEvent] = []
         self.by_stream: dict[str, list[RecordedEvent]] = {}
+        self.chain = [first_chain(log_id)]
         self.config_position = 0
         self.reshaped_position = -1
         self.rows: dict[str, dict[tuple[str, ...], Columns]] = {name: {} for name in TABLES}
@@ -54,6 +57,12 @@ class MemoryDatabase:
     def head(self) -> int:
         """The last position, 0 while empty."""
         return len(self.events)
+
+    def point_at(self, position: int) -> LogPoint | None:
+        """The point of the log at a position; None past its end."""
+        if position > self.head:
+            return None
+        return LogPoint(log_id=self.log_id, position=position, chain=self.chain[position])
 
     def version_of(self, stream: str) -> int:
         """How many events the stream has."""
@@ -137,6 +146,7 @@ class MemoryDatabase:
         )
         known.append(recorded)
         self.events.append(recorded)
+        self.chain.append(chain_after(self.chain[-1], stored_event(recorded)))
         if new.configures:
             self.config_position = recorded.position
 
@@ -172,6 +182,19 @@ class MemoryDatabase:
         if any(key not in self.partitions for key in wakes):
             return tuple(self.partitions)
         return wakes
+
+
+def stored_event(recorded: RecordedEvent) -> StoredEvent:
+    """The event as a database would store it."""
+    name, schema_version, body = encode(recorded.event)
+    return StoredEvent(
+        position=recorded.position,
+        stream=recorded.stream,
+        version=recorded.version,
+        type=name,
+        schema_version=schema_version,
+        body=body,
+    )
 
 
 def new_partition(key: str, head: int) -> PartitionRow:

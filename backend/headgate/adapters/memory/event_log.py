@@ -4,11 +4,18 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 
-from headgate.adapters.memory.database import MemoryDatabase
-from headgate.application.ports import AppendUnit, EventCount, EventFilter, Verdict
+from headgate.adapters.memory.database import MemoryDatabase, stored_event
+from headgate.application.ports import (
+    AppendUnit,
+    ChainedEvent,
+    EventCount,
+    EventFilter,
+    Verdict,
+)
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
 from headgate.event_log.catalogue import name_of
+from headgate.event_log.chain import LogPoint
 
 
 class MemoryEventLog:
@@ -28,6 +35,27 @@ class MemoryEventLog:
     def log_id(self) -> str:
         """The identity of this log."""
         return self._database.log_id
+
+    def point_at(self, position: int) -> LogPoint | None:
+        """The point of this log at a position; None where it has none."""
+        with self._database.lock:
+            return self._database.point_at(position)
+
+    def chain_start(self) -> LogPoint:
+        """The point before the first event that is chained."""
+        start = self.point_at(0)
+        assert start is not None
+        return start
+
+    def read_chain(self, after: int, *, limit: int) -> list[ChainedEvent]:
+        """Up to `limit` stored events after that position in order, with their chain values."""
+        with self._database.lock:
+            return [
+                ChainedEvent(
+                    stored=stored_event(recorded), chain=self._database.chain[recorded.position]
+                )
+                for recorded in self._database.events[after : after + limit]
+            ]
 
     def now(self) -> Instant:
         """The clock the database was given."""

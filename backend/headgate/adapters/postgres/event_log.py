@@ -7,6 +7,7 @@ from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.application.ports import (
     AppendUnit,
+    ChainedEvent,
     EventCount,
     EventFilter,
     GapInLog,
@@ -15,6 +16,7 @@ from headgate.application.ports import (
 )
 from headgate.domain.recorded_event import EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
+from headgate.event_log.chain import LogPoint, StoredEvent
 from headgate.event_log.codec import decode
 
 COLUMNS = (
@@ -92,8 +94,19 @@ _KEEP_WRITTEN = (
     " ON CONFLICT (digest) DO NOTHING"
 )
 PAGE = 2_000
-_APPEND = "SELECT log_append(%s::jsonb, %b)::text"
+_APPEND = "SELECT log_append(%s::jsonb, %b, '[]')::text"
 _HEAD = "SELECT position FROM log_head"
+_POINT = "SELECT log_id::text, log_chain_at(%s) FROM log_head"
+_CHAIN_START = "SELECT position, chain FROM log_chain ORDER BY position LIMIT 1"
+_STORED = """
+    SELECT position, stream, version, type, schema_version, convert_to(data::text, 'UTF8')
+    FROM event_whole WHERE position > %s ORDER BY position LIMIT %s
+"""
+_CHAINS = """
+    SELECT first, chain FROM log_chain WHERE position >= %s AND first <= %s ORDER BY position
+"""
+CHAIN_BYTES = 32
+"""The length of a chain value."""
 _NOW = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _READ_UP_TO = (
     f"SELECT {COLUMNS} FROM {{}} WHERE position > %s AND position <= %s ORDER BY position LIMIT %s"
@@ -145,6 +158,32 @@ class PostgresEventLog:
     def log_id(self) -> str:
         """The identity of this log."""
         return str(self._value("SELECT log_id FROM log_head"))
+
+    def point_at(self, position: int) -> LogPoint | None:
+        """The point of this log at a position; None where it has none."""
+        with connection_of(self._pool) as connection:
+            return point_at(connection, position)
+
+    def chain_start(self) -> LogPoint:
+        """The point before the first event that is chained."""
+        with connection_of(self._pool) as connection:
+            row = connection.execute(_CHAIN_START).fetchone()
+        assert row is not None, "the chain begins where the log begins"
+        return LogPoint(log_id=self.log_id(), position=row[0], chain=row[1])
+
+    def read_chain(self, after: int, *, limit: int) -> list[ChainedEvent]:
+        """Up to `limit` stored events after that position in order, with their chain values."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(_STORED, (after, limit), binary=True).fetchall()
+            if not rows:
+                return []
+            ends = (rows[0][0], rows[-1][0])
+            values = {
+                first + number: chain[number * CHAIN_BYTES : (number + 1) * CHAIN_BYTES]
+                for first, chain in connection.execute(_CHAINS, ends, binary=True)
+                for number in range(len(chain) // CHAIN_BYTES)
+            }
+        return [ChainedEvent(stored=_stored(row), chain=values.get(row[0])) for row in rows]
 
     def now(self) -> Instant:
         """The database's clock."""
@@ -216,6 +255,25 @@ class PostgresEventLog:
             row = connection.execute(query).fetchone()
         assert row is not None
         return row[0]
+
+
+def point_at(connection: Connection, position: int) -> LogPoint | None:
+    """The point of the log at a position; None where it has none."""
+    row = connection.execute(_POINT, (position,), binary=True).fetchone()
+    if row is None or row[1] is None:
+        return None
+    return LogPoint(log_id=row[0], position=position, chain=row[1])
+
+
+def _stored(row: Sequence[Any]) -> StoredEvent:
+    return StoredEvent(
+        position=row[0],
+        stream=row[1],
+        version=row[2],
+        type=row[3],
+        schema_version=row[4],
+        body=row[5],
+    )
 
 
 def matching(where: EventFilter, before: int | None) -> tuple[str, list[Any]]:

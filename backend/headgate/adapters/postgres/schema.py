@@ -66,6 +66,14 @@ Index("event_type", EVENT.c.type, EVENT.c.position)
 Index("event_correlation", EVENT.c.correlation, postgresql_where=EVENT.c.correlation != "")
 Index("event_at", EVENT.c.at, postgresql_using="brin")
 
+LOG_CHAIN = Table(
+    "log_chain",
+    METADATA,
+    _key("position", BigInteger),
+    _column("first", BigInteger),
+    _column("chain", LargeBinary),
+)
+
 STREAM = Table(
     "stream",
     METADATA,

@@ -31,6 +31,7 @@ from headgate.domain.rounds.state import RoundState
 from headgate.domain.streams import kind_and_key, stream_of, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.state import Workload
+from headgate.event_log.chain import LogPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,10 @@ class HistoricalLog:
     def log_id(self) -> str:
         """The identity of this log."""
         return self.live.log_id()
+
+    def point_at(self, position: int) -> LogPoint | None:
+        """The point of the log at a position."""
+        return self.live.point_at(position)
 
     def now(self) -> Instant:
         """The instant of the moment."""

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Protocol
 
-from headgate.application.ports import EventLog, GapInLog, ReadModels
+from headgate.application.ports import ChainedLog, GapInLog, ReadModels
+from headgate.application.verify.chain_audit import audit_chain
 from headgate.application.verify.findings import Findings, Verification
 from headgate.application.verify.history import History, SequenceAudit
 from headgate.application.verify.read_model_audit import States, check_written, compare
@@ -32,7 +33,7 @@ class Comparable(Protocol):
 class Verifier:
     """Verifies one log and all the read models beside it."""
 
-    def __init__(self, log: EventLog, read_models: ReadModels, followers: Comparable) -> None:
+    def __init__(self, log: ChainedLog, read_models: ReadModels, followers: Comparable) -> None:
         self._followers = followers
         self._log = log
         self._read_models = read_models
@@ -51,6 +52,7 @@ class Verifier:
                 return self._rest(gap.came, head)
             history.findings.add("PositionsAreGapless", str(gap))
         self._conclude(history, states, cluster_state)
+        self._check_chain(history.findings)
         tell(head, head)
         found = sorted(history.findings.found, key=lambda each: (each.position, each.stream))
         return Verification(position=head, counts=dict(history.counts), findings=tuple(found))
@@ -69,9 +71,16 @@ class Verifier:
                 counts[recorded.stream.partition("/")[0]] += 1
         except GapInLog as gap:
             findings.add("PositionsAreGapless", str(gap))
+        self._check_chain(findings)
         return Verification(
             position=head, starts_at=starts_at, counts=dict(counts), findings=tuple(findings.found)
         )
+
+    def _check_chain(self, findings: Findings) -> None:
+        audit = audit_chain(self._log)
+        if audit.differs_at is not None:
+            findings.at(audit.differs_at, "")
+            findings.add("HashChainHolds", f"first differs at {audit.differs_at}")
 
     def _read(
         self, recorded: RecordedEvent, history: History, states: States, cluster_state: ClusterState

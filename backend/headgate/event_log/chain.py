@@ -1,0 +1,50 @@
+"""The hash chain of the log: the chain value of an event covers it and every event before it.
+
+A value is the SHA-256 of the value before it, and of position, version, schema version, stream,
+type and body of the event. The body is the stored text, uncompressed, so that compression,
+archives and migrations leave every value as it is. The database computes the values where it
+gives out the positions (`migrations/sql/log_chain_v9.sql`); this definition verifies them.
+"""
+
+import struct
+from hashlib import sha256
+
+import msgspec
+
+_NUMBERS = struct.Struct(">qihi")
+_LENGTH = struct.Struct(">i")
+
+
+class LogPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A position of one log, with the chain value there: the whole past up to it.
+
+    `log_id` is the identity of the log. Two logs that share a point are equal up to its position.
+    """
+
+    log_id: str
+    position: int
+    chain: bytes
+
+
+class StoredEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """What the chain covers of an event; `body` is the stored text in UTF-8."""
+
+    position: int
+    stream: str
+    version: int
+    type: str
+    schema_version: int
+    body: bytes
+
+
+def first_chain(log_id: str) -> bytes:
+    """The chain value before the first event of a log."""
+    return sha256(log_id.encode()).digest()
+
+
+def chain_after(chain: bytes, stored: StoredEvent) -> bytes:
+    """The chain value of an event; `chain` is the value of the event before it."""
+    stream, name = stored.stream.encode(), stored.type.encode()
+    numbers = _NUMBERS.pack(stored.position, stored.version, stored.schema_version, len(stream))
+    parts = (chain, numbers, stream, _LENGTH.pack(len(name)), name, stored.body)
+    return sha256(b"".join(parts)).digest()
