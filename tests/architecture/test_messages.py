@@ -8,8 +8,18 @@ from headgate.messages.catalogue import AS_RECORDED, TEXTS
 from headgate.messages.rendering import required_arguments_of
 from tests.architecture.sources import BACKEND, files_below, shown, tree
 
-CONSTRUCTORS = {"message", "violation", "Message"}
-"""Calls with a code as their first literal argument; keyword arguments are those of its text."""
+CODE_AT = {
+    "message": 0,
+    "violation": 1,
+    "at": 1,
+    **dict.fromkeys(("InvalidObject", "InvalidRequest", "NotFound", "AlreadyExists"), 0),
+    **dict.fromkeys(("InUse", "IllegalNow"), 0),
+}
+"""Calls that make messages, by the place of the code among their arguments.
+
+Keyword arguments are those of the code's text.
+"""
+NO_ARGUMENTS = {"violations"}
 
 
 def calls() -> Iterator[tuple[str, str, frozenset[str], bool]]:
@@ -21,20 +31,23 @@ def calls() -> Iterator[tuple[str, str, frozenset[str], bool]]:
         for node in ast.walk(tree(path)):
             if not isinstance(node, ast.Call):
                 continue
-            name = node.func.id if isinstance(node.func, ast.Name) else ""
-            codes = [
-                a.value
-                for a in node.args
-                if isinstance(a, ast.Constant) and isinstance(a.value, str) and a.value in TEXTS
-            ]
-            first = node.args[0] if node.args else None
-            if name == "message" and isinstance(first, ast.Constant):
-                codes = [str(first.value)]
-            if name not in CONSTRUCTORS or not codes:
-                continue
-            given = frozenset(k.arg for k in node.keywords if k.arg)
-            opened = any(k.arg is None for k in node.keywords) or name == "Message"
-            yield f"{shown(path)}:{node.lineno}", codes[0], given, opened
+            name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
+            code = _code_of(node, name)
+            if code:
+                given = frozenset(k.arg for k in node.keywords if k.arg) - NO_ARGUMENTS
+                opened = any(k.arg is None for k in node.keywords) or name == "Message"
+                yield f"{shown(path)}:{node.lineno}", code, given, opened
+
+
+def _code_of(call: ast.Call, name: str) -> str:
+    if name == "Message":
+        return next((v for v in map(_literal, call.args) if v in TEXTS), "")
+    place = CODE_AT.get(name)
+    return _literal(call.args[place]) if place is not None and len(call.args) > place else ""
+
+
+def _literal(node: ast.expr) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def test_every_code_has_a_text_with_the_arguments_given() -> None:

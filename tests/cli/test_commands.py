@@ -1,10 +1,8 @@
 """The commands against a real server, from an empty installation to a finished workload."""
 
+import pytest
 import threading
 from collections.abc import Iterator
-
-import pytest
-
 from headgate.cli.executor.behavior import Behavior
 from headgate.cli.executor.loop import SimulatedExecutor
 from headgate.cli.executor.runs import SimulatedRuns
@@ -12,6 +10,7 @@ from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.builders.documents import queue_documents
 from tests.cli.invocation import Invoker
+
 
 QUEUE = queue_documents("small", local="main", namespace="default", cpu=4)
 

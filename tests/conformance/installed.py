@@ -25,6 +25,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.streams import stream_of
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.messages.catalogue import text_of
 from tests.conformance.fixture_defaults import COMPLETED, with_readiness
 from tests.conformance.instants import NOW, instant_of
 from tests.conformance.statuses import life_of
@@ -68,7 +69,7 @@ def read(kind: str, value: dict[str, Any]) -> Desired:
     """The same, where it must be readable."""
     found = parsed(kind, value)
     if isinstance(found, Refused):
-        broken = "; ".join(f"{v.pointer} {v.rule}" for v in found.problem.violations)
+        broken = "; ".join(f"{v.pointer} {text_of(v.message)}" for v in found.problem.violations)
         raise Unreadable(f"{kind} {found.name} is refused: {broken}")
     return found
 

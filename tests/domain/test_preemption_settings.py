@@ -24,6 +24,7 @@ from headgate.domain.workloads.priority import diverging_pod_sets, resolve_prior
 from headgate.domain.workloads.protection import protection_bound, protection_of
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
 from headgate.domain.workloads.state import is_condition_true
+from headgate.messages.catalogue import text_of
 from tests.builders.config import by_name
 from tests.builders.policies import a_priority_class
 from tests.builders.scenario import Scenario, pointers
@@ -100,7 +101,7 @@ def test_example_19d_protection_above_the_delta_is_refused() -> None:
     )
     with pytest.raises(InvalidObject) as refused:
         of(wants)
-    assert "maxProtectionDelta 20" in refused.value.violations[0].rule
+    assert "maxProtectionDelta 20" in text_of(refused.value.violations[0].message)
 
 
 def test_protection_may_be_changed_at_any_time_within_its_bounds() -> None:

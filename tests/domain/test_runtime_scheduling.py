@@ -22,6 +22,7 @@ from headgate.domain.workloads.pods.limit_ranges import (
     with_pod_defaults,
 )
 from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.messages.catalogue import remedy_of, text_of
 from tests.builders.instants import T0
 from tests.builders.world import World, quotas
 
@@ -90,8 +91,8 @@ def test_a_pod_that_wants_other_nodes_than_its_runtime_is_reported_where_it_says
     kata = runtimes(runtime="kata", zone="a")
     (found,) = pod_runtime_violations(with_pod_defaults(spec, NO_BOUNDS, kata))
     assert found.pointer == "/spec/podSets/0/template/spec/nodeSelector/runtime"
-    assert found.rule == "Pods of RuntimeClass kata go to nodes with runtime=kata."
-    assert "runtimeClassName" in found.remedy
+    assert text_of(found.message) == "Pods of RuntimeClass kata go to nodes with runtime=kata."
+    assert "runtimeClassName" in remedy_of(found.message)
 
 
 def test_tolerations_of_the_runtime_are_appended_once() -> None:

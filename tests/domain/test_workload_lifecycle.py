@@ -34,6 +34,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.predicates import is_admissible
 from headgate.domain.workloads.state import EvictionCount, Workload, condition, phase_of
+from headgate.messages.catalogue import remedy_of, text_of
 from tests.builders.instants import after
 from tests.builders.scenario import Scenario
 from tests.builders.workloads import RESERVED, a_workload, a_workload_spec, an_eviction, running
@@ -97,7 +98,7 @@ def test_nothing_can_be_asked_of_a_workload_that_is_not_there(command: WorkloadC
 )
 def test_what_has_ended_can_only_be_deleted(command: WorkloadCommand) -> None:
     refusal = story_of(ENDED).refuses(command, IllegalNow)
-    assert "Succeeded" in refusal.detail
+    assert "Succeeded" in text_of(refusal.message)
     assert story_of(ENDED).when(DELETE) == (WorkloadDeleted(),)
 
 
@@ -136,7 +137,7 @@ def test_requeueing_what_waits_already_is_no_event() -> None:
 
 def test_an_inactive_workload_is_activated_and_not_requeued() -> None:
     refusal = story_of(a_workload(active=False)).refuses(REQUEUE, IllegalNow)
-    assert "Activate" in refusal.remedy
+    assert "Activate" in remedy_of(refusal.message)
 
 
 def test_deactivating_what_waits_takes_it_out_of_the_queues() -> None:
@@ -289,7 +290,7 @@ def test_pods_that_succeed_while_being_cancelled_have_succeeded() -> None:
 def test_what_is_being_cancelled_takes_no_other_turn(command: WorkloadCommand) -> None:
     story = story_of(running())
     story.when(CANCEL)
-    assert "cancelled" in story.refuses(command, IllegalNow).detail
+    assert "cancelled" in text_of(story.refuses(command, IllegalNow).message)
 
 
 def test_deleting_what_waits_or_has_only_reserved_removes_it_at_once() -> None:

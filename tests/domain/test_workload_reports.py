@@ -25,6 +25,7 @@ from headgate.domain.workloads.events import (
     WorkloadReleased,
 )
 from headgate.domain.workloads.state import Workload, phase_of
+from headgate.messages.catalogue import remedy_of, text_of
 from tests.builders.instants import T0, after
 from tests.builders.scenario import Scenario, pointers
 from tests.builders.workloads import RESERVED, a_workload, an_eviction, running
@@ -56,7 +57,7 @@ REPORTS = [
 @pytest.mark.parametrize("report", REPORTS)
 def test_a_report_about_an_earlier_workload_of_the_name_is_refused(report: Any) -> None:
     story = Scenario(WORKLOAD).given_state(running(uid="uid-2"))
-    assert "uid-2" in story.refuses(report, IllegalNow).remedy
+    assert "uid-2" in remedy_of(story.refuses(report, IllegalNow).message)
 
 
 @pytest.mark.parametrize("report", REPORTS)
@@ -173,7 +174,7 @@ def test_a_hold_can_be_changed() -> None:
 def test_what_an_admin_holds_no_user_releases() -> None:
     story = story_of(a_workload())
     story.when(ADMIN_HOLD)
-    assert "investigation" in story.refuses(ReleaseWorkload(), IllegalNow).detail
+    assert "investigation" in text_of(story.refuses(ReleaseWorkload(), IllegalNow).message)
     assert story.when(ReleaseWorkload(authority="Admin")) == (WorkloadReleased(),)
     assert story.when(ReleaseWorkload(authority="Admin")) == ()
 

@@ -6,6 +6,7 @@ import yaml
 
 from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.parse import parse
+from headgate.messages.catalogue import remedy_of, text_of
 
 
 def a_manifest(kind: str, version: str = "kueue.x-k8s.io/v1beta2", **parts: Any) -> dict[str, Any]:
@@ -26,8 +27,8 @@ def refused(manifest: dict[str, Any] | str) -> dict[str, str]:
     (found,) = parse(_text(manifest).encode())
     assert isinstance(found, Refused), found
     violations = found.problem.violations
-    assert len({(v.pointer, v.rule) for v in violations}) == len(violations)
-    return {v.pointer: f"{v.rule} {v.remedy}" for v in violations}
+    assert len({(v.pointer, text_of(v.message)) for v in violations}) == len(violations)
+    return {v.pointer: f"{text_of(v.message)} {remedy_of(v.message)}" for v in violations}
 
 
 def _text(manifest: dict[str, Any] | str) -> str:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from headgate.adapters.manifests.documents import read_documents
 from headgate.domain.rejection import InvalidObject
+from headgate.messages.catalogue import text_of
 
 
 def values(text: str, content_type: str = "") -> list[Any]:
@@ -18,7 +19,7 @@ def refusal(body: str | bytes, content_type: str = "") -> str:
     encoded = body.encode() if isinstance(body, str) else body
     with pytest.raises(InvalidObject) as refused:
         read_documents(encoded, content_type)
-    return refused.value.detail
+    return text_of(refused.value.message)
 
 
 def test_documents_know_where_they_begin_and_empty_ones_are_left_out() -> None:

@@ -28,7 +28,7 @@ from headgate.api.parameters import (
     reject_unknown_parameters,
 )
 from headgate.api.preemptions import Preemptions
-from headgate.api.problems import NOT_FOUND, answer_failure, exception_handlers
+from headgate.api.problems import answer_failure, exception_handlers
 from headgate.api.queues import Queues
 from headgate.api.queues import actions as queue_actions
 from headgate.api.services import application_services
@@ -200,9 +200,7 @@ def no_such_object(request: Request[Any, Any, Any], failure: Exception) -> Respo
     stream = _stream_in(request)
     cluster_state = services_of(request).reader.cluster_state
     hint = did_you_mean(cluster_state, stream, request.user.namespaces) if stream else ""
-    if hint:
-        failure = NotFound(failure.detail, remedy=f"{hint} {failure.remedy or NOT_FOUND.remedy}")
-    return answer_failure(request, failure)
+    return answer_failure(request, failure, hint)
 
 
 def _stream_in(request: Request[Any, Any, Any]) -> str:

@@ -11,7 +11,7 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import Entry, batch_status, entry_of, failure_of, parsed, warnings_of
 from headgate.api.parameters import IdempotencyHeader, Reason, SubmitDryRun
-from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of
+from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of, visible_to
 from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
 from headgate.api.schemas import Position, Problem, Schema
 from headgate.api.simulations import SimulationRequest, simulate
@@ -20,6 +20,7 @@ from headgate.application.commands.requests import CommandResponse, CommandResul
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.config_warnings import AdviceView, advice_about
 from headgate.domain.kinds.configured_object import Absent
+from headgate.messages.rendering import IsVisible
 
 
 class ApplyResult(Schema, kw_only=True, frozen=True):
@@ -90,7 +91,7 @@ async def apply(request: Caller, body: bytes, options: CommandOptions) -> Answer
     services = services_of(request)
 
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
-        outcomes = yield from each(_outcomes(entries, results, dry_run=options.is_dry_run))
+        outcomes = yield from each(_outcomes(request, entries, results, dry_run=options.is_dry_run))
         advised = advice_about(services.reader.cluster_state.config, results)
         kept_out = yield from warnings_of(request, entries, results)
         content = {
@@ -116,14 +117,17 @@ def _allowed(request: Caller, entry: Entry) -> Entry:
 
 
 def _outcomes(
-    entries: Sequence[Entry], results: Sequence[CommandResult], *, dry_run: bool
+    request: Caller, entries: Sequence[Entry], results: Sequence[CommandResult], *, dry_run: bool
 ) -> Iterator[dict[str, Any]]:
     tried = iter(results)
+    is_visible = visible_to(request.user)
     for entry in entries:
-        yield _outcome(entry, next(tried) if entry.wanted else None, dry_run=dry_run)
+        yield _outcome(entry, next(tried) if entry.wanted else None, is_visible, dry_run=dry_run)
 
 
-def _outcome(entry: Entry, changed: CommandResult | None, *, dry_run: bool) -> dict[str, Any]:
+def _outcome(
+    entry: Entry, changed: CommandResult | None, is_visible: IsVisible, *, dry_run: bool
+) -> dict[str, Any]:
     outcome: dict[str, Any] = {
         "kind": entry.kind,
         "namespace": entry.namespace,
@@ -132,7 +136,7 @@ def _outcome(entry: Entry, changed: CommandResult | None, *, dry_run: bool) -> d
     failure = failure_of(entry, changed)
     if failure is not None or changed is None:
         assert failure is not None, "what was not tried has a reason"
-        return {**outcome, "outcome": "rejected", "problem": problem_of(failure)}
+        return {**outcome, "outcome": "rejected", "problem": problem_of(failure, is_visible)}
     if not changed.events:
         version = str(changed.position)
         return {**outcome, "outcome": "unchanged", "resourceVersion": version}

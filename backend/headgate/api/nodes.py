@@ -30,7 +30,8 @@ def read_amounts(
     found = (fields.amounts("allocatable"), fields.amounts("usedByOthers"))
     if problems:
         raise InvalidObject(
-            "The report holds quantities that are none.",
+            "Stated",
+            rule="The report holds quantities that are none.",
             remedy="Correct what each entry of errors points to.",
             violations=tuple(problems),
         )

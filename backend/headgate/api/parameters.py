@@ -22,7 +22,7 @@ from headgate.api.schemas import ProblemError
 from headgate.application.failures import PositionNotReached
 from headgate.application.queries.views import EPOCH
 from headgate.application.time_travel.services_at import PointInTime, services_at
-from headgate.domain.rejection import InvalidRequest, Violation
+from headgate.domain.rejection import InvalidRequest
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.pointers import child
 from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
@@ -116,19 +116,8 @@ def instant_or_none(text: str | None, pointer: str) -> Instant | None:
             # In UTC first: what no clock can show there could not be shown again either.
             return (found.astimezone(UTC) - EPOCH) // timedelta(microseconds=1)
     except (ValueError, OverflowError) as failure:
-        raise _refused(text, pointer) from failure
-    raise _refused(text, pointer)
-
-
-def _refused(text: str, pointer: str) -> InvalidRequest:
-    violation = Violation(
-        pointer=pointer,
-        rule="It is a time with its offset, as RFC 3339 has it.",
-        remedy="Write it like 2026-09-24T12:00:00Z.",
-    )
-    return InvalidRequest(
-        f"{text!r} is no time.", remedy="Correct the time.", violations=(violation,)
-    )
+        raise InvalidRequest.at(pointer, "NotTimestamp") from failure
+    raise InvalidRequest.at(pointer, "NotTimestamp")
 
 
 _KEY = r"[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?"

@@ -1,49 +1,54 @@
 """Failures as HTTP problems (RFC 9457): the table of kinds, and pointers into request bodies."""
 
-import re
-from collections.abc import Iterable, Sequence
-from http import HTTPStatus
-from typing import Any
-
 import msgspec
+import re
 import structlog
-from litestar import Request, Response
+from collections.abc import Iterable
+from collections.abc import Sequence
+from headgate.api.headers import request_id_of
+from headgate.api.schemas import Problem
+from headgate.api.schemas import ProblemError
+from headgate.application.access.identity import Identity
+from headgate.application.access.redaction import allows
+from headgate.application.failures import Archived
+from headgate.application.failures import Contended
+from headgate.application.failures import KeyUsedDifferently
+from headgate.application.failures import LimitExceeded
+from headgate.application.failures import Overloaded
+from headgate.application.failures import PositionNotReached
+from headgate.application.failures import StaleVersion
+from headgate.application.ports import Unavailable
+from headgate.domain.rejection import AlreadyExists
+from headgate.domain.rejection import IllegalNow
+from headgate.domain.rejection import InUse
+from headgate.domain.rejection import InvalidObject
+from headgate.domain.rejection import InvalidRequest
+from headgate.domain.rejection import NotFound
+from headgate.domain.rejection import Rejection
+from headgate.domain.rejection import Violation
+from headgate.domain.values.message import Argument
+from headgate.domain.values.message import Message
+from headgate.domain.values.message import ObjectReference
+from headgate.event_log.codec import Unstorable
+from headgate.messages.catalogue import remedy_of
+from headgate.messages.catalogue import text_of
+from headgate.messages.rendering import IsVisible
+from headgate.messages.suggestions import nearest
+from http import HTTPStatus
+from litestar import Request
+from litestar import Response
 from litestar.exceptions import HTTPException
 from litestar.types import ExceptionHandlersMap
-from msgspec.inspect import (
-    EnumType,
-    ListType,
-    LiteralType,
-    Metadata,
-    StructType,
-    Type,
-    UnionType,
-    type_info,
-)
+from msgspec.inspect import EnumType
+from msgspec.inspect import ListType
+from msgspec.inspect import LiteralType
+from msgspec.inspect import Metadata
+from msgspec.inspect import StructType
+from msgspec.inspect import Type
+from msgspec.inspect import UnionType
+from msgspec.inspect import type_info
+from typing import Any
 
-from headgate.api.headers import request_id_of
-from headgate.api.schemas import Problem, ProblemError
-from headgate.application.failures import (
-    Archived,
-    Contended,
-    KeyUsedDifferently,
-    LimitExceeded,
-    Overloaded,
-    PositionNotReached,
-    StaleVersion,
-)
-from headgate.application.ports import Unavailable
-from headgate.domain.rejection import (
-    AlreadyExists,
-    IllegalNow,
-    InUse,
-    InvalidObject,
-    InvalidRequest,
-    NotFound,
-    Rejection,
-)
-from headgate.event_log.codec import Unstorable
-from headgate.messages.suggestions import nearest
 
 UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
 
@@ -282,25 +287,42 @@ def kind_of(failure: Exception) -> Kind:
     return next((BY_FAILURE[c] for c in type(failure).__mro__ if c in BY_FAILURE), BUG)
 
 
-def problem_of(failure: Exception, *, instance: str = "", request_id: str = "") -> Problem:
-    """The problem document of a failure."""
+def problem_of(failure: Exception, is_visible: IsVisible) -> Problem:
+    """Returns the problem document of a failure as a caller sees it."""
     kind = kind_of(failure)
+    said = failure.message if isinstance(failure, Rejection) else None
+    remedy = remedy_of(said, is_visible) if said else getattr(failure, "remedy", "")
     return Problem(
         type=f"/problems/{_slug(failure, kind)}",
         title=kind.title,
         status=kind.status,
-        detail=_detail(failure, kind),
-        remedy=getattr(failure, "remedy", "") or kind.remedy,
-        errors=_errors(failure),
-        instance=instance,
-        request_id=request_id,
+        code=said.code if said else _camel(kind.slug),
+        detail=text_of(said, is_visible) if said else _detail(failure, kind),
+        remedy=remedy or kind.remedy,
+        errors=_errors(failure, is_visible),
     )
 
 
-def answer_failure(request: Request[Any, Any, Any], failure: Exception) -> Response[Any]:
-    """Any failure as a problem document."""
-    problem = problem_of(
-        failure, instance=request.url.path, request_id=request_id_of(request.scope)
+def visible_to(caller: Identity | None) -> IsVisible:
+    """Returns which objects a caller may see: without a token none that live in namespaces."""
+    scope = frozenset() if caller is None else caller.namespaces
+    return lambda reference: allows(scope, f"{reference.kind}/{reference.key}")
+
+
+def _camel(slug: str) -> str:
+    return "".join(word.capitalize() for word in slug.split("-"))
+
+
+def answer_failure(
+    request: Request[Any, Any, Any], failure: Exception, hint: str = ""
+) -> Response[Any]:
+    """Returns the response for a failure; `hint` precedes the remedy."""
+    problem = problem_of(failure, visible_to(request.scope.get("user")))
+    problem = msgspec.structs.replace(
+        problem,
+        remedy=f"{hint} {problem.remedy}".strip(),
+        instance=request.url.path,
+        request_id=request_id_of(request.scope),
     )
     headers = dict(getattr(failure, "headers", None) or {})
     retry = kind_of(failure).retry_after_seconds
@@ -325,15 +347,32 @@ def _detail(failure: Exception, kind: Kind) -> str:
     return str(getattr(failure, "detail", "") or failure)
 
 
-def _errors(failure: Exception) -> list[ProblemError]:
+def _errors(failure: Exception, is_visible: IsVisible) -> list[ProblemError]:
     if isinstance(failure, ApiFailure):
         return list(failure.errors)
     if isinstance(failure, Rejection):
-        return [
-            ProblemError(pointer=v.pointer, rule=v.rule, remedy=v.remedy)
-            for v in failure.violations
-        ]
+        return [_error_of_violation(each, is_visible) for each in failure.violations]
     return []
+
+
+def _error_of_violation(violation: Violation, is_visible: IsVisible) -> ProblemError:
+    broken = violation.message
+    shown = {n: v for n, v in broken.arguments.items() if _may_show(v, is_visible)}
+    return ProblemError(
+        pointer=violation.pointer,
+        code=broken.code,
+        arguments=msgspec.to_builtins(shown),
+        rule=text_of(broken, is_visible),
+        remedy=remedy_of(broken, is_visible),
+    )
+
+
+def _may_show(value: Argument, is_visible: IsVisible) -> bool:
+    if isinstance(value, tuple):
+        return all(_may_show(each, is_visible) for each in value)
+    if isinstance(value, Message):
+        return all(_may_show(each, is_visible) for each in value.arguments.values())
+    return not isinstance(value, ObjectReference) or is_visible(value)
 
 
 def _error_of(entry: dict[str, Any], shape: Any) -> ProblemError:  # noqa: ANN401 - any type

@@ -1,6 +1,6 @@
 """The JSON shapes that several nouns share."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -19,6 +19,8 @@ class ProblemError(Schema, kw_only=True, frozen=True):
     """One broken rule, where it is broken, and what to do."""
 
     pointer: Annotated[str, msgspec.Meta(examples=["/spec/podSets/0/count"])]
+    code: Annotated[str, msgspec.Meta(examples=["NotInRange"])] = ""
+    arguments: dict[str, Any] = {}
     rule: str
     remedy: str = ""
 
@@ -29,6 +31,7 @@ class Problem(Schema, kw_only=True, frozen=True):
     type: Annotated[str, msgspec.Meta(examples=["/problems/invalid-object"])]
     title: str
     status: int
+    code: Annotated[str, msgspec.Meta(examples=["ObjectInvalid"])] = ""
     detail: str = ""
     remedy: str = ""
     errors: list[ProblemError] = []

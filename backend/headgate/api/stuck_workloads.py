@@ -43,7 +43,7 @@ from headgate.application.queries.workloads.stuck_workloads import (
     stuck_workloads,
 )
 from headgate.application.workload_filter import WorkloadFilter
-from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.state import Phase
 
 
@@ -232,16 +232,7 @@ def _nothing_written(_: Sequence[CommandResult]) -> Cooperative[CommandResponse]
 
 def _bulk(data: BulkAction) -> BulkRequest:
     if (data.query is None) == (not data.workloads):
-        violation = Violation(
-            pointer="/query",
-            rule="A bulk action has either a query or workloads.",
-            remedy="Give one of the two.",
-        )
-        raise InvalidObject(
-            "The bulk action has no clear set of workloads.",
-            remedy="Correct it.",
-            violations=(violation,),
-        )
+        raise InvalidObject.at("/query", "NotExactlyOne", fields=("query", "workloads"))
     return BulkRequest(
         verb=data.verb,
         reason=data.reason,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.rejection import InvalidObject, Violation, violation
 from headgate.domain.values.names import (
     broken_rule_of_dns_label,
     broken_rule_of_label_key,
@@ -52,8 +52,8 @@ def violation_of(
     rule = broken_rule(text)
     if rule is None:
         return None
-    return Violation(
-        pointer=pointer, rule=f"{_shown(text)} {rule}.", remedy="Choose another one that fits."
+    return violation(
+        pointer, "Stated", rule=f"{_shown(text)} {rule}.", remedy="Choose another one that fits."
     )
 
 
@@ -62,11 +62,21 @@ def raise_if_invalid(kind: str, name: str, violations: Iterable[Violation]) -> N
     found = tuple(violations)
     if not found:
         return
-    rules = "one rule" if len(found) == 1 else f"{len(found)} rules"
-    raise InvalidObject(
-        f"{f'{kind} {name}'.strip()} breaks {rules}: {found[0].rule}",
-        remedy="Correct what each entry of errors points to and send the object again.",
-        violations=found,
+    raise invalid_object(f"{kind} {name}".strip(), found)
+
+
+def invalid_object(name: str, violations: tuple[Violation, ...]) -> InvalidObject:
+    """Returns the rejection of an object with all its violations, of which there is at least one.
+
+    `name` is the kind and the name, as far as they are known.
+    """
+    return InvalidObject(
+        "ObjectInvalid",
+        violations=violations,
+        name=name,
+        errors=len(violations),
+        pointer=violations[0].pointer,
+        first=violations[0].message,
     )
 
 
@@ -77,8 +87,9 @@ def _annotation_violations(annotations: Mapping[str, str]) -> Iterator[Violation
             yield found
     size = sum(len(key) + len(value) for key, value in annotations.items())
     if size > MAX_ANNOTATIONS_BYTES:
-        yield Violation(
-            pointer=_ANNOTATIONS,
+        yield violation(
+            _ANNOTATIONS,
+            "Stated",
             rule=f"All annotations together have at most {MAX_ANNOTATIONS_BYTES} characters.",
             remedy=f"Shorten them: they have {size}.",
         )
@@ -103,8 +114,9 @@ def amount_violations(pointer: str, amounts: Mapping[str, int]) -> Iterator[Viol
         if found:
             yield found
         if amount < 0:
-            yield Violation(
-                pointer=place,
+            yield violation(
+                place,
+                "Stated",
                 rule=f"The amount of {resource} is at least 0.",
                 remedy="Give an amount that is not negative.",
             )

@@ -1,53 +1,65 @@
-"""A rule said no: the one exception the domain raises, and what it tells the person."""
+"""Rejections: a rule forbids a command. Their codes and arguments are rendered by `messages`."""
+
+from typing import Self
 
 import msgspec
 
+from headgate.domain.values.message import Argument, Message
 
-class Violation(msgspec.Struct, frozen=True, kw_only=True):
-    """One broken rule.
 
-    `pointer` is a JSON pointer into the object as the caller wrote it (`/spec/podSets/0/count`),
-    `rule` a sentence that states what holds, `remedy` what to do about it.
+class Violation(msgspec.Struct, frozen=True):
+    """A broken rule, at a JSON pointer into the object as the caller wrote it.
+
+    Pointers are like `/spec/podSets/0/count`.
     """
 
     pointer: str
-    rule: str
-    remedy: str
+    message: Message
+
+
+def violation(pointer: str, code: str, /, **arguments: Argument) -> Violation:
+    """Returns the violation of a rule; a test holds that `messages/` has a text for the code."""
+    return Violation(pointer, Message(code, arguments))
 
 
 class Rejection(Exception):
-    """A command was refused; nothing has changed.
+    """A rule forbids the command, and nothing has changed; `violations` name the fields at fault.
 
-    Subclasses name what is the matter (`QueueStopped`). `violations` may be empty where no single
-    field is to blame; then `detail` and `remedy` say it all.
+    Subclasses tell the classes of failure apart; the code tells which rule forbids it.
     """
 
-    def __init__(self, detail: str, *, remedy: str, violations: tuple[Violation, ...] = ()) -> None:
-        super().__init__(detail)
-        self.detail = detail
-        self.remedy = remedy
+    def __init__(
+        self, code: str, /, *, violations: tuple[Violation, ...] = (), **arguments: Argument
+    ) -> None:
+        super().__init__(code)
+        self.message = Message(code, arguments)
         self.violations = violations
 
 
 class InvalidObject(Rejection):
-    """The object breaks rules of its kind; every broken rule is in `violations`."""
+    """An object breaks rules of its kind; `violations` has every broken rule."""
+
+    @classmethod
+    def at(cls, pointer: str, code: str, /, **arguments: Argument) -> Self:
+        """Returns the rejection for one violation, whose message is its own as well."""
+        return cls(code, violations=(violation(pointer, code, **arguments),), **arguments)
 
 
 class InvalidRequest(InvalidObject):
-    """What is asked for breaks rules, and there is no object to correct: a time, a stretch."""
+    """A request breaks rules and has no object to correct: a time, a time range."""
 
 
 class NotFound(Rejection):
-    """No such object."""
+    """The object does not exist."""
 
 
 class AlreadyExists(Rejection):
-    """An object of that name exists."""
+    """An object of this name exists."""
 
 
 class InUse(Rejection):
-    """The object cannot go, or change this way, while others use it."""
+    """The object cannot be deleted or changed in this way while other objects reference it."""
 
 
 class IllegalNow(Rejection):
-    """The command does not make sense in the object's present stage."""
+    """The object's present phase does not allow the command."""

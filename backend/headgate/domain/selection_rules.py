@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from headgate.domain.metadata import label_violations, violation_of
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.names import broken_rule_of_label_key, broken_rule_of_label_value
 from headgate.domain.values.pointers import child
 from headgate.domain.values.selectors import (
@@ -22,8 +22,9 @@ def selector_violations(pointer: str, selector: LabelSelector) -> Iterator[Viola
         place = child(pointer, "matchExpressions", index)
         yield from _requirement_violations(place, requirement)
         if requirement.operator in {"Gt", "Lt"}:
-            yield Violation(
-                pointer=child(place, "operator"),
+            yield violation(
+                child(place, "operator"),
+                "Stated",
                 rule="A label selector knows In, NotIn, Exists and DoesNotExist.",
                 remedy="Use one of those.",
             )
@@ -41,8 +42,9 @@ def node_term_violations(pointer: str, term: NodeSelectorTerm) -> Iterator[Viola
         yield from _requirement_violations(child(pointer, "matchExpressions", at), requirement)
     for at, requirement in enumerate(term.match_fields):
         if requirement.key != "metadata.name":
-            yield Violation(
-                pointer=child(pointer, "matchFields", at, "key"),
+            yield violation(
+                child(pointer, "matchFields", at, "key"),
+                "Stated",
                 rule="The only field of a node that can be matched is metadata.name.",
                 remedy="Use metadata.name, or match labels with matchExpressions.",
             )
@@ -56,8 +58,9 @@ def taint_violations(pointer: str, taints: tuple[Taint, ...]) -> Iterator[Violat
         yield from _key_and_value_violations(place, taint.key, taint.value)
         first = seen.setdefault((taint.key, taint.effect), index)
         if first != index:
-            yield Violation(
-                pointer=place,
+            yield violation(
+                place,
+                "Stated",
                 rule=f"Taint {index} has the key and effect of taint {first}.",
                 remedy="Keep one of them.",
             )
@@ -70,14 +73,16 @@ def toleration_violations(pointer: str, tolerations: Iterable[Toleration]) -> It
         if toleration.key:
             yield from _key_and_value_violations(place, toleration.key, toleration.value)
         elif toleration.operator == "Equal":
-            yield Violation(
-                pointer=child(place, "operator"),
+            yield violation(
+                child(place, "operator"),
+                "Stated",
                 rule="A toleration without a key tolerates every taint and must say Exists.",
                 remedy="Set operator: Exists, or name a key.",
             )
         if toleration.operator == "Exists" and toleration.value:
-            yield Violation(
-                pointer=child(place, "value"),
+            yield violation(
+                child(place, "value"),
+                "Stated",
                 rule="A toleration with the operator Exists has no value.",
                 remedy="Remove the value, or set operator: Equal.",
             )
@@ -97,8 +102,8 @@ def _requirement_violations(pointer: str, requirement: Requirement) -> Iterator[
         yield found
     rule = _broken_rule_of_values(requirement)
     if rule:
-        yield Violation(
-            pointer=child(pointer, "values"), rule=rule, remedy="Make values and operator agree."
+        yield violation(
+            child(pointer, "values"), "Stated", rule=rule, remedy="Make values and operator agree."
         )
 
 

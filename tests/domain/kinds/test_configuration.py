@@ -23,6 +23,7 @@ from headgate.domain.kinds.object_commands import Change, Create, RequestDeletio
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import InvalidObject
+from headgate.messages.catalogue import remedy_of, text_of
 from tests.builders.policies import a_configuration
 from tests.builders.scenario import Scenario, pointers
 
@@ -42,7 +43,7 @@ def test_there_is_only_the_one_named_default() -> None:
     second = Create(uid="v", name="other", spec=FAIR)
     refusal = Scenario(CONFIGURATION).refuses(second, InvalidObject)
     assert pointers(refusal) == ["/metadata/name"]
-    assert "default" in refusal.detail
+    assert "default" in text_of(refusal.message)
 
 
 def test_the_defaults_hold_where_none_is_written() -> None:
@@ -122,7 +123,7 @@ def test_the_defaults_hold_where_none_is_written() -> None:
 def test_a_broken_rule_is_pointed_to(fields: dict[str, Any], pointer: str) -> None:
     found = configuration_violations(ConfigurationSpec(**fields))
     assert [violation.pointer for violation in found] == [pointer]
-    assert all(violation.remedy for violation in found)
+    assert all(remedy_of(violation.message) for violation in found)
 
 
 def test_the_defaults_break_no_rule() -> None:

@@ -14,6 +14,7 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.namespace import NAMESPACE, NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.object_commands import Change, Create, FinishDeletion, RequestDeletion
 from headgate.domain.rejection import AlreadyExists, InUse, InvalidObject, NotFound
+from headgate.messages.catalogue import text_of
 from tests.builders.instants import T0, after
 from tests.builders.queues import a_cluster_queue, a_cluster_queue_spec
 from tests.builders.scenario import Scenario, pointers
@@ -40,7 +41,7 @@ def test_a_name_that_is_taken_is_refused() -> None:
 def test_a_name_that_is_being_freed_is_refused_too() -> None:
     story = a_queue().given(ClusterQueueDeletionRequested())
     refusal = story.refuses(Create(uid="v", name="gpu", spec=SPEC), AlreadyExists)
-    assert "being deleted" in refusal.detail
+    assert "being deleted" in text_of(refusal.message)
 
 
 def test_a_deleted_name_can_be_used_again() -> None:
@@ -99,7 +100,7 @@ def test_a_cohort_is_deleted_in_spite_of_members() -> None:
 def test_a_namespace_with_inhabitants_stays() -> None:
     story = Scenario(NAMESPACE).given(NamespaceCreated(uid="u", name="a", spec=NamespaceSpec()))
     refusal = story.refuses(RequestDeletion(users=("localqueue/a/lq",)), InUse)
-    assert "localqueue/a/lq" in refusal.detail
+    assert "localqueue/a/lq" in text_of(refusal.message)
 
 
 def test_bad_names_and_labels_are_told_together() -> None:

@@ -84,7 +84,7 @@ def test_a_stop_needs_a_policy_a_reason_and_an_end_to_come(
     nothing = StopQueue(policy="None", owner="admin:ann", reason=" ", expires_at=T0)
     refusal = story.refuses(nothing, InvalidObject)
     assert pointers(refusal) == ["/policy", "/reason", "/expiresAt"]
-    assert str(refusal).startswith("The request to stop breaks 3 rules: ")
+    assert (refusal.message.code, refusal.message.arguments["errors"]) == ("ObjectInvalid", 3)
 
 
 def test_what_does_not_exist_cannot_be_stopped_or_resumed() -> None:

@@ -59,11 +59,9 @@ def named(desired: Desired, ending: str) -> Desired:
 def as_written(problem: Rejection, desired: Desired) -> Rejection:
     """The rejection with its pointers moved to where the caller wrote what they point to."""
     violations = tuple(
-        Violation(
-            pointer=moved(violation.pointer, desired.places),
-            rule=violation.rule,
-            remedy=violation.remedy,
-        )
-        for violation in problem.violations
+        Violation(moved(each.pointer, desired.places), each.message) for each in problem.violations
     )
-    return type(problem)(problem.detail, remedy=problem.remedy, violations=violations)
+    code, arguments = problem.message.code, problem.message.arguments
+    if "pointer" in arguments:
+        arguments = {**arguments, "pointer": violations[0].pointer}
+    return type(problem)(code, violations=violations, **arguments)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.rejection import InvalidObject, violation
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_NESTING = 60
@@ -126,9 +126,10 @@ def _check_characters(value: Any) -> None:
 
 def _unreadable(rule: str) -> InvalidObject:
     return InvalidObject(
-        f"The body cannot be read: {rule}",
+        "Stated",
+        rule=f"The body cannot be read: {rule}",
         remedy="Send YAML or JSON as kubectl would take it.",
-        violations=(Violation(pointer="", rule=rule, remedy="Correct it and send it again."),),
+        violations=(violation("", "Stated", rule=rule, remedy="Correct it and send it again."),),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from headgate.adapters.manifests.times import seconds_of
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import (
     MAX_AMOUNT,
@@ -197,7 +197,7 @@ class Fields:
         """Note a problem with one field; an empty name is the mapping itself."""
         pointer = child(self.pointer, name) if name else self.pointer
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(Violation(pointer=pointer, rule=rule, remedy=remedy))
+            self.problems.append(violation(pointer, "Stated", rule=rule, remedy=remedy))
 
     def reject_unsupported(self, name: str, rule: str, remedy: str) -> None:
         """Note a field that Kueue has and we do not serve."""
@@ -247,7 +247,9 @@ class Fields:
     def _mistyped_at(self, place: str, wanted: str, remedy: str) -> None:
         pointer = f"{self.pointer}/{place}"
         name = place.rpartition("/")[2]
-        self.problems.append(Violation(pointer=pointer, rule=f"{name} is {wanted}.", remedy=remedy))
+        self.problems.append(
+            violation(pointer, "Stated", rule=f"{name} is {wanted}.", remedy=remedy)
+        )
 
 
 def quantity_text(value: Any) -> str | None:

@@ -15,8 +15,8 @@ from headgate.adapters.manifests.registry import CODECS_BY_NAME, read_kind
 from headgate.adapters.manifests.workload import read_workload
 from headgate.adapters.manifests.written import written_body
 from headgate.domain.kinds.registry import KINDS_BY_NAME
-from headgate.domain.metadata import identity_violations, marking_violations
-from headgate.domain.rejection import InvalidObject, Violation
+from headgate.domain.metadata import identity_violations, invalid_object, marking_violations
+from headgate.domain.rejection import InvalidObject, Violation, violation
 from headgate.domain.values.names import broken_rule_of_name
 from headgate.domain.values.pointers import lies_within, moved
 from headgate.domain.workloads.decide.decider import SUBMITTED_AS
@@ -39,7 +39,8 @@ def parse(
     documents = [inner for outer in read_documents(body, content_type) for inner in _opened(outer)]
     if len(documents) > MAX_OBJECTS:
         raise InvalidObject(
-            f"There are {len(documents)} objects, more than {MAX_OBJECTS} at once.",
+            "Stated",
+            rule=f"There are {len(documents)} objects, more than {MAX_OBJECTS} at once.",
             remedy="Send them in several parts.",
         )
     return tuple(_parsed(document, namespace) for document in documents)
@@ -57,7 +58,8 @@ def parse_object(
     found = parse(body, content_type=content_type, namespace=namespace)
     if len(found) != 1:
         raise InvalidObject(
-            f"The body holds {len(found)} objects; one {kind} is wanted.",
+            "Stated",
+            rule=f"The body holds {len(found)} objects; one {kind} is wanted.",
             remedy="Send one, or all of them to /v1/apply.",
         )
     (only,) = found
@@ -66,9 +68,10 @@ def parse_object(
     if only.kind != kind:
         rule = f"The object is a {only.source}; a {kind} is wanted here."
         raise InvalidObject(
-            rule,
+            "Stated",
+            rule=rule,
             remedy="Send it to /v1/apply, or to the path of its kind.",
-            violations=(Violation(pointer="/kind", rule=rule, remedy=f"Send a {kind}."),),
+            violations=(violation("/kind", "Stated", rule=rule, remedy=f"Send a {kind}."),),
         )
     return only
 
@@ -172,7 +175,7 @@ def _with_broken_rules(problems: Problems, desired: Desired) -> Problems:
         pointer = moved(rule.pointer, desired.places)
         if not any(_overlap(pointer, problem.pointer) for problem in written):
             written.append(msgspec.structs.replace(rule, pointer=pointer))
-    return list({(p.pointer, p.rule): p for p in written}.values())
+    return list({(p.pointer, repr(p.message)): p for p in written}.values())
 
 
 def _overlap(left: str, right: str) -> bool:
@@ -183,14 +186,8 @@ def _refused(
     document: Document, problems: Problems, metadata: Metadata | None, kind: str
 ) -> Refused:
     name = metadata.name if metadata else ""
-    count = "one rule" if len(problems) == 1 else f"{len(problems)} rules"
     place = f" (line {document.line})" if document.line else ""
-    called = f"{kind or 'The object'} {name}".strip()
-    problem = InvalidObject(
-        f"{called}{place} breaks {count}: {problems[0].rule}",
-        remedy="Correct what each entry of errors points to and send the object again.",
-        violations=tuple(problems),
-    )
+    problem = invalid_object(f"{kind or 'Object'} {name}".strip() + place, tuple(problems))
     return Refused(
         kind=kind,
         namespace=metadata.namespace if metadata else "",
@@ -201,4 +198,4 @@ def _refused(
 
 
 def _violation(pointer: str, rule: str) -> Violation:
-    return Violation(pointer=pointer, rule=rule, remedy="Correct it and send it again.")
+    return violation(pointer, "Stated", rule=rule, remedy="Correct it and send it again.")

@@ -9,7 +9,7 @@ from headgate.api.command_requests import CommandOptions, answer_command, comman
 from headgate.api.executors.schemas import Report, ReportBatch
 from headgate.api.manifests import batch_status, object_writer
 from headgate.api.parameters import instant_or_none
-from headgate.api.problems import problem_of
+from headgate.api.problems import problem_of, visible_to
 from headgate.application.commands import workload_commands
 from headgate.application.commands.requests import CommandResponse, CommandResult
 from headgate.application.commands.workload_commands import ReportCommand
@@ -24,6 +24,7 @@ from headgate.domain.workloads.commands import (
     ReportStopped,
     ReportStopping,
 )
+from headgate.messages.rendering import IsVisible
 
 KIND = "Workload"
 
@@ -50,7 +51,7 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
     ]
 
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
-        outcomes = yield from each(_outcomes(data.reports, results))
+        outcomes = yield from each(_outcomes(request, data.reports, results))
         content = {"position": None, "results": outcomes}
         return CommandResponse(status=batch_status(outcomes), content=content)
 
@@ -59,7 +60,7 @@ async def batch(request: Caller, data: ReportBatch, key: str | None) -> Answer:
     if key is not None:
         return answer_command(await workload_commands.report_together(services, call, told))
     results, position = await workload_commands.report_each(services, call, told)
-    outcomes = await run_yielding(each(_outcomes(data.reports, results)))
+    outcomes = await run_yielding(each(_outcomes(request, data.reports, results)))
     content = {"position": position, "results": outcomes}
     return answer(content, position=position, status=batch_status(outcomes))
 
@@ -95,13 +96,18 @@ def _command(report: Report, *, releases_quota: bool) -> ReportCommand:
             )
 
 
-def _outcomes(told: Sequence[Report], results: Sequence[CommandResult]) -> Iterator[dict[str, Any]]:
-    return (_outcome(report, changed) for report, changed in zip(told, results, strict=True))
+def _outcomes(
+    request: Caller, told: Sequence[Report], results: Sequence[CommandResult]
+) -> Iterator[dict[str, Any]]:
+    is_visible = visible_to(request.user)
+    return (
+        _outcome(each, changed, is_visible) for each, changed in zip(told, results, strict=True)
+    )
 
 
-def _outcome(report: Report, changed: CommandResult) -> dict[str, Any]:
+def _outcome(report: Report, changed: CommandResult, is_visible: IsVisible) -> dict[str, Any]:
     if changed.failure is not None:
-        problem = problem_of(changed.failure)
+        problem = problem_of(changed.failure, is_visible)
         return {"workload": report.workload, "outcome": "rejected", "problem": problem}
     word = "recorded" if changed.events else "unchanged"
     return {"workload": report.workload, "outcome": word}

@@ -23,7 +23,7 @@ from headgate.api.manifests import (
     with_written_pointers,
 )
 from headgate.api.parameters import instant_or_none
-from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of
+from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of, visible_to
 from headgate.api.schemas import ProblemError
 from headgate.api.simulations import simulated
 from headgate.api.workloads.schemas import Action
@@ -43,6 +43,7 @@ from headgate.application.queries.workloads.submission_warnings import warnings_
 from headgate.application.simulations.simulation_run import deletion
 from headgate.domain.rejection import InvalidObject, Rejection
 from headgate.domain.streams import workload_stream
+from headgate.messages.rendering import IsVisible
 
 KIND = "Workload"
 
@@ -151,7 +152,7 @@ async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> A
     entries = await run_yielding(each(_entry(request, value) for value in items))
 
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
-        outcomes = yield from each(outcomes_of(entries, results))
+        outcomes = yield from each(outcomes_of(request, entries, results))
         content = {
             "position": None,
             "results": outcomes,
@@ -182,7 +183,7 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
     told = (
         outcome
         for entries, (results, _) in zip(parts, written, strict=True)
-        for outcome in outcomes_of(entries, results)
+        for outcome in outcomes_of(request, entries, results)
     )
     outcomes = await run_yielding(each(told))
     content = {
@@ -211,12 +212,13 @@ def _wanted_by(entries: Sequence[Entry]) -> list[DesiredObject]:
 
 
 def outcomes_of(
-    entries: Sequence[Entry], results: Sequence[CommandResult]
+    request: Caller, entries: Sequence[Entry], results: Sequence[CommandResult]
 ) -> Iterator[dict[str, Any]]:
     """What became of each entry; `results` are those of the entries that were tried."""
     tried = iter(results)
+    is_visible = visible_to(request.user)
     for entry in entries:
-        yield _outcome(entry, next(tried) if entry.wanted else None)
+        yield _outcome(entry, next(tried) if entry.wanted else None, is_visible)
 
 
 def _entry(request: Caller, value: Any) -> Entry:  # noqa: ANN401 - any JSON value
@@ -224,16 +226,18 @@ def _entry(request: Caller, value: Any) -> Entry:  # noqa: ANN401 - any JSON val
     if entry.wanted is None or entry.kind == "Workload":
         return entry
     failure = InvalidObject(
-        f"A {entry.kind} is no workload.", remedy="Send it to /v1/apply or to its own address."
+        "Stated",
+        rule=f"A {entry.kind} is no workload.",
+        remedy="Send it to /v1/apply or to its own address.",
     )
     return Entry(entry.kind, entry.namespace, entry.name, failure=failure)
 
 
-def _outcome(entry: Entry, changed: CommandResult | None) -> dict[str, Any]:
+def _outcome(entry: Entry, changed: CommandResult | None, is_visible: IsVisible) -> dict[str, Any]:
     failure = failure_of(entry, changed)
     outcome: dict[str, Any] = {"namespace": entry.namespace, "name": entry.name}
     if failure is not None:
-        return {**outcome, "outcome": "rejected", "problem": problem_of(failure)}
+        return {**outcome, "outcome": "rejected", "problem": problem_of(failure, is_visible)}
     created = changed is not None and bool(changed.events)
     return {**outcome, "outcome": "created" if created else "unchanged"}
 

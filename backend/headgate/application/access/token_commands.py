@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.application.access.identity import Role, Token, digest_of
 from headgate.application.application_services import ApplicationServices
-from headgate.domain.rejection import AlreadyExists, InvalidObject, NotFound, Violation
+from headgate.domain.rejection import AlreadyExists, InvalidObject, NotFound, violation
 from headgate.domain.values.instants import Instant
 
 
@@ -38,7 +38,9 @@ async def create(services: ApplicationServices, spec: TokenSpec, secret: str) ->
     )
     if not await asyncio.to_thread(services.tokens.add, token):
         raise AlreadyExists(
-            f"There is a token {spec.name!r}.", remedy="Revoke it first, or choose another name."
+            "Stated",
+            rule=f"There is a token {spec.name!r}.",
+            remedy="Revoke it first, or choose another name.",
         )
     services.token_cache.forget()
     return token
@@ -47,7 +49,7 @@ async def create(services: ApplicationServices, spec: TokenSpec, secret: str) ->
 async def revoke(services: ApplicationServices, name: str) -> None:
     """Forget a token; raises `NotFound`."""
     if not await asyncio.to_thread(services.tokens.remove, name):
-        raise NotFound(f"There is no token {name!r}.", remedy="List the tokens.")
+        raise NotFound("Stated", rule=f"There is no token {name!r}.", remedy="List the tokens.")
     services.token_cache.forget()
 
 
@@ -55,29 +57,32 @@ def _refuse(spec: TokenSpec, at: Instant) -> None:
     violations = []
     if spec.role == "submitter" and not spec.namespaces:
         violations.append(
-            Violation(
-                pointer="/namespaces",
+            violation(
+                "/namespaces",
+                "Stated",
                 rule="A submitter is confined to namespaces.",
                 remedy="Name at least one.",
             )
         )
     if spec.role != "submitter" and spec.namespaces:
         violations.append(
-            Violation(
-                pointer="/namespaces",
+            violation(
+                "/namespaces",
+                "Stated",
                 rule=f"A token of role {spec.role} sees every namespace.",
                 remedy="Leave namespaces out.",
             )
         )
     if spec.expires_at is not None and spec.expires_at <= at:
         violations.append(
-            Violation(
-                pointer="/expiresAt", rule="It lies in the future.", remedy="Choose a later time."
+            violation(
+                "/expiresAt", "Stated", rule="It lies in the future.", remedy="Choose a later time."
             )
         )
     if violations:
         raise InvalidObject(
-            "This token cannot be made.",
+            "Stated",
+            rule="This token cannot be made.",
             remedy="Correct what each entry of errors points to.",
             violations=tuple(violations),
         )

@@ -15,7 +15,7 @@ from headgate.application.time_travel.historical_ports import ResolvedPoint
 from headgate.application.time_travel.services_at import PointInTime, services_at
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.rejection import IllegalNow, InvalidRequest, NotFound, Violation
+from headgate.domain.rejection import IllegalNow, InvalidRequest, NotFound
 from headgate.domain.values.instants import Instant
 from headgate.event_log.codec import encode
 
@@ -44,7 +44,7 @@ async def request_backtest(services: ApplicationServices, asked: BacktestRequest
     """
     if await asyncio.to_thread(services.backtests.unfinished) >= MAX_UNFINISHED:
         detail = f"{MAX_UNFINISHED} backtests are waiting or running already."
-        raise IllegalNow(detail, remedy="Wait until one has ended, or cancel one.")
+        raise IllegalNow("Stated", rule=detail, remedy="Wait until one has ended, or cancel one.")
     begin, cluster_state = await _moment(services, asked.begin)
     end, _ = await _moment(services, asked.end)
     _refuse_bounds(begin, end, cluster_state)
@@ -70,7 +70,11 @@ async def find(services: ApplicationServices, job_id: str) -> Backtest:
     """The job of that id; raises `NotFound`."""
     found = await asyncio.to_thread(services.backtests.find, job_id)
     if found is None:
-        raise NotFound(f"There is no backtest {job_id}.", remedy="List /v1/backtests.")
+        raise NotFound(
+            "Stated",
+            rule=f"There is no backtest {job_id}.",
+            remedy="List /v1/backtests.",
+        )
     return found
 
 
@@ -94,9 +98,7 @@ async def _moment(
 def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cluster_state: ClusterState) -> None:
     events = end.position - begin.position
     if events <= 0 or end.at <= begin.at:
-        rule = "The end of the stretch lies after its beginning, with something between."
-        violation = Violation(pointer="/to", rule=rule, remedy="Name a later end.")
-        raise InvalidRequest("Nothing happened there.", remedy=rule, violations=(violation,))
+        raise InvalidRequest.at("/to", "TimeRangeEmpty")
     if events > MAX_EVENTS:
         raise LimitExceeded(f"The stretch has {events} events; {MAX_EVENTS} are the most for one.")
     if len(cluster_state.workloads) > MAX_WORKLOADS:

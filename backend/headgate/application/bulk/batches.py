@@ -53,7 +53,7 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
     mine = [f for f in reversed(recorded_events) if f.metadata.causation.startswith(CAUSE)]
     mine = [f for f in mine if allows(scope, f.stream)]
     if not mine:
-        raise NotFound(f"There is no batch {batch}.", remedy="Check the id.")
+        raise NotFound("Stated", rule=f"There is no batch {batch}.", remedy="Check the id.")
     first = mine[0]
     verb = first.metadata.causation.removeprefix(CAUSE)
     firsts: dict[str, RecordedEvent] = {}
@@ -86,7 +86,8 @@ async def undo_action(
     found = await batch_of(services, batch, call.identity.namespaces)
     if not found.undo:
         raise IllegalNow(
-            _why_final(found.verb),
+            "Stated",
+            rule=_why_final(found.verb),
             remedy=ALTERNATIVES.get(found.verb, "Act on the workloads that it was about."),
         )
     cluster_state = services.reader.cluster_state

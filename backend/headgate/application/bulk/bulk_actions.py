@@ -25,7 +25,7 @@ from headgate.application.queries.views import Position, Schema, Timestamp, Whol
 from headgate.application.workload_filter import WorkloadFilter, listed_cluster_queue
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import EventMetadata
-from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection, Violation
+from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.views.forecasts import forecast
@@ -33,6 +33,7 @@ from headgate.domain.views.stuck_workloads import stuck_workload
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.state import Workload, phase_of
+from headgate.messages.catalogue import text_of
 
 
 class BulkSelection(msgspec.Struct, frozen=True, kw_only=True):
@@ -274,10 +275,7 @@ def _frozen(
 def _refuse_too_many(count: int) -> None:
     """No workload is left out silently."""
     if count > MAX_ITEMS:
-        rule = f"A batch is about {MAX_ITEMS:,} workloads at most, and {count:,} match."
-        remedy = "Narrow the query, and take one part after the other."
-        violation = Violation(pointer="/query", rule=rule, remedy=remedy)
-        raise InvalidObject("Too many match.", remedy=remedy, violations=(violation,))
+        raise InvalidObject.at("/query", "TooManyMatches", count=count, maximum=MAX_ITEMS)
 
 
 def _answer(
@@ -291,7 +289,7 @@ def _answer(
         _refuse_another(workload, uid)
         events = WORKLOAD.decide(workload, command, at)
     except Rejection as rejection:
-        return (), rejection.detail
+        return (), text_of(rejection.message)
     return events, "" if events else UNCHANGED
 
 
@@ -311,7 +309,8 @@ def _change(
 def _refuse_another(workload: Workload, uid: str) -> None:
     if uid and workload.uid != uid:
         raise IllegalNow(
-            f"Workload {workload.key} is another one than was shown; it was submitted since.",
+            "Stated",
+            rule=f"Workload {workload.key} is another one than was shown; it was submitted since.",
             remedy="Look at the preview again.",
         )
 
@@ -330,7 +329,7 @@ def _told(key: str, uid: str, changed: CommandResult) -> BulkItem:
 
 
 def _detail_of(failure: Exception) -> str:
-    return failure.detail if isinstance(failure, Rejection) else str(failure)
+    return text_of(failure.message) if isinstance(failure, Rejection) else str(failure)
 
 
 def _item(key: str, uid: str, workload: Workload | None, outcome: str, reason: str) -> BulkItem:

@@ -21,7 +21,7 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import EventMetadata
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import violation
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import (
@@ -306,16 +306,18 @@ def _refuse_unknown_class(desired: Protection, context: DecisionContext) -> None
     found = []
     if desired.class_name and desired.class_name not in context.config.workload_priority_classes:
         found.append(
-            Violation(
-                pointer=POINTER,
+            violation(
+                POINTER,
+                "Stated",
                 rule=f"There is no priority class {desired.class_name}.",
                 remedy="Name one that exists, or create it first.",
             )
         )
     if desired.class_name and desired.priority is not None:
         found.append(
-            Violation(
-                pointer="/preemptionPriority",
+            violation(
+                "/preemptionPriority",
+                "Stated",
                 rule="A class and a number are given; one of them protects.",
                 remedy="Keep preemptionPriorityClassName or preemptionPriority.",
             )

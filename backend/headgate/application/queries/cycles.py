@@ -172,7 +172,9 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: NamespaceSc
     if record.outcome == "Conflict":
         why = diagnostic(record.conflict, scope)
         raise NotFound(
-            f"Cycle {cycle_id} was refused: {why}", remedy="Run one again that was committed."
+            "Stated",
+            rule=f"Cycle {cycle_id} was refused: {why}",
+            remedy="Run one again that was committed.",
         )
     history = services.history
 
@@ -209,7 +211,7 @@ async def _found(services: ApplicationServices, cycle_id: str) -> CycleRecord:
     record = await asyncio.to_thread(services.cycles.find, cycle_id)
     if record is None:
         remedy = "Only the newest are kept; find its facts in the log by their correlation."
-        raise NotFound(f"There is no record of cycle {cycle_id}.", remedy=remedy)
+        raise NotFound("Stated", rule=f"There is no record of cycle {cycle_id}.", remedy=remedy)
     return record
 
 

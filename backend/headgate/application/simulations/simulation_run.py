@@ -143,7 +143,11 @@ def new_priority(services: ApplicationServices, key: str, priority: int) -> Stre
     def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
         workload = situation.state
         if isinstance(workload, Absent):
-            raise NotFound(f"There is no workload {key}.", remedy="Check its name and namespace.")
+            raise NotFound(
+                "Stated",
+                rule=f"There is no workload {key}.",
+                remedy="Check its name and namespace.",
+            )
         assert isinstance(workload, Workload), "the stream of a workload holds workloads"
         command = ChangeSpec(
             labels=workload.labels,

@@ -18,7 +18,7 @@ from headgate.application.time_travel.historical_states import (
     archived_gaps_reported,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.rejection import InvalidRequest, Violation
+from headgate.domain.rejection import InvalidRequest
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 
@@ -63,21 +63,15 @@ def _go(
 ) -> tuple[ResolvedPoint, ClusterState]:
     head = services.log.head()
     if requested.position is not None:
-        _refuse(requested.position > head, f"The log stands at position {head}.")
+        if requested.position > head:
+            raise InvalidRequest.at("/at", "PositionInFuture", head=head)
         point = point_at_position(services.log, requested.position)
     else:
         assert requested.at is not None, "a wish names a position or an instant"
-        _refuse(requested.at > services.log.now(), "It lies in the future.")
+        if requested.at > services.log.now():
+            raise InvalidRequest.at("/at", "TimeInFuture")
         point = point_at_instant(services.log, requested.at)
     return point, states.at(point.position)
-
-
-def _refuse(is_wrong: bool, rule: str) -> None:  # noqa: FBT001 - what was just found out
-    if is_wrong:
-        remedy = "Name a position or a time that has been."
-        violation = Violation(pointer="/at", rule=rule, remedy=remedy)
-        detail = "That moment has not been yet."
-        raise InvalidRequest(detail, remedy=remedy, violations=(violation,))
 
 
 DAY = 86_400 * MICROSECONDS_PER_SECOND
@@ -101,13 +95,8 @@ def sample_instants(services: ApplicationServices, period: SampledPeriod) -> lis
     until = now if period.until is None else period.until
     since = until - DAY if period.since is None else period.since
     if until > now:
-        raise _invalid_period("/until", "It lies in the future.", "Name a time that has been.")
+        raise InvalidRequest.at("/until", "TimeInFuture")
     if since >= until:
-        raise _invalid_period("/since", "It does not lie before `until`.", "Name an earlier time.")
+        raise InvalidRequest.at("/since", "TimeRangeEmpty")
     steps = period.points - 1
     return [since + (until - since) * step // steps for step in range(period.points)]
-
-
-def _invalid_period(pointer: str, rule: str, remedy: str) -> InvalidRequest:
-    violation = Violation(pointer=pointer, rule=rule, remedy=remedy)
-    return InvalidRequest("There is no such stretch.", remedy=remedy, violations=(violation,))

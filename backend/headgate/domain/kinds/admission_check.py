@@ -20,7 +20,7 @@ from headgate.domain.kinds.object_commands import (
     decide_object,
     existing_object,
 )
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.instants import Instant
 
 
@@ -79,8 +79,9 @@ def check_violations(spec: AdmissionCheckSpec) -> tuple[Violation, ...]:
     if 1 <= len(spec.controller_name) <= MAX_CONTROLLER_NAME_LENGTH:
         return ()
     return (
-        Violation(
-            pointer=_CONTROLLER,
+        violation(
+            _CONTROLLER,
+            "Stated",
             rule=f"controllerName has 1 to {MAX_CONTROLLER_NAME_LENGTH} characters.",
             remedy="Name the controller that answers for this check.",
         ),
@@ -94,8 +95,9 @@ def check_change_violations(
     if before.controller_name == after.controller_name:
         return ()
     return (
-        Violation(
-            pointer=_CONTROLLER,
+        violation(
+            _CONTROLLER,
+            "Stated",
             rule=f"controllerName never changes; it is {before.controller_name}.",
             remedy="Make another AdmissionCheck for the other controller.",
         ),

@@ -29,7 +29,7 @@ from headgate.domain.kinds.queue_stop import (
 from headgate.domain.kinds.resource_groups import ResourceGroup, group_violations, weight_violations
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
 from headgate.domain.metadata import optional_name_violations, violation_of
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.selection_rules import selector_violations
 from headgate.domain.values.names import broken_rule_of_name
 from headgate.domain.values.pointers import child
@@ -131,8 +131,9 @@ def new_cluster_queue_violations(spec: ClusterQueueSpec) -> tuple[Violation, ...
     """Broken rules of a new ClusterQueue: a check must name flavors that the queue has."""
     known = flavor_names(spec)
     return tuple(
-        Violation(
-            pointer=child(_CHECKS, index, "onFlavors", at),
+        violation(
+            child(_CHECKS, index, "onFlavors", at),
+            "Stated",
             rule=f"Flavor {flavor} of check {check.name} is not a flavor of this ClusterQueue.",
             remedy="Name one of its flavors, or add this one to a resource group.",
         )
@@ -161,8 +162,9 @@ def _policy_violations(spec: ClusterQueueSpec) -> Iterator[Violation]:
     fungibility = spec.flavor_fungibility
     policies = {fungibility.when_can_borrow, fungibility.when_can_preempt}
     if fungibility.preference is not None and policies != {"TryNextFlavor"}:
-        yield Violation(
-            pointer="/spec/flavorFungibility/preference",
+        yield violation(
+            "/spec/flavorFungibility/preference",
+            "Stated",
             rule="A preference needs whenCanBorrow and whenCanPreempt to be TryNextFlavor.",
             remedy="Set both to TryNextFlavor, or remove the preference.",
         )
@@ -171,8 +173,9 @@ def _policy_violations(spec: ClusterQueueSpec) -> Iterator[Violation]:
 
 def _check_violations(checks: tuple[AdmissionCheckRule, ...]) -> Iterator[Violation]:
     if len(checks) > MAX_CHECKS:
-        yield Violation(
-            pointer=_CHECKS,
+        yield violation(
+            _CHECKS,
+            "Stated",
             rule=f"A ClusterQueue has at most {MAX_CHECKS} admission checks.",
             remedy=f"Remove {len(checks) - MAX_CHECKS} of them.",
         )
@@ -182,14 +185,16 @@ def _check_violations(checks: tuple[AdmissionCheckRule, ...]) -> Iterator[Violat
         if found:
             yield found
         if seen.setdefault(check.name, index) != index:
-            yield Violation(
-                pointer=child(_CHECKS, index, "name"),
+            yield violation(
+                child(_CHECKS, index, "name"),
+                "Stated",
                 rule=f"Check {check.name} is listed twice.",
                 remedy="Name each check once, with all its flavors.",
             )
         if len(check.on_flavors) > MAX_FLAVORS_OF_CHECK:
-            yield Violation(
-                pointer=child(_CHECKS, index, "onFlavors"),
+            yield violation(
+                child(_CHECKS, index, "onFlavors"),
+                "Stated",
                 rule=f"A check names at most {MAX_FLAVORS_OF_CHECK} flavors.",
                 remedy="Name fewer, or none for all flavors.",
             )

@@ -15,7 +15,7 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
 from headgate.domain.metadata import violation_of
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.names import broken_rule_of_label_key
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import Requests
@@ -179,8 +179,9 @@ def configuration_violations(spec: ConfigurationSpec) -> tuple[Violation, ...]:
 
 def _fair_sharing_violations(sharing: FairSharing | None) -> Iterator[Violation]:
     if sharing is not None and sharing.preemption_strategies not in _ALLOWED_STRATEGIES:
-        yield Violation(
-            pointer=_STRATEGIES,
+        yield violation(
+            _STRATEGIES,
+            "Stated",
             rule="The strategies are LessThanOrEqualToFinalShare, LessThanInitialShare, or both "
             "in this order.",
             remedy="List one of them, or both in this order.",
@@ -205,21 +206,24 @@ def _admission_fair_sharing_violations(sharing: AdmissionFairSharing | None) -> 
 
 def _resource_violations(rules: ResourceRules) -> Iterator[Violation]:
     if rules.exclude_resource_prefixes and rules.quota_check_strategy == "IgnoreUndeclared":
-        yield Violation(
-            pointer="/spec/resources/excludeResourcePrefixes",
+        yield violation(
+            "/spec/resources/excludeResourcePrefixes",
+            "Stated",
             rule="Prefixes are excluded only where undeclared resources block.",
             remedy="Remove the prefixes, or set quotaCheckStrategy to BlockUndeclared.",
         )
     for index, prefix in enumerate(rules.exclude_resource_prefixes):
         if not prefix:
-            yield Violation(
-                pointer=child("/spec/resources/excludeResourcePrefixes", index),
+            yield violation(
+                child("/spec/resources/excludeResourcePrefixes", index),
+                "Stated",
                 rule="An empty prefix would exclude every resource.",
                 remedy="Give a prefix such as example.com/.",
             )
     if len(rules.transformations) > MAX_TRANSFORMATIONS:
-        yield Violation(
-            pointer=_TRANSFORMATIONS,
+        yield violation(
+            _TRANSFORMATIONS,
+            "Stated",
             rule=f"There are at most {MAX_TRANSFORMATIONS} transformations.",
             remedy=f"Remove {len(rules.transformations) - MAX_TRANSFORMATIONS} of them.",
         )
@@ -242,8 +246,9 @@ def _transformation_violations(
             if found:
                 yield found
         if seen.setdefault(transformation.input, index) != index:
-            yield Violation(
-                pointer=f"{pointer}/input",
+            yield violation(
+                f"{pointer}/input",
+                "Stated",
                 rule=f"{transformation.input} is transformed by an earlier entry already.",
                 remedy="Put all outputs of a resource into one transformation.",
             )
@@ -263,8 +268,9 @@ def _preemption_violations(rules: PreemptionRules) -> Iterator[Violation]:
 def _at_least(pointer: str, value: int | None, least: int) -> Iterator[Violation]:
     if value is not None and value < least:
         name = pointer.rpartition("/")[2]
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule=f"{name} is at least {least}; not {value}.",
             remedy=f"Give {least} or more.",
         )

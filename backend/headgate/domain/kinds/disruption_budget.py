@@ -14,7 +14,7 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import (
     Kind,
 )
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.selection_rules import selector_violations
 from headgate.domain.values.selectors import LabelSelector
 
@@ -62,15 +62,17 @@ def budget_violations(spec: DisruptionBudgetSpec) -> tuple[Violation, ...]:
 def _bound_violations(spec: DisruptionBudgetSpec) -> Iterator[Violation]:
     bounds = (("minAvailable", spec.min_available), ("maxUnavailable", spec.max_unavailable))
     if sum(bound is not None for _, bound in bounds) != 1:
-        yield Violation(
-            pointer="/spec",
+        yield violation(
+            "/spec",
+            "Stated",
             rule="A budget has exactly one of minAvailable and maxUnavailable.",
             remedy="Set one of the two and remove the other.",
         )
     for field, bound in bounds:
         if bound is not None and bound < 0:
-            yield Violation(
-                pointer=f"/spec/{field}",
+            yield violation(
+                f"/spec/{field}",
+                "Stated",
                 rule=f"{field} is at least 0.",
                 remedy="Give a number that is not negative.",
             )

@@ -16,7 +16,7 @@ from headgate.domain.kinds.configured_object import (
 )
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.metadata import label_violations, violation_of
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.names import broken_rule_of_name
 from headgate.domain.values.pointers import child
 
@@ -100,15 +100,17 @@ def executor_violations(spec: ExecutorSpec) -> tuple[Violation, ...]:
 
 def _node_violations(spec: ExecutorSpec) -> Iterator[Violation]:
     if bool(spec.node_selector) == bool(spec.flavors):
-        yield Violation(
-            pointer="/spec",
+        yield violation(
+            "/spec",
+            "Stated",
             rule="An Executor has exactly one of nodeSelector and flavors.",
             remedy="Select its nodes by label, or name the ResourceFlavors of its nodes.",
         )
     yield from label_violations("/spec/nodeSelector", spec.node_selector)
     if len(spec.flavors) > MAX_EXECUTOR_FLAVORS:
-        yield Violation(
-            pointer="/spec/flavors",
+        yield violation(
+            "/spec/flavors",
+            "Stated",
             rule=f"An Executor names at most {MAX_EXECUTOR_FLAVORS} flavors.",
             remedy="Name fewer, or select nodes by label.",
         )
@@ -118,15 +120,16 @@ def _node_violations(spec: ExecutorSpec) -> Iterator[Violation]:
         if found:
             yield found
         if flavor in spec.flavors[:index]:
-            yield Violation(
-                pointer=place, rule=f"Flavor {flavor} is listed twice.", remedy="Name it once."
+            yield violation(
+                place, "Stated", rule=f"Flavor {flavor} is listed twice.", remedy="Name it once."
             )
 
 
 def _outside(pointer: str, value: int, least: int, most: int) -> Iterator[Violation]:
     if not least <= value <= most:
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule=f"{pointer.rpartition('/')[2]} lies between {least} and {most}.",
             remedy="Give a number in this range.",
         )

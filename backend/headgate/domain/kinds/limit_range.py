@@ -13,7 +13,7 @@ from headgate.domain.kinds.configured_object import (
 )
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.metadata import amount_violations
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import Requests, quantity_of
 
@@ -87,8 +87,9 @@ def _item_violations(place: str, item: LimitRangeItem) -> Iterator[Violation]:
         yield from _order_violations(place, (lower, amounts[lower]), (upper, amounts[upper]))
     for resource, ratio in item.max_limit_request_ratio_milli.items():
         if ratio < MILLI:
-            yield Violation(
-                pointer=child(place, "maxLimitRequestRatio", resource),
+            yield violation(
+                child(place, "maxLimitRequestRatio", resource),
+                "Stated",
                 rule="No limit is below its request, so that the ratio is at least 1.",
                 remedy="Give 1 or more.",
             )
@@ -101,8 +102,9 @@ def _order_violations(
     for resource in sorted(least.keys() & most.keys()):
         if least[resource] > most[resource]:
             bound = quantity_of(resource, most[resource])
-            yield Violation(
-                pointer=child(place, low, resource),
+            yield violation(
+                child(place, low, resource),
+                "Stated",
                 rule=f"{low} of {resource} is at most its {high}, {bound}.",
                 remedy=f"Lower {low}, or raise {high}.",
             )

@@ -19,7 +19,7 @@ from headgate.domain.kinds.queue_stop import (
 )
 from headgate.domain.kinds.resource_groups import weight_violations
 from headgate.domain.metadata import violation_of
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.names import broken_rule_of_name
 
 
@@ -80,8 +80,9 @@ def local_queue_change_violations(
     if before.cluster_queue == after.cluster_queue:
         return ()
     return (
-        Violation(
-            pointer="/spec/clusterQueue",
+        violation(
+            "/spec/clusterQueue",
+            "Stated",
             rule=f"clusterQueue never changes; it is {before.cluster_queue}.",
             remedy="Make another LocalQueue for the other ClusterQueue.",
         ),

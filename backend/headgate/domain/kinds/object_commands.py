@@ -257,7 +257,8 @@ def request_deletion(
         return (kind.deleted(),)
     if kind.when_in_use == "Refuses":
         raise InUse(
-            f"{kind.name} {current.name} is used by {_shown_referrers(command.users)}.",
+            "Stated",
+            rule=f"{kind.name} {current.name} is used by {_shown_referrers(command.users)}.",
             remedy="Delete those first.",
         )
     return () if current.terminating_at is not None else (kind.deletion_requested(),)
@@ -276,7 +277,9 @@ def existing_object(kind: str, state: ObjectState[ObjectSpec]) -> Configured[Obj
     """The object; raises `NotFound` where there is none."""
     if isinstance(state, Absent):
         raise NotFound(
-            f"There is no such {kind}.", remedy="Check its name and namespace, or create it."
+            "Stated",
+            rule=f"There is no such {kind}.",
+            remedy="Check its name and namespace, or create it.",
         )
     return state
 
@@ -291,11 +294,14 @@ def kept(current: ObjectSpec, command: Change[ObjectSpec]) -> ObjectSpec:
 def _taken(kind: str, state: Configured[ObjectSpec]) -> AlreadyExists:
     if state.terminating_at is not None:
         return AlreadyExists(
-            f"{kind} {state.name} is being deleted and waits until nothing uses it.",
+            "Stated",
+            rule=f"{kind} {state.name} is being deleted and waits until nothing uses it.",
             remedy="Wait until it is gone, or choose another name.",
         )
     return AlreadyExists(
-        f"{kind} {state.name} exists.", remedy="Change it instead, or choose another name."
+        "Stated",
+        rule=f"{kind} {state.name} exists.",
+        remedy="Change it instead, or choose another name.",
     )
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 
 WithinClusterQueuePolicy = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
 
@@ -81,8 +81,9 @@ def preemption_violations(preemption: ClusterQueuePreemption) -> Iterator[Violat
     if preemption.borrow_within_cohort.policy != "Never" and (
         preemption.reclaim_within_cohort == "Never"
     ):
-        yield Violation(
-            pointer=f"{_PREEMPTION}/borrowWithinCohort/policy",
+        yield violation(
+            f"{_PREEMPTION}/borrowWithinCohort/policy",
+            "Stated",
             rule="Preempting while borrowing needs reclaimWithinCohort to be other than Never.",
             remedy="Set reclaimWithinCohort to LowerPriority or Any, or this policy to Never.",
         )
@@ -100,8 +101,9 @@ def runtime_violations(runtime: MinimumRuntime) -> Iterator[Violation]:
 
 def _length(field: str, seconds: int, most: int) -> Iterator[Violation]:
     if not 0 <= seconds <= most:
-        yield Violation(
-            pointer=f"{_PREEMPTION}/{field}",
+        yield violation(
+            f"{_PREEMPTION}/{field}",
+            "Stated",
             rule=f"{field.rpartition('/')[2]} lies between 0 and {most} seconds.",
             remedy="Give a length in this range, or make the workload NonPreemptible.",
         )
@@ -113,8 +115,9 @@ def _rate_violations(preemption: ClusterQueuePreemption) -> Iterator[Violation]:
         return
     for field, number in (("perMinute", rate.per_minute), ("burst", rate.burst)):
         if number < 1:
-            yield Violation(
-                pointer=f"{_PREEMPTION}/rateLimit/{field}",
+            yield violation(
+                f"{_PREEMPTION}/rateLimit/{field}",
+                "Stated",
                 rule=f"{field} is at least 1.",
                 remedy="Give a positive number, or remove rateLimit for no limit.",
             )

@@ -25,7 +25,7 @@ from headgate.domain.kinds.object_commands import (
     existing_object,
 )
 from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.instants import Instant
 
 StopPolicy = Literal["None", "Hold", "HoldAndDrain"]
@@ -172,20 +172,23 @@ def _stop_of_manifest(policy: StopPolicy, by: str, at: Instant) -> Stop | None:
 
 def _stop_violations(command: StopQueue, at: Instant) -> Iterator[Violation]:
     if command.policy == "None":
-        yield Violation(
-            pointer="/policy",
+        yield violation(
+            "/policy",
+            "Stated",
             rule="A queue is stopped with Hold or HoldAndDrain.",
             remedy="Use resume to let it admit again.",
         )
     if not command.reason.strip():
-        yield Violation(
-            pointer="/reason",
+        yield violation(
+            "/reason",
+            "Stated",
             rule="Stopping a queue needs a reason.",
             remedy="Give the reason in a few words; it is shown with pending workloads.",
         )
     if command.expires_at is not None and command.expires_at <= at:
-        yield Violation(
-            pointer="/expiresAt",
+        yield violation(
+            "/expiresAt",
+            "Stated",
             rule="The end of a stop lies in the future.",
             remedy="Give a later time, or none.",
         )

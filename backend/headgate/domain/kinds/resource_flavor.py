@@ -17,7 +17,7 @@ from headgate.domain.metadata import (
     label_violations,
     violation_of,
 )
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.selection_rules import taint_violations, toleration_violations
 from headgate.domain.values.names import (
     broken_rule_of_name,
@@ -77,8 +77,9 @@ def resource_flavor_change_violations(
     if not before.topology_name or before.topology_name == after.topology_name:
         return ()
     return (
-        Violation(
-            pointer="/spec/topologyName",
+        violation(
+            "/spec/topologyName",
+            "Stated",
             rule=f"topologyName never changes once it is set; it is {before.topology_name}.",
             remedy="Make another ResourceFlavor for the other Topology.",
         ),
@@ -93,8 +94,9 @@ def _flavor_size_violations(spec: ResourceFlavorSpec) -> Iterator[Violation]:
     )
     for field, count in counted:
         if count > MAX_FLAVOR_ENTRIES:
-            yield Violation(
-                pointer=f"/spec/{field}",
+            yield violation(
+                f"/spec/{field}",
+                "Stated",
                 rule=f"A ResourceFlavor has at most {MAX_FLAVOR_ENTRIES} {field}.",
                 remedy=f"Remove {count - MAX_FLAVOR_ENTRIES} of the {count}.",
             )
@@ -107,8 +109,9 @@ def _topology_name_violations(spec: ResourceFlavorSpec) -> Iterator[Violation]:
     if found:
         yield found
     if not spec.node_labels:
-        yield Violation(
-            pointer="/spec/nodeLabels",
+        yield violation(
+            "/spec/nodeLabels",
+            "Stated",
             rule="A flavor with a topology needs at least one node label to find its nodes by.",
             remedy="Add the label that all nodes of this flavor carry.",
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from headgate.domain.metadata import violation_of
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.names import broken_rule_of_label_key, broken_rule_of_name
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import MAX_AMOUNT, quantity_of
@@ -70,8 +70,9 @@ def _size_violations(place: str, group: ResourceGroup) -> Iterator[Violation]:
     )
     for field, count, things in counted:
         if count == 0:
-            yield Violation(
-                pointer=child(place, field),
+            yield violation(
+                child(place, field),
+                "Stated",
                 rule=f"A resource group has 1 to {MAX_IN_GROUP} {things}.",
                 remedy=f"Name at least one under {field}, or remove the group.",
             )
@@ -102,8 +103,9 @@ def _repetitions(groups: tuple[ResourceGroup, ...]) -> Iterator[Violation]:
     for pointer, thing, name in (*resources, *flavors):
         first = seen.setdefault((thing, name), pointer)
         if first != pointer:
-            yield Violation(
-                pointer=pointer,
+            yield violation(
+                pointer,
+                "Stated",
                 rule=f"{thing} {name} is already listed at {first}; it belongs to one group only.",
                 remedy="Remove one of the two.",
             )
@@ -122,8 +124,9 @@ def _impossible_sums(groups: tuple[ResourceGroup, ...]) -> Iterator[Violation]:
                 totals[quota.name] = before + quota.nominal_quota
                 is_countable = max(before, quota.nominal_quota) < MAX_AMOUNT
                 if is_countable and totals[quota.name] > MAX_AMOUNT:
-                    yield Violation(
-                        pointer=child(_GROUPS, index),
+                    yield violation(
+                        child(_GROUPS, index),
+                        "Stated",
                         rule=f"All flavors together have {totals[quota.name]} of {quota.name}; at "
                         f"most {MAX_AMOUNT} can be counted.",
                         remedy=f"Lower the quotas by {totals[quota.name] - MAX_AMOUNT}.",
@@ -146,8 +149,9 @@ def _flavor_violations(
     listed = tuple(quota.name for quota in flavor.resources)
     if listed != group.covered_resources:
         covered = ", ".join(group.covered_resources)
-        yield Violation(
-            pointer=child(place, "resources"),
+        yield violation(
+            child(place, "resources"),
+            "Stated",
             rule="Every flavor lists exactly the covered resources of its group, in their order.",
             remedy=f"List {covered or 'no resources'} in this order.",
         )
@@ -160,15 +164,17 @@ def _quota_violations(place: str, quota: ResourceQuota, *, has_parent: bool) -> 
     )
     for field, amount in (("nominalQuota", quota.nominal_quota), *limits):
         if amount is not None and amount < 0:
-            yield Violation(
-                pointer=child(place, field),
+            yield violation(
+                child(place, field),
+                "Stated",
                 rule=f"{field} is at least 0.",
                 remedy="Give an amount that is not negative.",
             )
     for field, amount in limits:
         if amount is not None and not has_parent:
-            yield Violation(
-                pointer=child(place, field),
+            yield violation(
+                child(place, field),
+                "Stated",
                 rule=f"{field} means nothing without a cohort to share with.",
                 remedy=f"Remove {field}, or name the cohort.",
             )
@@ -176,8 +182,9 @@ def _quota_violations(place: str, quota: ResourceQuota, *, has_parent: bool) -> 
 
 def _lending_violations(place: str, quota: ResourceQuota) -> Iterator[Violation]:
     if quota.lending_limit is not None and quota.lending_limit > quota.nominal_quota >= 0:
-        yield Violation(
-            pointer=child(place, "lendingLimit"),
+        yield violation(
+            child(place, "lendingLimit"),
+            "Stated",
             rule="A ClusterQueue lends at most its nominal quota, "
             f"{quantity_of(quota.name, quota.nominal_quota)}; "
             f"not {quantity_of(quota.name, quota.lending_limit)}.",
@@ -187,8 +194,9 @@ def _lending_violations(place: str, quota: ResourceQuota) -> Iterator[Violation]
 
 def _too_many(pointer: str, count: int, most: int, things: str) -> Iterator[Violation]:
     if count > most:
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule=f"There are at most {most} {things}.",
             remedy=f"Remove {count - most} of the {count}.",
         )
@@ -197,8 +205,9 @@ def _too_many(pointer: str, count: int, most: int, things: str) -> Iterator[Viol
 def weight_violations(weight_milli: int) -> Iterator[Violation]:
     """Broken rules of the weight for fair sharing, in thousandths."""
     if weight_milli < 0:
-        yield Violation(
-            pointer="/spec/fairSharing/weight",
+        yield violation(
+            "/spec/fairSharing/weight",
+            "Stated",
             rule="A weight is at least 0.",
             remedy="Give 0 for a share that is always last, or a positive weight.",
         )

@@ -16,7 +16,7 @@ from headgate.domain.kinds.object_commands import (
 from headgate.domain.metadata import (
     violation_of,
 )
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.names import MAX_LEVEL_KEY_LENGTH, broken_rule_of_label_key
 from headgate.domain.values.pointers import child
 
@@ -74,8 +74,9 @@ def topology_change_violations(before: TopologySpec, after: TopologySpec) -> tup
     if before.levels == after.levels or (_ends_in_hosts(before) and _ends_in_hosts(after)):
         return ()
     return (
-        Violation(
-            pointer=_LEVELS,
+        violation(
+            _LEVELS,
+            "Stated",
             rule=f"Levels change only if {HOSTNAME_LABEL} is the last one before and after.",
             remedy=f"Keep {HOSTNAME_LABEL} last, or make another Topology.",
         ),
@@ -88,8 +89,9 @@ def _ends_in_hosts(spec: TopologySpec) -> bool:
 
 def _level_count_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
     if not 1 <= len(levels) <= MAX_LEVELS:
-        yield Violation(
-            pointer=_LEVELS,
+        yield violation(
+            _LEVELS,
+            "Stated",
             rule=f"A Topology has 1 to {MAX_LEVELS} levels, widest first; this one {len(levels)}.",
             remedy="Name the node labels that tell blocks, racks and hosts apart.",
         )
@@ -103,14 +105,16 @@ def _level_key_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
         if found:
             yield found
         if len(level) > MAX_LEVEL_KEY_LENGTH:
-            yield Violation(
-                pointer=place,
+            yield violation(
+                place,
+                "Stated",
                 rule=f"A level key has at most {MAX_LEVEL_KEY_LENGTH} characters.",
                 remedy="Use a shorter label.",
             )
         if seen.setdefault(level, index) != index:
-            yield Violation(
-                pointer=place,
+            yield violation(
+                place,
+                "Stated",
                 rule=f"Level {level} is listed twice.",
                 remedy="Name each level once.",
             )
@@ -119,8 +123,9 @@ def _level_key_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
 def _level_order_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
     for index, level in enumerate(levels[:-1]):
         if level == HOSTNAME_LABEL:
-            yield Violation(
-                pointer=child(_LEVELS, index, "nodeLabel"),
+            yield violation(
+                child(_LEVELS, index, "nodeLabel"),
+                "Stated",
                 rule=f"{HOSTNAME_LABEL} can only be the last level: nothing is narrower.",
                 remedy="Move it to the end.",
             )

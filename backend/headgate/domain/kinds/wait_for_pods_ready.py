@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 
 
 class RequeuingStrategy(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,8 +49,9 @@ def wait_violations(pointer: str, wait: WaitForPodsReady | None) -> Iterator[Vio
     )
     for field, length in lengths:
         if length is not None and length < 0:
-            yield Violation(
-                pointer=f"{pointer}/{field}",
+            yield violation(
+                f"{pointer}/{field}",
+                "Stated",
                 rule=f"{field.rpartition('/')[2]} is at least 0.",
                 remedy="Give a length that is not negative.",
             )

@@ -14,7 +14,7 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import (
     Kind,
 )
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 
 
 class WorkloadPriorityClassSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,20 +69,23 @@ def priority_class_violations(spec: WorkloadPriorityClassSpec) -> tuple[Violatio
 
 def _violations(spec: WorkloadPriorityClassSpec) -> Iterator[Violation]:
     if not MIN_PRIORITY <= spec.value <= MAX_PRIORITY:
-        yield Violation(
-            pointer="/value",
+        yield violation(
+            "/value",
+            "Stated",
             rule=f"A priority lies between {MIN_PRIORITY} and {MAX_PRIORITY}.",
             remedy="Choose a number in this range.",
         )
     if len(spec.description) > MAX_DESCRIPTION_LENGTH:
-        yield Violation(
-            pointer="/description",
+        yield violation(
+            "/description",
+            "Stated",
             rule=f"A description has at most {MAX_DESCRIPTION_LENGTH} characters.",
             remedy=f"Shorten it: it has {len(spec.description)}.",
         )
     if spec.max_protection_delta is not None and spec.max_protection_delta < 0:
-        yield Violation(
-            pointer="/maxProtectionDelta",
+        yield violation(
+            "/maxProtectionDelta",
+            "Stated",
             rule="maxProtectionDelta is at least 0: protection is never below priority.",
             remedy="Give 0 for no more protection than the priority itself.",
         )

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from headgate.domain.kinds.configuration import PreemptionRules
 from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
 from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.preemption_events import DivergingPodSet
@@ -152,8 +152,9 @@ def _class_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iterator[
     for pointer, name in named:
         if name and name not in classes:
             known = ", ".join(sorted(classes)[:10]) or "there are none yet"
-            yield Violation(
-                pointer=pointer,
+            yield violation(
+                pointer,
+                "Stated",
                 rule=f"There is no priority class {name}.",
                 remedy=f"Name one that exists ({known}), or create it first.",
             )
@@ -164,8 +165,9 @@ def _protection_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iter
     if protection is None:
         return
     if protection < spec.priority:
-        yield Violation(
-            pointer=_PREEMPTION_CLASS,
+        yield violation(
+            _PREEMPTION_CLASS,
+            "Stated",
             rule=f"Preemption priority {protection} is below scheduling priority {spec.priority}: "
             "work that may evict others must be as well protected.",
             remedy="Name a preemption class with a value at least as high.",
@@ -180,8 +182,9 @@ def _protection_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iter
         if name and (delta := classes[name].spec.max_protection_delta) is not None
     ]
     if deltas and protection > spec.priority + min(deltas):
-        yield Violation(
-            pointer=child(_PREEMPTION_CLASS),
+        yield violation(
+            child(_PREEMPTION_CLASS),
+            "Stated",
             rule=f"Preemption priority {protection} is more than maxProtectionDelta {min(deltas)} "
             f"above scheduling priority {spec.priority}.",
             remedy="Name a preemption class with a lower value, or have the delta raised.",
@@ -210,8 +213,9 @@ def divergence_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Itera
     for index, pod_set in enumerate(spec.pod_sets):
         found = diverging.get(pod_set.name)
         if found is not None:
-            yield Violation(
-                pointer=child("/spec/podSets", index, "priorityClassName"),
+            yield violation(
+                child("/spec/podSets", index, "priorityClassName"),
+                "Stated",
                 rule=f"Its pods have priority {found.priority} and policy {found.policy}, the "
                 f"workload {spec.priority} and {spec.preemption_policy}.",
                 remedy="Give pods and workload the same class.",
@@ -223,8 +227,9 @@ def unknown_class_violations(spec: WorkloadSpec, classes: PriorityClasses) -> It
     for index, pod_set in enumerate(spec.pod_sets):
         name = pod_set.priority_class_name
         if name and name not in classes:
-            yield Violation(
-                pointer=child("/spec/podSets", index, "priorityClassName"),
+            yield violation(
+                child("/spec/podSets", index, "priorityClassName"),
+                "Stated",
                 rule=f"There is no priority class {name}.",
                 remedy="Name one that exists, or none: it is only compared with the workload's.",
             )
@@ -306,23 +311,26 @@ def _boost_violations(
     spec: WorkloadSpec, classes: PriorityClasses, said: str, boost: int | None
 ) -> Iterator[Violation]:
     if boost is None:
-        yield Violation(
-            pointer=_BOOST_POINTER,
+        yield violation(
+            _BOOST_POINTER,
+            "Stated",
             rule=f"{said!r:.80} is no priority boost: a boost is a whole number.",
             remedy="Write it like 100 or -50, or remove the annotation.",
         )
         return
     if not MIN_PRIORITY <= spec.priority + boost <= MAX_PRIORITY:
-        yield Violation(
-            pointer=_BOOST_POINTER,
+        yield violation(
+            _BOOST_POINTER,
+            "Stated",
             rule=f"Priority {spec.priority} with a boost of {boost} is beyond what a priority may "
             f"be, {MIN_PRIORITY} to {MAX_PRIORITY}.",
             remedy="Choose a smaller boost.",
         )
     bound = protection_bound(spec, spec.preemption_priority_class_name, classes)
     if bound is not None and boost > bound:
-        yield Violation(
-            pointer=_BOOST_POINTER,
+        yield violation(
+            _BOOST_POINTER,
+            "Stated",
             rule=f"A boost of {boost} is more than maxProtectionDelta {bound} of its class.",
             remedy=f"Choose at most {bound}, or have the delta raised.",
         )

@@ -16,7 +16,7 @@ from headgate.domain.kinds.configuration import PreemptionRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, WorkloadPriorityClassSpec
 from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import InvalidObject, Violation, violation
 from headgate.domain.workloads.commands import ChangeProtection, SetPreemptionGate
 from headgate.domain.workloads.decide.preconditions import require_not_terminating
 from headgate.domain.workloads.events import WorkloadEvent
@@ -75,12 +75,7 @@ def set_gate(state: WorkloadState, command: SetPreemptionGate) -> tuple[Workload
     workload = require_not_terminating(state)
     gates = workload.spec.preemption_gates
     if command.gate not in gates:
-        violation = Violation(
-            pointer="/gate",
-            rule=f"Workload {workload.key} has no preemption gate {command.gate!r:.80}.",
-            remedy=f"Name one of {', '.join(gates)}." if gates else "It may preempt as it is.",
-        )
-        raise_if_invalid("The gate of", workload.key, (violation,))
+        raise InvalidObject.at("/gate", "NotOneOf", value=command.gate[:80], choices=gates)
     if command.open == (command.gate in workload.opened_gates):
         return ()
     kind = PreemptionGateOpened if command.open else PreemptionGateClosed
@@ -95,8 +90,9 @@ def _protection_change_violations(
         return
     pointer = "/preemptionPriorityClassName" if command.class_name else "/preemptionPriority"
     if not own <= wanted <= MAX_PRIORITY:
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule=f"Preemption priority {wanted} is below scheduling priority {own}: "
             "work that may evict others must be as well protected."
             if wanted < own
@@ -104,15 +100,17 @@ def _protection_change_violations(
             remedy="Choose one that is at least as high as the scheduling priority.",
         )
     elif command.most is not None and wanted > own + command.most:
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule=f"Preemption priority {wanted} is more than maxProtectionDelta {command.most} "
             f"above scheduling priority {own}.",
             remedy=f"Choose at most {own + command.most}, or have the delta raised.",
         )
     elif command.most is None and not command.class_name and command.authority == "User":
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule="A plain number needs a priority class with maxProtectionDelta to bound it.",
             remedy="Name a preemptionPriorityClassName, or ask an admin.",
         )

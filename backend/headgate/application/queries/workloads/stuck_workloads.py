@@ -115,11 +115,16 @@ def stuck_workload_with_forecast(
     cluster_state, at = services.reader.cluster_state, services.clock.now()
     workload = cluster_state.workloads.get(key)
     if workload is None:
-        raise NotFound(f"There is no workload {key}.", remedy="Check its name and namespace.")
+        raise NotFound(
+            "Stated",
+            rule=f"There is no workload {key}.",
+            remedy="Check its name and namespace.",
+        )
     case = stuck_workload(cluster_state, workload, at)
     if case is None:
         raise IllegalNow(
-            f"Workload {key} is neither inactive nor held, and does not back off.",
+            "Stated",
+            rule=f"Workload {key} is neither inactive nor held, and does not back off.",
             remedy="Ask for its explanation to learn why it waits.",
         )
     then = services.redaction.redacted(_next(services, case, at), scope)

@@ -156,4 +156,6 @@ def _check_limit_range(config: ObjectSet, workload: Workload) -> QueueCheckFailu
     if not broken:
         return None
     remedy = "widen the LimitRange of the namespace, or submit it anew within the range"
-    return QueueCheckFailure("OutsideLimitRange", broken[0].rule.removesuffix("."), remedy)
+    return QueueCheckFailure(
+        "OutsideLimitRange", str(broken[0].message.arguments["rule"]).removesuffix("."), remedy
+    )

@@ -131,7 +131,8 @@ def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
     if isinstance(state, Workload):
         leaving = state.terminating_at is not None
         raise AlreadyExists(
-            f"Workload {state.key} {'is being deleted' if leaving else 'exists'}.",
+            "Stated",
+            rule=f"Workload {state.key} {'is being deleted' if leaving else 'exists'}.",
             remedy="Wait until it is gone, or choose another name."
             if leaving
             else "Choose another name, or delete that one first.",
@@ -223,7 +224,8 @@ def _require_same_kind(workload: Workload, command: ChangeSpec) -> None:
     after = command.annotations.get(SUBMITTED_AS, "Workload")
     if before not in {"Workload", after} and after != "Workload":
         raise IllegalNow(
-            f"{workload.key} was submitted as {before} and cannot become a {after}.",
+            "Stated",
+            rule=f"{workload.key} was submitted as {before} and cannot become a {after}.",
             remedy="Choose another name for this one.",
         )
 

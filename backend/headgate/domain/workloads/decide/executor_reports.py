@@ -7,7 +7,7 @@ present one, records nothing (queueing.md §5.2-5.4, §1.7, §3.11; preemption.m
 from collections.abc import Iterator
 
 from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import IllegalNow, Violation
+from headgate.domain.rejection import IllegalNow, Violation, violation
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.message import message
 from headgate.domain.values.pointers import child
@@ -119,16 +119,18 @@ def _reclaim_violations(workload: Workload, command: ReportReclaimable) -> Itera
     for name, count in sorted(command.pods.items()):
         most = counts.get(name)
         if most is None:
-            yield Violation(
-                pointer=child("/pods", name),
+            yield violation(
+                child("/pods", name),
+                "Stated",
                 rule=f"Workload {workload.key} has no pod set {name}.",
                 remedy=f"Name one of {', '.join(counts)}.",
             )
             continue
         least = workload.reclaimable.get(name, 0) if _reclaimable_only_grows(workload, name) else 0
         if not least <= count <= most:
-            yield Violation(
-                pointer=child("/pods", name),
+            yield violation(
+                child("/pods", name),
+                "Stated",
                 rule=f"Of pod set {name}, {least} to {most} pods can be reclaimable now.",
                 remedy="Report all that have ended so far; while it holds quota none comes back.",
             )
@@ -150,7 +152,8 @@ def _reclaimable_only_grows(workload: Workload, name: str) -> bool:
 def _require_admitted(workload: Workload) -> None:
     if not is_admitted(workload):
         raise IllegalNow(
-            f"Workload {workload.key} is {phase_of(workload)}; it has no pods to report of.",
+            "Stated",
+            rule=f"Workload {workload.key} is {phase_of(workload)}; it has no pods to report of.",
             remedy="Stop what runs for it, and start pods only for workloads that are assigned.",
         )
 
@@ -232,7 +235,8 @@ def _require_named_handler(workload: Workload, eviction: Eviction, handler: str)
     wanted = eviction.soft.handler if eviction.soft else ""
     if wanted and handler and handler != wanted:
         raise IllegalNow(
-            f"The eviction of {workload.key} is for the handler {wanted}, not for {handler}.",
+            "Stated",
+            rule=f"The eviction of {workload.key} is for the handler {wanted}, not for {handler}.",
             remedy=f"Acknowledge it as {wanted}, or leave it to that one.",
         )
 
@@ -272,7 +276,8 @@ def report_check_state(
         return ()
     if workload.admission is None or command.check not in workload.checks:
         raise IllegalNow(
-            f"Workload {workload.key} is {phase_of(workload)} and does not wait for check "
+            "Stated",
+            rule=f"Workload {workload.key} is {phase_of(workload)} and does not wait for check "
             f"{command.check}.",
             remedy="Report on workloads that have quota and name the check in their status.",
         )
@@ -297,8 +302,9 @@ def _update_violations(
     before = known.pod_set_updates if known is not None else ()
     agreed = known is not None and known.state == command.state == "Ready"
     if before != updates and (agreed or (updates and is_admitted(workload))):
-        yield Violation(
-            pointer="/podSetUpdates",
+        yield violation(
+            "/podSetUpdates",
+            "Stated",
             rule="podSetUpdates cannot change once the check was Ready or pods may have started.",
             remedy="Report the same again, or Retry to have the workload sent back first.",
         )

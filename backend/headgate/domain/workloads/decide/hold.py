@@ -5,7 +5,7 @@ an admin releases it, after which the user's hold applies again.
 """
 
 from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import IllegalNow, Violation
+from headgate.domain.rejection import IllegalNow, Violation, violation
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import HoldWorkload, ReleaseWorkload
 from headgate.domain.workloads.decide.preconditions import require_exists, require_not_terminating
@@ -58,7 +58,8 @@ def _has_expired(hold: Hold, at: Instant) -> bool:
 def _require_no_admin_hold(present: Hold) -> None:
     if is_admins(present):
         raise IllegalNow(
-            f"It is held by {present.owner}: {present.reason}",
+            "Stated",
+            rule=f"It is held by {present.owner}: {present.reason}",
             remedy="Ask an admin to release it.",
         )
 
@@ -67,16 +68,18 @@ def _violations(command: HoldWorkload, at: Instant) -> list[Violation]:
     found = []
     if not command.reason.strip():
         found.append(
-            Violation(
-                pointer="/reason",
+            violation(
+                "/reason",
+                "Stated",
                 rule="Holding a workload needs a reason.",
                 remedy="Say in a few words why.",
             )
         )
     if command.expires_at is not None and command.expires_at <= at:
         found.append(
-            Violation(
-                pointer="/expiresAt",
+            violation(
+                "/expiresAt",
+                "Stated",
                 rule="The end of a hold lies in the future.",
                 remedy="Give a later time, or none.",
             )

@@ -8,7 +8,9 @@ def require_exists(state: WorkloadState) -> Workload:
     """The workload; raises `NotFound` if the stream has none."""
     if not isinstance(state, Workload):
         raise NotFound(
-            "There is no such workload.", remedy="Check its name and namespace, or submit it."
+            "Stated",
+            rule="There is no such workload.",
+            remedy="Check its name and namespace, or submit it.",
         )
     return state
 
@@ -18,7 +20,8 @@ def require_unfinished(state: WorkloadState) -> Workload:
     workload = require_exists(state)
     if workload.finished_at is not None:
         raise IllegalNow(
-            f"Workload {workload.key} has ended as {phase_of(workload)}.",
+            "Stated",
+            rule=f"Workload {workload.key} has ended as {phase_of(workload)}.",
             remedy="Submit it again under another name, or delete it first.",
         )
     return workload
@@ -30,7 +33,8 @@ def require_not_terminating(state: WorkloadState) -> Workload:
     if workload.terminating_at is not None or workload.cancelling_at is not None:
         wish = "deleted" if workload.terminating_at is not None else "cancelled"
         raise IllegalNow(
-            f"Workload {workload.key} is being {wish} and goes once its pods have stopped.",
+            "Stated",
+            rule=f"Workload {workload.key} is being {wish} and goes once its pods have stopped.",
             remedy="Submit it again when it is gone.",
         )
     return workload
@@ -41,7 +45,8 @@ def require_same_uid(state: WorkloadState, uid: str) -> Workload:
     workload = require_exists(state)
     if workload.uid != uid:
         raise IllegalNow(
-            f"The report is about an earlier workload {workload.key} (uid {uid}).",
+            "Stated",
+            rule=f"The report is about an earlier workload {workload.key} (uid {uid}).",
             remedy=f"Stop what runs for it; the present one has uid {workload.uid}.",
         )
     return workload

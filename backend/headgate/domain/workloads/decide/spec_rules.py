@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
 from headgate.domain.metadata import label_violations, violation_of
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.selection_rules import (
     node_term_violations,
     term_violations,
@@ -69,8 +69,9 @@ def workload_violations(spec: WorkloadSpec) -> tuple[Violation, ...]:
 def _list_violations(spec: WorkloadSpec) -> Iterator[Violation]:
     count = len(spec.pod_sets)
     if not 1 <= count <= MAX_POD_SETS:
-        yield Violation(
-            pointer=_POD_SETS,
+        yield violation(
+            _POD_SETS,
+            "Stated",
             rule=f"A workload has 1 to {MAX_POD_SETS} pod sets; this one has {count}.",
             remedy="Describe its pods in that many sets.",
         )
@@ -78,15 +79,17 @@ def _list_violations(spec: WorkloadSpec) -> Iterator[Violation]:
     for index, pod_set in enumerate(spec.pod_sets):
         first = seen.setdefault(pod_set.name, index)
         if first != index:
-            yield Violation(
-                pointer=child(_POD_SETS, index, "name"),
+            yield violation(
+                child(_POD_SETS, index, "name"),
+                "Stated",
                 rule=f"Pod set {index} has the name of pod set {first}: {pod_set.name}.",
                 remedy="Give every pod set a name of its own.",
             )
     partial = [i for i, pod_set in enumerate(spec.pod_sets) if pod_set.min_count is not None]
     for index in partial[1:]:
-        yield Violation(
-            pointer=child(_POD_SETS, index, "minCount"),
+        yield violation(
+            child(_POD_SETS, index, "minCount"),
+            "Stated",
             rule="At most one pod set of a workload has a minCount.",
             remedy=f"Keep the one of pod set {partial[0]} only, or this one only.",
         )
@@ -99,21 +102,24 @@ def _spec_violations(spec: WorkloadSpec) -> Iterator[Violation]:
             yield found
     seconds = spec.maximum_execution_time_seconds
     if seconds is not None and seconds < 1:
-        yield Violation(
-            pointer="/spec/maximumExecutionTimeSeconds",
+        yield violation(
+            "/spec/maximumExecutionTimeSeconds",
+            "Stated",
             rule="A maximum execution time is at least one second.",
             remedy="Give a longer time, or none for no limit.",
         )
     if not MIN_PRIORITY <= spec.priority <= MAX_PRIORITY:
-        yield Violation(
-            pointer="/spec/priority",
+        yield violation(
+            "/spec/priority",
+            "Stated",
             rule=f"A priority lies between {MIN_PRIORITY} and {MAX_PRIORITY}.",
             remedy="Choose a number in this range, or name a priority class.",
         )
     has_core = any(pod_set.min_count is not None for pod_set in spec.pod_sets)
     if spec.preemptibility == "SemiPreemptible" and not has_core:
-        yield Violation(
-            pointer="/spec/preemptibility",
+        yield violation(
+            "/spec/preemptibility",
+            "Stated",
             rule="SemiPreemptible keeps the minCount of a pod set and gives up the rest.",
             remedy="Set minCount on a pod set, or choose Preemptible or NonPreemptible.",
         )
@@ -124,14 +130,16 @@ def _pod_set_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
     if found:
         yield found
     if not 0 <= pod_set.count <= MAX_PODS:
-        yield Violation(
-            pointer=child(place, "count"),
+        yield violation(
+            child(place, "count"),
+            "Stated",
             rule=f"A pod set has 0 to {MAX_PODS} pods.",
             remedy="Give a count in this range.",
         )
     if pod_set.min_count is not None and not 1 <= pod_set.min_count <= max(1, pod_set.count):
-        yield Violation(
-            pointer=child(place, "minCount"),
+        yield violation(
+            child(place, "minCount"),
+            "Stated",
             rule=f"minCount lies between 1 and the count of the pod set, {pod_set.count}.",
             remedy="Lower minCount, or remove it for all or nothing.",
         )
@@ -152,20 +160,23 @@ def _scheduling_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
     pod = child(place, "template", "spec")
     for resource, amount in scheduling.requests.items():
         if resource == "pods":
-            yield Violation(
-                pointer=pod,
+            yield violation(
+                pod,
+                "Stated",
                 rule="A pod cannot ask for the resource pods: each is one, and is counted so.",
                 remedy="Remove pods from its requests and limits.",
             )
         if amount * max(1, pod_set.count) > MAX_AMOUNT:
-            yield Violation(
-                pointer=pod,
+            yield violation(
+                pod,
+                "Stated",
                 rule=f"All pods of a set ask for at most {MAX_AMOUNT} of {resource}.",
                 remedy="Give a smaller amount or count.",
             )
         if amount < 0:
-            yield Violation(
-                pointer=pod,
+            yield violation(
+                pod,
+                "Stated",
                 rule=f"A pod asks for at least 0 of {resource}.",
                 remedy="Give an amount that is not negative.",
             )
@@ -177,8 +188,9 @@ def _scheduling_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
         wish = f"{affinity}/{_PREFERRED}/{index}"
         yield from node_term_violations(f"{wish}/preference", preferred.term)
         if not 1 <= preferred.weight <= 100:  # noqa: PLR2004  (the range of Kubernetes)
-            yield Violation(
-                pointer=f"{wish}/weight",
+            yield violation(
+                f"{wish}/weight",
+                "Stated",
                 rule="The weight of a wish lies between 1 and 100.",
                 remedy="Choose a number in this range.",
             )
@@ -203,22 +215,25 @@ def preemption_setting_violations(spec: WorkloadSpec) -> Iterator[Violation]:
 def _gate_violations(gates: tuple[str, ...]) -> Iterator[Violation]:
     pointer = "/spec/preemptionGates"
     if len(gates) > MAX_PREEMPTION_GATES:
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule=f"A workload has at most {MAX_PREEMPTION_GATES} preemption gates.",
             remedy=f"Remove {len(gates) - MAX_PREEMPTION_GATES} of them.",
         )
     for index, gate in enumerate(gates):
         broken = broken_rule_of_label_key(gate)
         if broken:
-            yield Violation(
-                pointer=child(pointer, index, "name"),
+            yield violation(
+                child(pointer, index, "name"),
+                "Stated",
                 rule=broken,
                 remedy="Name the gate like a label: example.com/gate.",
             )
         if gate in gates[:index]:
-            yield Violation(
-                pointer=child(pointer, index, "name"),
+            yield violation(
+                child(pointer, index, "name"),
+                "Stated",
                 rule=f"Gate {gate} is listed twice.",
                 remedy="Name each gate once.",
             )
@@ -227,20 +242,23 @@ def _gate_violations(gates: tuple[str, ...]) -> Iterator[Violation]:
 def _policy_violations(policy: EvictionPolicy) -> Iterator[Violation]:
     pointer = "/spec/evictionPolicy"
     if not 0 <= policy.grace_period_seconds <= MAX_GRACE_SECONDS:
-        yield Violation(
-            pointer=f"{pointer}/gracePeriodSeconds",
+        yield violation(
+            f"{pointer}/gracePeriodSeconds",
+            "Stated",
             rule=f"A grace period has 0 to {MAX_GRACE_SECONDS} seconds.",
             remedy="Give fewer, and let the handler report progress to get more.",
         )
     if len(policy.handler) > MAX_HANDLER_LENGTH:
-        yield Violation(
-            pointer=f"{pointer}/handler",
+        yield violation(
+            f"{pointer}/handler",
+            "Stated",
             rule=f"A handler's name has at most {MAX_HANDLER_LENGTH} characters.",
             remedy="Choose a shorter name.",
         )
     if policy.require_ack and not policy.handler:
-        yield Violation(
-            pointer=f"{pointer}/requireAck",
+        yield violation(
+            f"{pointer}/requireAck",
+            "Stated",
             rule="Only a handler can acknowledge an eviction.",
             remedy="Name the handler, or leave requireAck out.",
         )
@@ -257,22 +275,25 @@ def annotation_violations(
     pointer = child("/metadata/annotations", ADMISSION_GATES)
     for gate in gates:
         if len(gate) > MAX_LABEL_LENGTH or "/" not in gate or broken_rule_of_label_key(gate):
-            yield Violation(
-                pointer=pointer,
+            yield violation(
+                pointer,
+                "Stated",
                 rule=f"{gate!r:.80} is no gate: a gate is a domain, a slash and a name, with at "
                 f"most {MAX_LABEL_LENGTH} characters.",
                 remedy="Write it like example.com/gate, several with commas between them.",
             )
     if len(set(gates)) < len(gates):
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule="A gate is listed twice.",
             remedy="List each gate once.",
         )
     added = [] if before is None else [g for g in gates if g not in admission_gates(before)]
     if added:
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule=f"Gates are only ever removed once a workload exists; {added[0]} would be new.",
             remedy="Remove it, and hold the workload to keep it from starting.",
         )
@@ -288,8 +309,9 @@ def elastic_violations(
     other = replaced_key(annotations)
     namespace = key.partition("/")[0]
     if other and not other.startswith(f"{namespace}/"):
-        yield Violation(
-            pointer=child(_ANNOTATIONS, REPLACES),
+        yield violation(
+            child(_ANNOTATIONS, REPLACES),
+            "Stated",
             rule="A slice replaces a workload of its own namespace.",
             remedy=f"Name it like {namespace}/its-name.",
         )
@@ -297,8 +319,9 @@ def elastic_violations(
         return
     marked = child(_ANNOTATIONS, REPLACES if other else ELASTIC)
     if any(pod_set.min_count is not None for pod_set in spec.pod_sets):
-        yield Violation(
-            pointer=marked,
+        yield violation(
+            marked,
+            "Stated",
             rule="An elastic workload starts with all its pods: it has no minCount.",
             remedy="Remove minCount, or the annotation.",
         )
@@ -367,8 +390,9 @@ def _frozen_once_admitted(workload: Workload, after: WorkloadSpec) -> Iterator[V
 
 
 def _too_late(pointer: str, rule: str) -> Violation:
-    return Violation(
-        pointer=pointer,
+    return violation(
+        pointer,
+        "Stated",
         rule=rule,
         remedy="Change it back, or requeue or deactivate the workload before changing it.",
     )

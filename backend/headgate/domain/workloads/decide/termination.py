@@ -31,12 +31,7 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
     WorkloadStopped,
 )
-from headgate.domain.workloads.state import (
-    Workload,
-    WorkloadState,
-    condition,
-    is_admitted,
-)
+from headgate.domain.workloads.state import Workload, WorkloadState, condition, is_admitted
 
 REQUEUE_REQUESTED = message("RequeueRequested")
 DELETION_REQUESTED = message("DeletionRequested")
@@ -57,7 +52,9 @@ def requeue(state: WorkloadState, command: RequeueWorkload) -> tuple[WorkloadEve
     workload = require_not_terminating(state)
     if not workload.spec.active:
         raise IllegalNow(
-            f"Workload {workload.key} is inactive.", remedy="Activate it to let it compete again."
+            "Stated",
+            rule=f"Workload {workload.key} is inactive.",
+            remedy="Activate it to let it compete again.",
         )
     if workload.admission is not None:
         return _eviction_events(workload, command.eviction, "Requeued", command.reason)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from headgate.domain.metadata import violation_of
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.names import MAX_LABEL_LENGTH, broken_rule_of_label_key
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.specs import PodSet, SliceLayer, TopologyRequest
@@ -39,8 +39,9 @@ def group_violations(place: str, pod_sets: tuple[PodSet, ...]) -> Iterator[Viola
             pointer = child(place, index, "topologyRequest", "podSetGroupName")
             rule = _broken_rule_of_group(name, group)
             if rule:
-                yield Violation(
-                    pointer=pointer,
+                yield violation(
+                    pointer,
+                    "Stated",
                     rule=rule,
                     remedy="Group a leader of one pod with its workers, with the same levels.",
                 )
@@ -65,15 +66,17 @@ def _kind_violations(place: str, request: TopologyRequest) -> Iterator[Violation
     }
     chosen = [field for field, value in kinds.items() if value]
     if len(chosen) > 1:
-        yield Violation(
-            pointer=child(place, chosen[-1]),
+        yield violation(
+            child(place, chosen[-1]),
+            "Stated",
             rule=f"At most one of required, preferred and unconstrained is set; here "
             f"{' and '.join(chosen)} are.",
             remedy="Keep one of them.",
         )
     if request.balanced and not request.preferred:
-        yield Violation(
-            pointer=child(place, "balanced"),
+        yield violation(
+            child(place, "balanced"),
+            "Stated",
             rule="Balanced placement spreads over the domains of a preferred level.",
             remedy="Set preferred, or remove balanced.",
         )
@@ -84,8 +87,9 @@ def _level_violations(pointer: str, level: str) -> Iterator[Violation]:
     if found:
         yield found
     elif len(level) > MAX_LABEL_LENGTH:
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule=f"A requested level has at most {MAX_LABEL_LENGTH} characters.",
             remedy="Name a level of the Topology with a shorter key.",
         )
@@ -95,8 +99,9 @@ def _layer_violations(
     place: str, layers: tuple[SliceLayer, ...], count: int
 ) -> Iterator[Violation]:
     if len(layers) > MAX_SLICE_LAYERS:
-        yield Violation(
-            pointer=child(place, "podsetSliceRequiredTopologyConstraints"),
+        yield violation(
+            child(place, "podsetSliceRequiredTopologyConstraints"),
+            "Stated",
             rule=f"There are 1 to {MAX_SLICE_LAYERS} layers of slices.",
             remedy=f"Remove {len(layers) - MAX_SLICE_LAYERS} of them.",
         )
@@ -106,16 +111,17 @@ def _layer_violations(
         yield from _level_violations(level_at, layer.level)
         first = seen.setdefault(layer.level, index)
         if first != index:
-            yield Violation(
-                pointer=level_at,
+            yield violation(
+                level_at,
+                "Stated",
                 rule=f"Level {layer.level} is used by layer {first} already.",
                 remedy="Name each level once, from wide to narrow.",
             )
         outer = layers[index - 1].size if index else None
         rule = _broken_rule_of_size(layer.size, outer, count)
         if rule:
-            yield Violation(
-                pointer=size_at, rule=rule, remedy="Choose a size that divides without remainder."
+            yield violation(
+                size_at, "Stated", rule=rule, remedy="Choose a size that divides without remainder."
             )
 
 
@@ -140,20 +146,23 @@ def _group_name_violations(place: str, request: TopologyRequest) -> Iterator[Vio
         return
     pointer = child(place, "podSetGroupName")
     if not name or name.isdecimal():
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule="The name of a group is not empty and not a number.",
             remedy="Choose a word.",
         )
     if request.slice_layers:
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule="A pod set in a group has no slices.",
             remedy="Remove the slices, or leave the group.",
         )
     if not (request.required or request.preferred):
-        yield Violation(
-            pointer=pointer,
+        yield violation(
+            pointer,
+            "Stated",
             rule="A pod set in a group asks for a required or preferred level.",
             remedy="Set one of them, the same for the whole group.",
         )

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.limit_range import LimitRangeItem, LimitRangeSpec
 from headgate.domain.kinds.runtime_class import RuntimeClassSpec
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import Requests, amount_of_nanos, milli_quantity, quantity_of
 from headgate.domain.values.selectors import toleration_fields
@@ -240,8 +240,9 @@ def _ratio_violations(
         request, limit = asked.effective().get(name, 0), asked.limits.get(name, 0)
         if request and limit * MILLI > request * ratio:
             times = milli_quantity(ratio)
-            yield Violation(
-                pointer=child(place, "limits", name),
+            yield violation(
+                child(place, "limits", name),
+                "Stated",
                 rule=f"By the LimitRange of the namespace the limit of {name} is at most {times}"
                 " times its request.",
                 remedy="Lower the limit, or raise the request.",
@@ -257,8 +258,9 @@ def _limit_violations(
         request = asked.requests.get(name, 0)
         if limit < request <= most.get(name, request):
             given = quantity_of(name, amount_of_nanos(name, limit))
-            yield Violation(
-                pointer=child(place, "requests", name),
+            yield violation(
+                child(place, "requests", name),
+                "Stated",
                 rule=f"The namespace limits containers that state no limit to {given} of {name}.",
                 remedy="Lower the request, or state a limit.",
             )
@@ -267,8 +269,9 @@ def _limit_violations(
 def _violation(place: str, what: str, name: str, bound: int, nanos: int) -> Violation:
     found = quantity_of(name, amount_of_nanos(name, nanos))
     limit = quantity_of(name, bound)
-    return Violation(
-        pointer=place,
+    return violation(
+        place,
+        "Stated",
         rule=f"{what} {limit} of {name} by the LimitRange of the namespace; this one has {found}.",
         remedy=f"Give an amount of {name} within the range, or have the range changed.",
     )
@@ -295,8 +298,9 @@ def _conflicts(place: str, pod_set: PodSet) -> Iterator[Violation]:
     for key, wanted in sorted(pod_set.defaults.node_selector.items()):
         if stated.get(key, wanted) != wanted:
             runtime = pod.get("runtimeClassName")
-            yield Violation(
-                pointer=child(place, "nodeSelector", key),
+            yield violation(
+                child(place, "nodeSelector", key),
+                "Stated",
                 rule=f"Pods of RuntimeClass {runtime} go to nodes with {key}={wanted}.",
                 remedy=f"Remove {key} from the nodeSelector, or name another runtimeClassName.",
             )

@@ -11,7 +11,7 @@ from itertools import islice
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.rejection import InvalidObject, NotFound, Violation
+from headgate.domain.rejection import InvalidObject, NotFound
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.trimmed_assignments import pod_count
@@ -73,7 +73,8 @@ def _assigned(workload: Workload, pod_set: str) -> tuple[PodSetAssignment, Topol
             known = given.topology_assignment
             return replace(given, count=pod_count(known)), known
     raise NotFound(
-        f"Pod set {pod_set} of workload {workload.key} has no topology assignment now.",
+        "Stated",
+        rule=f"Pod set {pod_set} of workload {workload.key} has no topology assignment now.",
         remedy="Start its pods wherever its flavors allow, or wait until it is admitted.",
     )
 
@@ -125,12 +126,8 @@ def _offset(pods: Sequence[ExecutorPod]) -> int:
         return 0
     offset = _number(told)
     if offset is None:
-        violation = Violation(
-            pointer=child("/pods", 0, "annotations", INDEX_OFFSET),
-            rule=f"The offset of indices is a number, not {told!r}.",
-            remedy="Give the number of pods that are counted before these.",
-        )
-        raise InvalidObject("No pod was placed.", remedy=violation.remedy, violations=(violation,))
+        pointer = child("/pods", 0, "annotations", INDEX_OFFSET)
+        raise InvalidObject.at(pointer, "NotInteger")
     return offset
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from headgate.domain.metadata import label_violations
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.selection_rules import toleration_violations
 from headgate.domain.values.message import Message, message
 from headgate.domain.values.pointers import child
@@ -47,14 +47,16 @@ def update_violations(
     for index, update in enumerate(updates):
         place = child(pointer, index)
         if update.name not in known:
-            yield Violation(
-                pointer=child(place, "name"),
+            yield violation(
+                child(place, "name"),
+                "Stated",
                 rule=f"The workload has no pod set {update.name!r:.80}.",
                 remedy=f"Name one of {', '.join(known)}.",
             )
         if seen.setdefault(update.name, index) != index:
-            yield Violation(
-                pointer=child(place, "name"),
+            yield violation(
+                child(place, "name"),
+                "Stated",
                 rule=f"Pod set {update.name} is updated twice.",
                 remedy="Put all that is added to a pod set into one entry.",
             )
