@@ -186,7 +186,8 @@ def test_a_batch_beyond_the_limit_is_refused_as_a_whole(
     asked = {"verb": "hold", "reason": "too many", "query": {"name": "crowd-"}}
     answer = admin.post("/v1/batches", asked)
     assert answer.status_code == 422
-    assert "2 match" in answer.json()["errors"][0]["rule"]
+    (error,) = answer.json()["errors"]
+    assert (error["code"], error["arguments"]) == ("TooManyMatches", {"count": 2, "maximum": 1})
     assert admin.get(f"{HERE}/crowd-1").json()["status"]["phase"] != "OnHold"
 
 

@@ -1,154 +1,44 @@
 """Failures as HTTP problems (RFC 9457): the table of kinds, and pointers into request bodies."""
 
-import msgspec
 import re
-import structlog
-from collections.abc import Iterable
-from collections.abc import Sequence
-from headgate.api.headers import request_id_of
-from headgate.api.schemas import Problem
-from headgate.api.schemas import ProblemError
-from headgate.application.access.identity import Identity
-from headgate.application.access.redaction import allows
-from headgate.application.failures import Archived
-from headgate.application.failures import Contended
-from headgate.application.failures import KeyUsedDifferently
-from headgate.application.failures import LimitExceeded
-from headgate.application.failures import Overloaded
-from headgate.application.failures import PositionNotReached
-from headgate.application.failures import StaleVersion
-from headgate.application.ports import Unavailable
-from headgate.domain.rejection import AlreadyExists
-from headgate.domain.rejection import IllegalNow
-from headgate.domain.rejection import InUse
-from headgate.domain.rejection import InvalidObject
-from headgate.domain.rejection import InvalidRequest
-from headgate.domain.rejection import NotFound
-from headgate.domain.rejection import Rejection
-from headgate.domain.rejection import Violation
-from headgate.domain.values.message import Argument
-from headgate.domain.values.message import Message
-from headgate.domain.values.message import ObjectReference
-from headgate.event_log.codec import Unstorable
-from headgate.messages.catalogue import remedy_of
-from headgate.messages.catalogue import text_of
-from headgate.messages.rendering import IsVisible
-from headgate.messages.suggestions import nearest
 from http import HTTPStatus
-from litestar import Request
-from litestar import Response
-from litestar.exceptions import HTTPException
-from litestar.types import ExceptionHandlersMap
-from msgspec.inspect import EnumType
-from msgspec.inspect import ListType
-from msgspec.inspect import LiteralType
-from msgspec.inspect import Metadata
-from msgspec.inspect import StructType
-from msgspec.inspect import Type
-from msgspec.inspect import UnionType
-from msgspec.inspect import type_info
 from typing import Any
 
+import msgspec
+import structlog
+from litestar import Request, Response
+from litestar.exceptions import HTTPException
+from litestar.types import ExceptionHandlersMap
 
-UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
-
-
-MISSING = re.compile(r"Object missing required field `(.*)`")
-
-
-NO_SUCH_VALUE = re.compile(r"Invalid enum value (.*)")
-
-
-OF_ANOTHER_TYPE = re.compile(r"Expected `([^`]*)`, got `([^`]*)`")
-
-
-TOO_SHORT = re.compile(r"Expected `str` of length >= 1")
-
-
-TYPES = {
-    "str": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "an object",
-    "null": "nothing",
-}
-
-
-def error_at(parts: Sequence[str], message: str, shape: Any = None) -> ProblemError:  # noqa: ANN401 - any type
-    """The broken rule at a place of a request; `shape` is the type that was expected of it all."""
-    if found := UNKNOWN.fullmatch(message):
-        name = found[1]
-        fields = [field.encode_name for one in _structs(shape, parts) for field in one.fields]
-        rule = f"There is no field {name!r:.80} here."
-        return _error([*parts, name], rule, _nearest(name, fields, "Fields here are"))
-    if found := MISSING.fullmatch(message):
-        return _error([*parts, found[1]], "This field is required.", "Give it.")
-    if found := NO_SUCH_VALUE.fullmatch(message):
-        rule = f"{found[1]:.80} is not one of the values there are."
-        return _error(parts, rule, _nearest(found[1], _values(shape, parts), "Choose one of"))
-    if found := OF_ANOTHER_TYPE.fullmatch(message):
-        wanted = " or ".join(TYPES.get(word, word) for word in found[1].split(" | "))
-        return _error(parts, f"It is {wanted}, not {TYPES.get(found[2], found[2])}.", "")
-    if TOO_SHORT.fullmatch(message):
-        return _error(parts, "It is not empty.", "Give it in a few words.")
-    return _error(parts, message, "")
-
-
-def _error(parts: Iterable[str], rule: str, remedy: str) -> ProblemError:
-    pointer = "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
-    return ProblemError(pointer=pointer, rule=rule, remedy=remedy)
-
-
-def _nearest(said: str, known: Sequence[str], else_: str) -> str:
-    """What was most likely meant, or everything there is."""
-    near = nearest(said.strip("'"), known)
-    if near:
-        return f"Did you mean {near}?"
-    return f"{else_} {', '.join(known)}." if known else ""
-
-
-def _structs(shape: Any, parts: Sequence[str]) -> list[StructType]:  # noqa: ANN401 - any type
-    return [one for one in _types_at(shape, parts) if isinstance(one, StructType)]
-
-
-def _values(shape: Any, parts: Sequence[str]) -> list[str]:  # noqa: ANN401 - any type
-    found: list[str] = []
-    for one in _types_at(shape, parts):
-        if isinstance(one, LiteralType):
-            found += [str(value) for value in one.values]
-        if isinstance(one, EnumType):
-            found += [str(member.value) for member in one.cls]
-    return found
-
-
-def _types_at(shape: Any, parts: Sequence[str]) -> list[Type]:  # noqa: ANN401 - any type
-    """What may stand at a place; nothing where the shape does not tell."""
-    if shape is None:
-        return []
-    found = _alternatives(type_info(shape))
-    for part in parts:
-        found = [inner for one in found for inner in _below(one, part)]
-    return found
-
-
-def _below(one: Type, part: str) -> list[Type]:
-    if isinstance(one, ListType):
-        return _alternatives(one.item_type)
-    if isinstance(one, StructType):
-        named = (field for field in one.fields if field.encode_name == part)
-        return [inner for field in named for inner in _alternatives(field.type)]
-    return []
-
-
-def _alternatives(one: Type) -> list[Type]:
-    if isinstance(one, Metadata):
-        return _alternatives(one.type)
-    if isinstance(one, UnionType):
-        return [inner for each in one.types for inner in _alternatives(each)]
-    return [one]
-
+from headgate.api.body_errors import error_at
+from headgate.api.headers import request_id_of
+from headgate.api.schemas import Problem, ProblemError
+from headgate.application.access.identity import Identity
+from headgate.application.access.redaction import allows
+from headgate.application.failures import (
+    Archived,
+    Contended,
+    KeyUsedDifferently,
+    LimitExceeded,
+    Overloaded,
+    PositionNotReached,
+    StaleVersion,
+)
+from headgate.application.ports import Unavailable
+from headgate.domain.rejection import (
+    AlreadyExists,
+    IllegalNow,
+    InUse,
+    InvalidObject,
+    InvalidRequest,
+    NotFound,
+    Rejection,
+    Violation,
+)
+from headgate.domain.values.message import Argument, Message, ObjectReference
+from headgate.event_log.codec import Unstorable
+from headgate.messages.catalogue import remedy_of, text_of
+from headgate.messages.rendering import IsVisible
 
 LOG = structlog.get_logger()
 MEDIA_TYPE = "application/problem+json"

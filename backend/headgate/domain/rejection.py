@@ -41,7 +41,7 @@ class InvalidObject(Rejection):
 
     @classmethod
     def at(cls, pointer: str, code: str, /, **arguments: Argument) -> Self:
-        """Returns the rejection for one violation, whose message is its own as well."""
+        """Returns the rejection for one violation; both have one message."""
         return cls(code, violations=(violation(pointer, code, **arguments),), **arguments)
 
 

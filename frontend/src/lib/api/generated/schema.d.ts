@@ -3948,6 +3948,11 @@ export interface components {
             type: string;
             title: string;
             status: number;
+            /**
+             * @default
+             * @example ObjectInvalid
+             */
+            code?: string;
             /** @default  */
             detail?: string;
             /** @default  */
@@ -3962,6 +3967,14 @@ export interface components {
         ProblemError: {
             /** @example /spec/podSets/0/count */
             pointer: string;
+            /**
+             * @default
+             * @example NotInRange
+             */
+            code?: string;
+            arguments?: {
+                [key: string]: unknown;
+            };
             rule: string;
             /** @default  */
             remedy?: string;
