@@ -1,8 +1,10 @@
 """The commands against a real server, from an empty installation to a finished workload."""
 
-import pytest
 import threading
 from collections.abc import Iterator
+
+import pytest
+
 from headgate.cli.executor.behavior import Behavior
 from headgate.cli.executor.loop import SimulatedExecutor
 from headgate.cli.executor.runs import SimulatedRuns
@@ -10,7 +12,6 @@ from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.builders.documents import queue_documents
 from tests.cli.invocation import Invoker
-
 
 QUEUE = queue_documents("small", local="main", namespace="default", cpu=4)
 
@@ -326,7 +327,7 @@ def test_submitting_to_a_queue_that_is_not_there_is_said_at_once(headgate: Invok
         (("get", "wrkloads"), 2, "Did you mean workloads?"),
         (("get", "cq", "smal"), 3, "Did you mean small?"),
         (("get", "lq/main", "-n", "elsewhere"), 3, "namespace default"),
-        (("--at", "99999999", "get", "wl"), 8, "Name a position or a time that has been."),
+        (("--at", "99999999", "get", "wl"), 8, "Use an earlier position."),
     ],
 )
 def test_a_mistake_is_answered_with_its_remedy(
