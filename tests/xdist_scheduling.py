@@ -1,5 +1,6 @@
-"""Schedules test files over the processes of a run: files with a slow test begin first."""
+"""Schedules test files over the processes of a run: what takes long begins first."""
 
+from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
@@ -8,12 +9,16 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 LONG = ("slow", "browser")
 """Marks of tests that move their files to the front."""
 
-TOGETHER = ("tests/architecture/",)
-"""Folders with shared costly fixtures: one process runs all of their files."""
+TOGETHER = {"tests/architecture": 1, "tests/browser": 2}
+"""Folders with shared costly fixtures, and how many processes of a run share each folder's files.
+
+Each process that runs a browser test starts an installation and a browser for them; two do, as
+these tests mostly wait. All files of a share run one after the other, so that it starts them once.
+"""
 
 
 class LongFilesFirst(LoadFileScheduling):  # type: ignore[misc] # as xdist tells no types
-    """Hands out one file at a time in the given order, and the folders of `TOGETHER` whole."""
+    """Hands out one file at a time in the given order, and the shares of `TOGETHER` whole."""
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
         # Else files with few tests come last, and one process is left alone with a long one.
@@ -21,11 +26,27 @@ class LongFilesFirst(LoadFileScheduling):  # type: ignore[misc] # as xdist tells
         super().__init__(config, log)
 
     def _split_scope(self, nodeid: str) -> str:
-        whole = next((folder for folder in TOGETHER if nodeid.startswith(folder)), None)
-        return whole or str(super()._split_scope(nodeid))
+        return share_of(str(super()._split_scope(nodeid)))
+
+
+def share_of(file: str) -> str:
+    """The file itself, or its share of a folder of `TOGETHER`."""
+    path = PurePosixPath(file)
+    shares = TOGETHER.get(str(path.parent))
+    # By the name, as processes of a run agree on nothing else; a hash differs between them.
+    return f"{path.parent} {sum(path.name.encode()) % shares}" if shares else file
 
 
 def long_files_first(items: list[pytest.Item]) -> None:
-    """Sort files with a test marked in `LONG` first; within both groups the drawn order stays."""
+    """Sort files with a test marked in `LONG` first, shared folders before others.
+
+    The files of a share stand together; else the drawn order stays.
+    """
     long = {item.path for item in items if any(map(item.get_closest_marker, LONG))}
-    items.sort(key=lambda item: item.path not in long)
+
+    def place(item: pytest.Item) -> tuple[bool, bool, str]:
+        file = item.nodeid.partition("::")[0]
+        share = share_of(file)
+        return item.path not in long, share == file, "" if share == file else share
+
+    items.sort(key=place)

@@ -25,7 +25,8 @@ ARGUMENTS = (
 )
 
 
-@pytest.fixture(scope="session")
+# For the folder as the browser is: its processes would work on beside all other tests.
+@pytest.fixture(scope="package")
 def headgate() -> Iterator[Up]:
     """All of Headgate, with the small cluster in it."""
     with services() as up:
