@@ -1,16 +1,19 @@
-"""A Headgate as users meet it: the API as a process of its own, and a scheduler that decides."""
+"""A Headgate as users meet it: the API behind a real server, and a scheduler that decides."""
 
-import os
+import asyncio
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 import pytest
+from granian.constants import Interfaces
+from granian.server.embed import Server
 
+from headgate.api.app import app_over
+from headgate.api.services import application_services
 from headgate.application.scheduling_loop.run_partition import idle_seconds, sweep
 from headgate.bootstrap import open_platform
 from headgate.client.client import HeadgateClient
@@ -27,21 +30,21 @@ def connection(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> I
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    home = tmp_path_factory.mktemp("home")
-    settings = Settings(database_url=database_url, broker_url="memory://")
-    server = _serve(database_url, port, home)
+    settings = Settings(
+        database_url=database_url,
+        broker_url="memory://",
+        admin_token=SECRET,
+        ui_directory=tmp_path_factory.mktemp("home"),
+    )
     stopping = threading.Event()
     scheduler = threading.Thread(target=_schedule, args=(settings, stopping))
     scheduler.start()
     try:
-        found = Connection(url=f"http://127.0.0.1:{port}", token=SECRET, source="test")
-        _wait_until_ready(found, server)
-        yield found
+        with _served(settings, port):
+            yield Connection(url=f"http://127.0.0.1:{port}", token=SECRET, source="test")
     finally:
         stopping.set()
         scheduler.join(timeout=20)
-        server.terminate()
-        server.wait(timeout=20)
 
 
 @pytest.fixture(scope="module")
@@ -60,21 +63,27 @@ def headgate(connection: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyP
     return Invoker()
 
 
-def _serve(database_url: str, port: int, home: Path) -> "subprocess.Popen[bytes]":
-    environment = {
-        **os.environ,
-        "HEADGATE_DATABASE_URL": database_url,
-        "HEADGATE_BROKER_URL": "memory://",
-        "HEADGATE_ADMIN_TOKEN": SECRET,
-        "HEADGATE_UI_DIRECTORY": str(home),
-    }
-    command = (
-        sys.executable, "-m", "granian", "--interface", "asgi", "--factory", "--no-ws",
-        "--host", "127.0.0.1", "--port", str(port), "--workers", "1", "--workers-kill-timeout", "2",
-        "--log-level", "warning",
-        "headgate.api.app:create_app",
-    )  # fmt: skip
-    return subprocess.Popen(command, env=environment, cwd=home)
+@contextmanager
+def _served(settings: Settings, port: int) -> Iterator[None]:
+    """The server of production in a thread: a process would import everything for each module."""
+    platform = open_platform(settings, name="test-api")
+    loop = asyncio.new_event_loop()
+    server = Server(
+        app_over(application_services(platform), platform.close),
+        port=port,
+        interface=Interfaces.ASGI,
+        websockets=False,
+        log_enabled=False,
+    )
+    thread = threading.Thread(target=loop.run_until_complete, args=(server.serve(),))
+    thread.start()
+    try:
+        _wait_until_ready(f"http://127.0.0.1:{port}", thread)
+        yield
+    finally:
+        loop.call_soon_threadsafe(server.stop)
+        thread.join(timeout=20)
+        loop.close()
 
 
 def _schedule(settings: Settings, stopping: threading.Event) -> None:
@@ -89,9 +98,9 @@ def _schedule(settings: Settings, stopping: threading.Event) -> None:
     assert not failures
 
 
-def _wait_until_ready(connection: Connection, server: "subprocess.Popen[bytes]") -> None:
-    with httpx.Client(base_url=connection.url) as asking:
-        while server.poll() is None:
+def _wait_until_ready(url: str, server: threading.Thread) -> None:
+    with httpx.Client(base_url=url) as asking:
+        while server.is_alive():
             try:
                 if asking.get("/readyz").status_code == httpx.codes.OK:
                     return
