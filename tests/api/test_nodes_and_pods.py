@@ -96,6 +96,8 @@ def test_a_drain_is_previewed_and_then_moves_the_workloads_of_the_node(
             "outcome": "Moves",
             "hosts": [{"host": "n3", "pods": 2}],
             "reason": "",
+            "code": "",
+            "arguments": {},
         }
     ]
     drained = admin.post("/v1/nodes/n1/drain", {"reason": "new fans"})

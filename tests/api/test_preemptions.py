@@ -153,8 +153,8 @@ def test_a_closed_preemption_gate_protects_all_workloads_until_it_opens(
     assert conditions["BlockedOnPreemptionGates"] == "True"
     told = admin.caught_up(f"{HERE}/waits/explanation", schedule()).json()
     assert told["dominant"] == "AdmissionGated"
-    assert told["sentence"].endswith("its preemption gate is closed: data")
-    assert told["wouldUnblock"][0] == "preemption gate data is opened"
+    assert told["sentence"] == "Can preempt, but preemption gates are closed: data"
+    assert told["wouldUnblock"][0] == "Open preemption gates data"
     assert waits["status"]["preemptionGates"] == [{"name": "data", "position": "Closed"}]
     assert admin.get(f"{HERE}/runs").json()["status"]["phase"] == "Starting"
     opened = admin.post(f"{HERE}/waits/preemption-gates", {"name": "data", "position": "Open"})

@@ -41,7 +41,7 @@ def test_an_executor_stops_the_last_pods_and_the_rest_continues(
     assert (status["phase"], status["shrinking"][0]["podSets"]) == ("Starting", gone)
 
     explained = admin.get(f"{HERE}/low/explanation").json()
-    assert explained["sentence"] == "It is admitted and gives up pods, 2 of main; the others go on."
+    assert explained["sentence"] == "Running; some pods are being evicted: 2 of main"
 
     (found,) = admin.get("/v1/preemptions?clusterQueue=shrinks").json()["items"]
     (victim,) = found["victims"]

@@ -33,7 +33,7 @@ def test_a_stuck_workload_has_a_cause_an_actor_and_a_recommended_action(admin: A
     assert found["causes"] == {"Requested": 1}
     (case,) = found["items"]
     assert (case["phase"], case["cause"], case["by"]) == ("Inactive", "Requested", "admin:admin")
-    assert case["sentence"] == "It is inactive: no quota"
+    assert case["sentence"] == "Deactivated: no quota"
     assert case["helps"] == "activate"
     assert "the backoff" in case["resets"]
 

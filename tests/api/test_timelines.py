@@ -9,6 +9,7 @@ import pytest
 from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.bootstrap import Platform
 from headgate.domain.recorded_event import EventMetadata
+from headgate.domain.values.message import message, workload_reference
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from tests.api.callers import Api, cluster_queue, flavor, local_queue, workload
@@ -24,12 +25,22 @@ def _explained(number: int) -> WorkloadExplained:
     """A reason with much in the way, all of it held by another team."""
     holder = f"team-b/{SECRET_NAME}"
     blockers = tuple(
-        Blocker(type="Quota", reason="Short", message=f"{holder} holds flavor {each}", need=number)
+        Blocker(
+            type="Quota",
+            reason="Short",
+            message=message("InsufficientQuota", cluster_queue=f"{each}"),
+            held_by=(holder,),
+            need=number,
+        )
         for each in range(20)
     )
-    sentence = f"Needs {number} cpu; {holder} holds them."
+    ahead = message("NotEvaluatedYet", ahead=number)
+    head = message("BehindHead", head=workload_reference(holder), why=ahead)
     explanation = Explanation(
-        dominant="InsufficientQuota", sentence=sentence, blockers=blockers, would_unblock=("Wait",)
+        dominant="InsufficientQuota",
+        message=head,
+        blockers=blockers,
+        would_unblock=(message("Queued"),),
     )
     return WorkloadExplained(explanation=explanation)
 
@@ -77,7 +88,7 @@ def test_the_first_page_is_short_and_newest_first(admin: Api, head: int) -> None
     page = answer.json()
     assert len(answer.content) < BOUND_BYTES
     assert [entry["position"] for entry in page["entries"]] == list(range(head, head - 100, -1))
-    assert page["entries"][0]["detail"].startswith(f"Needs {EXPLANATIONS} cpu")
+    assert page["entries"][0]["detail"].endswith(f"({EXPLANATIONS} workloads ahead))")
     assert page["earlier"] == EXPLANATIONS + 1 - 100
     assert page["position"] == int(answer.headers["x-log-position"]) >= head
 
@@ -157,7 +168,7 @@ def test_an_explanation_has_as_many_earlier_reasons_as_wanted(admin: Api) -> Non
     def history(question: str) -> list[str]:
         found = admin.get(f"{OLD}/explanation{question}").json()
         assert found["attempts"] == EXPLANATIONS
-        return [one["sentence"].split()[1] for one in found.get("history", [])]
+        return [one["sentence"].split()[-3].strip("(") for one in found.get("history", [])]
 
     assert history("") == [str(number) for number in range(1, EXPLANATIONS + 1)]
     assert history("?history=2") == [str(EXPLANATIONS - 1), str(EXPLANATIONS)]

@@ -46,7 +46,7 @@ def test_a_queue_that_is_not_there_is_warned_of_with_the_one_that_is_likely_mean
             "arguments": {},
             "message": "LocalQueue mian does not exist in namespace warned. "
             "It waits until that has changed.",
-            "remedy": "Create the LocalQueue, or name another queue. Did you mean main?",
+            "remedy": "Create LocalQueue mian, or name another queue. Did you mean main?",
         }
 
 

@@ -153,7 +153,7 @@ def test_victims_of_a_gang_save_a_checkpoint_before_they_stop(
         expect(
             page.get_by_text("once: Preempted (lower priority in the same queue)")
         ).to_be_visible()
-        expect(page.get_by_text("Needs 2 cpu of flavor bench").first).to_be_visible()
+        expect(page.get_by_text("2 CPU (bench) requested").first).to_be_visible()
         expect(page.get_by_text("Preempted by lab/gang").first).to_be_visible()
     assert screen.serious_violations() == []
 

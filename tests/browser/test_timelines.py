@@ -11,6 +11,7 @@ from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.domain.recorded_event import EventMetadata
+from headgate.domain.values.message import Message
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
 from tests.browser.cluster import NAMESPACE, workload
@@ -58,7 +59,9 @@ class Explained:
 
 def _reason(number: int) -> WorkloadExplained:
     return WorkloadExplained(
-        explanation=Explanation(dominant="Short", sentence=f"Reason {number}.")
+        explanation=Explanation(
+            dominant="Short", message=Message("AsRecorded", {"text": f"Reason {number}."})
+        )
     )
 
 

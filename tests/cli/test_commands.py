@@ -121,7 +121,7 @@ def test_a_waiting_workload_says_what_it_waits_for(headgate: Invoker) -> None:
     submit(headgate, "second", "3")
     headgate("wait", "second", "--for", "condition=QuotaReserved=False", "--timeout", "20s")
     told = headgate("why", "second").stdout
-    assert "Needs 3 cpu" in told.splitlines()[0]
+    assert "3 CPU (" in told.splitlines()[0]
     assert "default/first" in told
     explanation = headgate.json("why", "second")
     assert explanation["blockers"][0]["shortBy"] == 2_000

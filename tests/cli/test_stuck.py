@@ -13,7 +13,7 @@ def test_stuck_lists_workloads_and_shows_one_in_full(headgate: Invoker) -> None:
     headgate("deactivate", "patient", "--reason", "wrong data")
     listed = headgate("stuck", "--cause", "Requested").stdout
     assert "default/patient" in listed
-    assert "It is inactive: wrong data" in listed
+    assert "Deactivated: wrong data" in listed
     shown = headgate("stuck", "patient").stdout
     assert "headgate activate default/patient" in shown
     assert "Predicted outcome:" in shown

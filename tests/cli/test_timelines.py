@@ -9,6 +9,7 @@ from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.application.ports import Appended, AppendUnit, NewEvent
 from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.domain.recorded_event import EventMetadata
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from tests.cli.invocation import Invoker
@@ -18,10 +19,10 @@ FACTS = EXPLANATIONS + 1
 
 
 def _explained(number: int) -> WorkloadExplained:
-    blocker = Blocker(type="Quota", reason="Short", message="too little")
-    sentence = f"Reason {number}."
+    blocker = Blocker(type="Quota", reason="Short", message=message("DoesNotFit"))
+    told = Message("AsRecorded", {"text": f"Reason {number}."})
     return WorkloadExplained(
-        explanation=Explanation(dominant="Short", sentence=sentence, blockers=(blocker,))
+        explanation=Explanation(dominant="Short", message=told, blockers=(blocker,))
     )
 
 

@@ -10,6 +10,7 @@ from headgate.domain.rounds.events import (
     RoundVictim,
     VictimReleased,
 )
+from headgate.domain.values.message import message
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -97,7 +98,9 @@ def a_history() -> list[AppendUnit]:
     history.add("round/r1", released, START + 3 * MINUTE)
     history.add("round/r1", RoundCompleted(waited_seconds=80), START + 4 * MINUTE)
     history.add("round/r2", committed("r2", "a/y", "c/v"), START + 5 * MINUTE)
-    history.add("round/r2", RoundAborted(cause="the preemptor was deleted"), START + 6 * MINUTE)
+    history.add(
+        "round/r2", RoundAborted(cause=message("PlacementNotAvailable")), START + 6 * MINUTE
+    )
     history.add("workload/a/x", WorkloadFinished(reason="Succeeded"), START + 6 * MINUTE)
     history.add("workload/a/x", WorkloadDeleted(), START + 7 * MINUTE)
     return history.units

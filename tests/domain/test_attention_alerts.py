@@ -54,7 +54,7 @@ def test_a_strict_fifo_queue_behind_a_head_that_can_never_start_is_reported(
     cluster_state = ClusterState.load(strict_line(others=others).cluster_state.dump())
     (found,) = attention(cluster_state, 0, None)
     assert found.title == "StrictFIFO queue q is blocked by team/big"
-    assert "can never use more than 4" in found.detail
+    assert "can use at most 4" in found.detail
     assert found.detail.endswith(said)
 
 

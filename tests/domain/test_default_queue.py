@@ -5,6 +5,7 @@ from typing import Any
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.values.message import message
 from headgate.domain.workloads.decide.decider import with_default_queue
 from headgate.domain.workloads.priority import resolve_priority
 from headgate.domain.workloads.specs import PodSet, PriorityClassReference, Scheduling, WorkloadSpec
@@ -38,7 +39,7 @@ def test_a_workload_without_queue_is_told_of_the_missing_default() -> None:
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.dominant == "NoQueue"
-    assert "namespace team had no LocalQueue default" in found.sentence
+    assert found.blockers[0].message == message("NoQueue", namespace="team")
 
 
 def classes(**values: int) -> dict[str, Configured[WorkloadPriorityClassSpec]]:

@@ -68,8 +68,8 @@ def test_a_request_beyond_capacity_is_unschedulable_and_does_not_starve() -> Non
     (found,) = detected_problems(world.cluster_state, world.at)
     assert (found.kind, found.about) == ("NeverStarts", "team/large")
     assert text_of(found.detail) == (
-        "Needs 5 gpu of flavor plain; ClusterQueue gpu can never use more than 4. How to unblock: "
-        "a nominal quota higher by 1 gpu of flavor plain, or a request of at most 4."
+        "Request exceeds the maximum: 5 gpu (plain) requested, ClusterQueue gpu can use at most 4. "
+        "How to unblock: Raise nominalQuota by 1 gpu (flavor plain), or request at most 4 gpu."
     )
     assert found.evidence == "workload/team/large"
     world.change_cluster_queue("gpu", resource_groups=quotas(plain=5))
@@ -129,8 +129,8 @@ def test_a_gang_for_which_no_rack_is_large_enough_even_empty_never_starts() -> N
     (found,) = detected_problems(world.cluster_state, world.at)
     assert found.kind == "NeverStarts"
     assert text_of(found.detail) == (
-        "Needs room for 17 pods in one rack; the best rack r2 has room for 16. "
-        "How to unblock: room for 1 more pod in one rack."
+        "Topology: 17 pods must share one rack; best fit is r2 with space for 16. "
+        "How to unblock: Free up space for 1 more pod in one rack."
     )
 
 

@@ -25,6 +25,7 @@ from headgate.domain.workloads.pods.limit_ranges import (
     with_pod_defaults,
 )
 from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.messages.explanations import remedies_of
 from tests.builders.instants import T0
 from tests.builders.world import World, quotas
 
@@ -183,4 +184,4 @@ def test_a_tightened_range_becomes_the_pending_reason() -> None:
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
     assert found.dominant == "OutsideLimitRange"
-    assert "widen the LimitRange" in found.would_unblock[0]
+    assert "Widen the LimitRange" in remedies_of(found)[0]

@@ -3,6 +3,7 @@
 from headgate.application.projections.preemption_ledger import PreemptionLedger
 from headgate.application.projections.projection import Amend
 from headgate.domain.recorded_event import EventMetadata, RecordedEvent
+from headgate.domain.values.message import message
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from tests.builders.instants import T0
 
@@ -12,7 +13,7 @@ def test_a_cancelled_eviction_is_noted_in_its_round() -> None:
         position=7,
         stream="workload/team/v",
         version=3,
-        event=EvictionCancelled(eviction="r1", cause="not needed"),
+        event=EvictionCancelled(eviction="r1", cause=message("PlacementNotAvailable")),
         at=T0,
         metadata=EventMetadata(actor="scheduler"),
     )

@@ -26,6 +26,7 @@ from headgate.domain.rounds.events import (
 )
 from headgate.domain.rounds.state import RoundState
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.message import message
 from headgate.domain.workloads.admission import Admission
 from tests.builders.instants import T0
 
@@ -115,10 +116,10 @@ def test_a_completed_round_tells_how_long_its_preemptor_waited() -> None:
         InvalidatePlacement(by="HostLost"),
         CompleteRound(),
         SupersedeRound(by_round="r2"),
-        AbortRound(cause="again"),
+        AbortRound(cause=message("PlacementNotAvailable")),
         ExpireRound(stalled=()),
     ],
 )
 def test_an_ended_round_ignores_commands(command: RoundCommand) -> None:
-    assert after(AbortRound(cause="deleted"), command)[1] == ()
+    assert after(AbortRound(cause=message("PlacementNotAvailable")), command)[1] == ()
     assert ROUND.decide(Absent(), command, T0) == ()

@@ -14,6 +14,7 @@ from headgate.domain.kinds.runtime_class import (
     runtime_class_violations,
 )
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.values.message import message
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.pods.limit_ranges import (
     NO_BOUNDS,
@@ -83,7 +84,9 @@ def test_pods_without_a_place_for_their_runtime_are_told_its_selector() -> None:
     world.settle()
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
-    assert "node selector runtime=kata" in str(found)
+    assert found.blockers[0].message == message(
+        "FlavorOutsideNodeSelector", key="runtime", value="kata"
+    )
 
 
 def test_a_pod_that_wants_other_nodes_than_its_runtime_is_reported_where_it_says_so() -> None:

@@ -37,6 +37,9 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import is_admitted, phase_of
+from headgate.messages.catalogue import TEXTS
+from headgate.messages.explanations import sentence_of
+from headgate.messages.rendering import required_arguments_of
 from tests.builders.world import StreamEvent, World, quotas
 from tests.properties.state_digest import folded, state_digest_text
 
@@ -388,7 +391,10 @@ class Histories(RuleBasedStateMachine):
             if waits:
                 found = recorded_reason(cluster_state, workload, self.world.at)
                 assert found is not None, f"{key} is pending without a reason"
-                assert found.sentence, f"{key} waits for a reason without words"
+                given = {n for n, v in found.reason_message.arguments.items() if v is not None}
+                text = TEXTS[found.reason_message.code].text
+                assert sentence_of(found), f"{key} is pending for a reason without a text"
+                assert required_arguments_of(text) <= given, f"{text} lacks arguments"
                 assert current_reason(cluster_state, workload, self.world.at) is not None
 
 

@@ -86,7 +86,7 @@ def overlooked(world: World) -> dict[str, str]:
         if phase_of(workload) == "Pending"
     }
     return {
-        key: found.sentence
+        key: found.reason_message.code
         for key, found in told.items()
         if found is not None and found.dominant in STILL_TO_COME
     }

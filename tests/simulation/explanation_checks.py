@@ -5,6 +5,7 @@ from itertools import pairwise, product
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rounds.state import is_open
+from headgate.domain.values.message import Message, ObjectReference, message
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import ADMISSION_GATES, PodSet
 from headgate.domain.workloads.state import Workload, phase_of
@@ -35,8 +36,8 @@ REASON_OF_PHASE = {
 }
 PHASE_REASONS = {reason for reasons in REASON_OF_PHASE.values() for reason in reasons}
 MAX_REFUSED = 20
-ROUND = "PreemptionBlockedByCycleGuard: "
-OWNED = "its ClusterQueue would use no more than it owns"
+ROUND = "PreemptionBlockedByCycleGuard"
+OWNED = message("WithinNominalQuota")
 Views = tuple[Accounting, Accounting, Accounting]
 """The free capacity now, after all evictions, and in both; a sentence may mean any."""
 
@@ -76,7 +77,11 @@ def _wrong_checks(workload: Workload, found: Explanation) -> Iterator[str]:
     states = workload.check_states
     for name in workload.checks:
         is_ready = name in states and states[name].state == "Ready"
-        if is_ready == (name in found.sentence):
+        told = found.reason_message.arguments.get("checks", ())
+        is_told = isinstance(told, tuple) and name in {
+            each.arguments["check"] for each in told if isinstance(each, Message)
+        }
+        if is_ready == is_told:
             yield f"check {name} is {'' if is_ready else 'not '}ready"
 
 
@@ -138,9 +143,9 @@ def _wrong_room(
     if found.dominant in CAPACITY_REASONS and both.fits(cluster_state, workload):
         yield "by all accounts there is room"
     if found.dominant == "PendingEvaluation":
-        if "fits now" in found.sentence and not both.fits(cluster_state, workload):
+        if found.reason_message.code == "FitsNow" and not both.fits(cluster_state, workload):
             yield "it is said to fit and does not"
-        if "can make room" in found.sentence and not empty(cluster_state).fits(
+        if found.reason_message.code == "CanPreemptNow" and not empty(cluster_state).fits(
             cluster_state, workload
         ):
             yield "it does not fit even into the empty cluster"
@@ -238,23 +243,25 @@ def _wrong_refusals(
             continue
         mine, theirs = workload.spec.priority, other.spec.priority
         queue = other.admission.cluster_queue if other.admission is not None else ""
-        if rule.startswith(ROUND):
-            yield from _wrong_way_round(
-                cluster_state, (workload.key, key), rule.removeprefix(ROUND)
-            )
+        if rule.code == ROUND:
+            yield from _wrong_way_round(cluster_state, (workload.key, key), rule)
         elif rule == OWNED:
             if queue == workload.spec.queue_name:
                 yield f"{key} is in its own queue, whatever that owns"
-        elif rule != f"its priority {theirs} is not lower than {mine}" or theirs < mine:
+        elif (
+            rule != message("NotLowerPriority", priority=theirs, preemptor_priority=mine)
+            or theirs < mine
+        ):
             yield f"{key} is said to be safe, as {rule}"
 
 
 def _wrong_way_round(
-    cluster_state: ClusterState, ends: tuple[str, str], told: str
+    cluster_state: ClusterState, ends: tuple[str, str], rule: Message
 ) -> Iterator[str]:
     """Eviction paths that do not lead from the preemptor to the candidate."""
-    way = told.replace(" which made way for ", " made way for ").split(" made way for ")
-    way = [key.rstrip(",") for key in way]
+    chain = rule.arguments["chain"]
+    assert isinstance(chain, tuple)
+    way = [each.key for each in chain if isinstance(each, ObjectReference)]
     if (way[0], way[-1]) != ends:
         yield f"the way round leads from {way[0]} to {way[-1]}"
     known = cluster_state.rounds.values()

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.pending_reasons import current_reason
+from headgate.domain.values.message import Message
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from tests.simulation import explanations
 from tests.simulation.cluster import Cluster
@@ -28,18 +29,18 @@ def _first_contradiction(day: Cluster) -> str:
 
 
 def _told(
-    found: Explanation, instead_of: str, dominant: str = "", sentence: str = ""
+    found: Explanation, instead_of: str, dominant: str = "", code: str = "DoesNotFit"
 ) -> Explanation:
     if found.dominant != instead_of:
         return found
-    return replace(found, dominant=dominant or instead_of, sentence=sentence)
+    return replace(found, dominant=dominant or instead_of, message=Message(code))
 
 
 def _each_blocker(found: Explanation, change: Callable[[Blocker], Blocker]) -> Explanation:
     return replace(found, blockers=tuple(change(blocker) for blocker in found.blockers))
 
 
-def _each_refusal(found: Explanation, change: Callable[[str], str]) -> Explanation:
+def _each_refusal(found: Explanation, change: Callable[[Message], Message]) -> Explanation:
     return _each_blocker(
         found,
         lambda blocker: replace(
@@ -62,19 +63,19 @@ def _more(blocker: Blocker, need: int = 0, have: int = 0) -> Blocker:
 
 MUTANTS: dict[str, Mutant] = {
     "no reason is recorded": lambda _: None,
-    "no sentence": lambda found: replace(found, sentence=""),
-    "held": lambda _: Explanation(dominant="OnHold", sentence="It is on hold."),
-    "fits": lambda found: _told(found, "WaitingForQuota", "PendingEvaluation", "It fits now"),
-    "first in line": lambda found: _told(found, "BehindHead", "WaitingForQuota", "No quota"),
-    "not stopped": lambda found: _told(found, "Stopped", "WaitingForQuota", "No quota"),
-    "active": lambda found: _told(found, "Deactivated", "BackingOff", "It backs off"),
-    "no checks": lambda found: _told(found, "UnsatisfiedAdmissionChecks", sentence="It waits"),
-    "quota for hosts": lambda found: _told(found, "WaitingForHosts", "WaitingForQuota", "Why"),
-    "never": lambda found: _told(found, "WaitingForQuota", "ExceedsMaxQuota", "Far too much"),
+    "no text": lambda found: replace(found, message=Message("Untold")),
+    "held": lambda _: Explanation(dominant="OnHold", message=Message("Queued")),
+    "fits": lambda found: _told(found, "WaitingForQuota", "PendingEvaluation", "FitsNow"),
+    "first in line": lambda found: _told(found, "BehindHead", "WaitingForQuota"),
+    "not stopped": lambda found: _told(found, "Stopped", "WaitingForQuota"),
+    "active": lambda found: _told(found, "Deactivated", "BackingOff"),
+    "no checks": lambda found: _told(found, "UnsatisfiedAdmissionChecks", code="ChecksPassed"),
+    "quota for hosts": lambda found: _told(found, "WaitingForHosts", "WaitingForQuota"),
+    "never": lambda found: _told(found, "WaitingForQuota", "ExceedsMaxQuota"),
     "one more there": lambda found: _each_blocker(found, lambda one: _more(one, have=1)),
     "one more needed": lambda found: _each_blocker(found, lambda one: _more(one, need=1)),
     "short by all": lambda found: _each_blocker(found, lambda o: replace(o, short_by=o.need)),
-    "safe by another rule": lambda found: _each_refusal(found, lambda rule: rule + ", or so"),
+    "safe by another rule": lambda found: _each_refusal(found, lambda _: Message("NoLargerShare")),
     "another holder": lambda found: _each_blocker(found, lambda o: replace(o, held_by=("a/b",))),
 }
 

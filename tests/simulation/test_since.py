@@ -6,6 +6,7 @@ from headgate.application.queries.workloads.reason_since import reason_since
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.values.message import message
 from headgate.domain.workloads.events import (
     WorkloadEvent,
     WorkloadEvicted,
@@ -93,7 +94,7 @@ def test_a_hold_lasts_from_the_first_one_however_often_it_is_renewed(
     world = World()
     for event in events:
         world.record("workload/team/w", event)
-    found = Explanation(dominant="OnHold", sentence="u holds it")
+    found = Explanation(dominant="OnHold", message=message("OnHold", owner="u"))
     known = reason_since(
         world.cluster_state.config, world["team/w"], found, lambda _: world.history
     )

@@ -19,6 +19,7 @@ from headgate.domain.nodes import events as t
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.recorded_event import EventMetadata, RecordedEvent
 from headgate.domain.rounds import events as r
+from headgate.domain.values.message import message
 from headgate.domain.workloads import events as w
 from headgate.domain.workloads.admission import (
     Admission,
@@ -116,7 +117,7 @@ def finished(stream: str) -> StreamEvent:
 
 
 def explained(stream: str) -> StreamEvent:
-    why = Explanation(dominant="Quota", sentence="no room")
+    why = Explanation(dominant="Quota", message=message("DoesNotFit"))
     return stream, w.WorkloadExplained(explanation=why)
 
 

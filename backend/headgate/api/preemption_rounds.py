@@ -15,6 +15,7 @@ from headgate.application.access.redaction import (
     visible_to,
 )
 from headgate.application.application_services import ApplicationServices
+from headgate.application.queries.message_views import RefusedView, message_text, refused_view
 from headgate.application.queries.views import timestamp, timestamp_or_none
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.rounds.state import Round, is_open, reclaims_nominal_quota
@@ -77,7 +78,7 @@ class PreemptionRound(Schema, kw_only=True, frozen=True):
     admission: Admission
     victims: list[Victim]
     considered: int
-    refused: list[dict[str, str]] = []
+    refused: list[RefusedView] = []
     cohort: str = ""
     guaranteeing: bool
     budget_violations: int
@@ -89,6 +90,7 @@ class PreemptionRound(Schema, kw_only=True, frozen=True):
     ended_at: Timestamp | None = None
     expires_at: Timestamp | None = None
     outcome: str = ""
+    outcome_code: str = ""
 
 
 class ChainLink(Schema, kw_only=True, frozen=True):
@@ -119,7 +121,6 @@ def rendered_round(
     services: ApplicationServices, found: Round, scope: NamespaceScope
 ) -> dict[str, Any]:
     """Returns a round as JSON; workloads of namespaces outside `scope` are redacted."""
-    hide = services.redaction.redacted
     return {
         "id": found.id,
         "stage": found.stage,
@@ -131,10 +132,7 @@ def rendered_round(
         "victims": [_victim(services, v, found, scope) for v in found.victims],
         "guaranteeing": reclaims_nominal_quota(found),
         "considered": found.considered,
-        "refused": [
-            {"workload": shown_key(refused.workload, scope), "rule": refused.rule}
-            for refused in found.refused
-        ],
+        "refused": [refused_view(refused, scope) for refused in found.refused],
         "budgetViolations": sum(bool(victim.violates) for victim in found.victims),
         "figures": [_figures(figures) for figures in found.figures],
         "basisPosition": found.basis_position,
@@ -143,7 +141,8 @@ def rendered_round(
         "endedAt": timestamp_or_none(found.ended_at),
         "expiresAt": timestamp_or_none(found.expires_at),
         "invalidatedBy": found.invalidated_by,
-        "outcome": hide(found.outcome, scope),
+        "outcome": message_text(found.outcome, scope) if found.outcome else "",
+        "outcomeCode": found.outcome.code if found.outcome else "",
     }
 
 

@@ -6,10 +6,14 @@ from typing import Any
 import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, visible_to
-from headgate.application.access.typed_redaction import redactor_of
+from headgate.application.access.typed_redaction import message_json, redactor_of
 from headgate.application.queries.views import timestamp
 from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.workloads.events import WorkloadExplained
+from headgate.domain.workloads.explanation import Explanation
 from headgate.event_log.codec import encode
+from headgate.messages.explanations import sentence_of
+from headgate.messages.rendering import IsVisible
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -32,8 +36,18 @@ def shown_event(
     """The event redacted for a scope, as JSON values; `cut` leaves out some of its fields."""
     kind, _, fields = encode(recorded.event)
     data = cut(msgspec.json.decode(fields))
-    redact = redactor_of(type(recorded.event))
-    return _envelope(recorded, kind, redact(data, visible_to(scope)) if redact else data)
+    redact, is_visible = redactor_of(type(recorded.event)), visible_to(scope)
+    shown = redact(data, is_visible) if redact else data
+    if isinstance(recorded.event, WorkloadExplained):
+        _add_texts(shown["explanation"], recorded.event.explanation, is_visible)
+    return _envelope(recorded, kind, shown)
+
+
+def _add_texts(shown: dict[str, Any], found: Explanation, is_visible: IsVisible) -> None:
+    """Adds the sentence, and the messages of blockers with the fields of the blockers."""
+    shown["sentence"] = sentence_of(found, is_visible)
+    for each, blocker in zip(shown.get("blockers", ()), found.blockers, strict=False):
+        each["message"] = message_json(blocker.full_message, is_visible)
 
 
 def _envelope(recorded: RecordedEvent, kind: str, data: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON

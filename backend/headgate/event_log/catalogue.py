@@ -20,6 +20,10 @@ def name_of(event_class: type[DomainEvent]) -> str:
 
 
 SCHEMA_VERSIONS: dict[str, int] = {
+    "round.aborted": 2,
+    "round.committed": 2,
+    "workload.eviction_cancelled": 2,
+    "workload.explained": 2,
     "workload.submitted": 2,
     "workload.spec_changed": 2,
     "workload.evicted": 2,

@@ -9,6 +9,9 @@ from headgate.messages.rendering import Absent, IsVisible, Text, everything_visi
 AS_RECORDED = "AsRecorded"
 """The code of a sentence that the log holds from before messages had codes, as `text`."""
 
+REMEDY_OF = "RemedyOf"
+"""The code of the remedy of another message, as its argument `found`."""
+
 TEXTS: Mapping[str, Text] = {
     **pending_reasons.TEXTS,
     **workload_events.TEXTS,
@@ -26,6 +29,9 @@ def text_of(found: Message, is_visible: IsVisible = everything_visible) -> str:
     if found.code == AS_RECORDED:
         is_for_all = is_visible is everything_visible
         return str(found.arguments.get("text", "")) if is_for_all else WITHHELD
+    about = found.arguments.get("found")
+    if found.code == REMEDY_OF and isinstance(about, Message):
+        return remedy_of(about, is_visible)
     known = TEXTS.get(found.code)
     return found.code if known is None else _filled(known.text, found, is_visible)
 

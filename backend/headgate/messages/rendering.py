@@ -2,9 +2,9 @@
 
 A template is a sentence with arguments in braces. `{name}` formats by type; `{name:word}` counts
 (`{pods:pod}` is `1 pod` or `3 pods`); `{name:duration}`, `{name:time}`, `{name:label}`,
-`{name:number}`, `{name:all}` and `{name:lower}` format as `_FORMATS` says. `{name:uid}` is UNKNOWN
-where it is empty or the message refers to an object that is not visible. A part in square
-brackets is left out where an argument in it is absent, empty or false.
+`{name:number}`, `{name:user}`, `{name:all}` and `{name:lower}` format as `_FORMATS` says.
+`{name:uid}` is UNKNOWN where it is empty or the message refers to an object that is not visible. A
+part in square brackets is left out where an argument in it is absent, empty or false.
 """
 
 import re
@@ -233,6 +233,7 @@ _FORMATS: dict[str, Callable[[Argument], str]] = {
     "time": _time_text,
     "label": _label_text,
     "resource": lambda value: resource_word(str(value)),
+    "user": lambda value: str(value).partition(":")[2] or str(value),
     "all": str,
     "lower": lambda value: str(value)[:1].lower() + str(value)[1:],
     "uid": str,

@@ -31,6 +31,15 @@ Domains = list[tuple[tuple[str, ...], int]]
 Given = dict[str, Any]
 
 
+KUEUES_WORDS = {
+    "Affinity": "affinity",
+    "NodeSelector": "nodeSelector",
+    "Resource": "resource",
+    "Taint": "taint",
+    "TopologyDomain": "topologyDomain",
+}
+
+
 def random_problem(case: Case) -> Iterator[str]:
     """One line of random problems: hosts, what they hold already, and pod sets."""
     installed = hosts_of_line(case)
@@ -65,8 +74,11 @@ def _figures(case: Case, installed: Installed, pod_sets: list[Given]) -> Iterato
             name = level.rstrip(";")
             yield from differences(f"layer {name}", [fits, needs], ours.get(name))
     if told.get("code", "").startswith("nofit"):
-        out = {name.replace('"', ""): number for name, number in found.excluded}
-        out.pop("not ready or cordoned", None)
+        out = {
+            f"{KUEUES_WORDS[each.cause]} {each.detail}".rstrip(): each.hosts
+            for each in found.excluded
+            if each.cause != "Unusable"
+        }
         yield from differences("excluded", told.get("excluded") or {}, out)
 
 

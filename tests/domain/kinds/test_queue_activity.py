@@ -12,6 +12,7 @@ from headgate.domain.kinds.queue_activity import (
 )
 from headgate.domain.kinds.references import referrers_of
 from headgate.domain.scheduling.queueing.queue_checks import check_cluster_queue
+from headgate.domain.values.message import message
 from tests.builders.config import a_config, by_name
 from tests.builders.instants import T0
 from tests.builders.policies import a_budget, a_check
@@ -100,8 +101,12 @@ def test_a_pending_workload_shows_the_first_inactive_reason_and_its_remedy() -> 
     config = a_config(cluster_queues=by_name(queue), resource_flavors={})
     found = check_cluster_queue(config, "gpu")
     assert found is not None
-    assert found.message == "ResourceFlavor default does not exist"
-    assert found.remedy == "create ResourceFlavor default, or take it out of ClusterQueue gpu"
+    assert found.message == message(
+        "ReferencedObjectMissing",
+        kind="ResourceFlavor",
+        name="default",
+        referrer="ClusterQueue gpu",
+    )
 
 
 def test_a_local_queue_is_as_active_as_what_lies_behind_it() -> None:

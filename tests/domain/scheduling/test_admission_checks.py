@@ -5,6 +5,7 @@ import pytest
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.rejection import IllegalNow
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.values.message import message
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import (
@@ -14,6 +15,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.state import condition, phase_of
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
+from headgate.messages.explanations import sentence_of
 from tests.builders.scenario import Scenario
 from tests.builders.workloads import a_workload, running
 from tests.builders.world import World, names, quotas
@@ -184,12 +186,12 @@ def test_it_says_which_checks_it_waits_for() -> None:
     world.check(key, "budget", "Ready")
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
-    assert found.sentence == "Its quota is reserved; it waits for admission checks: license"
+    assert sentence_of(found) == "Quota reserved; waiting for admission checks: license"
     world.check(key, "license", "Retry", wait=90)
     world.settle()
     later = recorded_reason(world.cluster_state, world[key], world.at)
     assert later is not None
-    assert later.sentence == "Its admission checks want another try in 1 min 30 s"
+    assert later.blockers[0].message == message("CheckRetry", wait=90)
 
 
 READY = ReportCheckState(uid="uid-1", check="budget", state="Ready")

@@ -5,6 +5,7 @@ from typing import Any
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, SoftEviction
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.values.message import message
 from headgate.domain.workloads.commands import AcknowledgeEviction
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled
@@ -59,7 +60,7 @@ def test_a_victim_runs_on_when_its_preemptor_starts_before_it_has_begun_to_leave
     assert not is_condition_true(world["team/v"], "Evicted")
     (found,) = world.cluster_state.rounds.values()
     assert (found.stage, found.called_back) == ("Completed", ("team/v",))
-    assert found.outcome == "started after 60 s"
+    assert found.outcome == message("PreemptorStarted", waited=60)
     assert in_use(world) == 2
     assert world.settle() == [], "nothing is left to do, and no time runs out"
     assert findings_of(world.history) == []

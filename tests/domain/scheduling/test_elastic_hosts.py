@@ -23,6 +23,7 @@ from headgate.domain.workloads.specs import (
     TopologyRequest,
 )
 from headgate.domain.workloads.state import phase_of
+from headgate.messages.explanations import sentence_of
 from tests.builders.world import World, quotas
 
 ANYWHERE = TopologyRequest(unconstrained=True)
@@ -106,9 +107,8 @@ def test_growth_that_its_required_domain_cannot_take_waits_and_is_told_why() -> 
     assert phase_of(world[old]) == "Running"
     found = recorded_reason(world.cluster_state, world[new], world.at)
     assert found is not None
-    assert found.sentence == (
-        "Needs room for 3 more pods beside the 3 that run, in one rack; "
-        "the best rack r1 has room for 1"
+    assert sentence_of(found) == (
+        "Topology: 3 pods must share one rack with 3 running; best fit is r1 with space for 1"
     )
 
 

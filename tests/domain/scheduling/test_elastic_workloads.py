@@ -9,6 +9,7 @@ from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.values.message import message
 from headgate.domain.workloads.commands import ChangeSpec, ReportReclaimable, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.specs import ELASTIC, REPLACES, PodSet, Scheduling, WorkloadSpec
@@ -78,8 +79,8 @@ def test_a_slice_keeps_the_flavors_that_its_pods_run_on() -> None:
     assert phase_of(world[new]) == "Pending"
     found = recorded_reason(world.cluster_state, world[new], world.at)
     assert found is not None
-    told = [blocker.message for blocker in found.blockers]
-    assert "Flavor two cannot be used: pinned to flavor one" in told
+    told = {blocker.flavor: blocker.message for blocker in found.blockers}
+    assert told["two"] == message("PinnedToOtherFlavor", other="one")
 
 
 def test_quota_is_never_counted_twice_at_any_position() -> None:

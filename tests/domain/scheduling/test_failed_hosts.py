@@ -144,8 +144,15 @@ def test_a_workload_without_another_host_is_evicted_with_the_reason() -> None:
     assert isinstance(why, Message)
     assert why.code == "FailedHostsNotReplaced"
     assert why.arguments["hosts"] == (message("HostFailure", host="a", reason="NotReady"),)
-    told = str(why.arguments["shortfall"])
-    assert "needs room for 2 pods in one rack; the best rack r1 has room for 0" in told
+    shortfall = why.arguments["shortfall"]
+    assert isinstance(shortfall, Message)
+    assert shortfall.code == "PodsExceedDomain"
+    assert {name: shortfall.arguments[name] for name in ("need", "have", "level", "domain")} == {
+        "need": 2,
+        "have": 0,
+        "level": "rack",
+        "domain": "b/r1",
+    }
 
 
 def test_a_workload_evicted_for_failed_hosts_starts_again_elsewhere() -> None:

@@ -6,14 +6,16 @@ from headgate.domain.scheduling.preemption.victim_plan import (
     merge_searches,
 )
 from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD, VictimSearch
+from headgate.domain.values.message import message, workload_references
 
-HIGHER = "its priority 9 is not lower than 5"
-ROUND = f"{BLOCKED_BY_CYCLE_GUARD}: team/p made way for team/v"
+HIGHER = message("NotLowerPriority", priority=9, preemptor_priority=5)
+CHAIN = workload_references(("team/p", "team/v"))
+ROUND = message(BLOCKED_BY_CYCLE_GUARD, chain=CHAIN)
 
 
 def test_a_cycle_in_a_later_flavor_is_the_reason_before_anything_else() -> None:
     circle = VictimSearch(
-        "it would go round in a circle", 2, (("team/v", ROUND),), BLOCKED_BY_CYCLE_GUARD
+        message("PreemptionLoop", chain=CHAIN), 2, (("team/v", ROUND),), BLOCKED_BY_CYCLE_GUARD
     )
     found = merge_searches(
         [VictimSearch(TOO_FEW_VICTIMS, 3), circle, VictimSearch(NO_LOWER_PRIORITY)]

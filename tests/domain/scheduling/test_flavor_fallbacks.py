@@ -8,10 +8,12 @@ from headgate.application.queries.overview.detectors import detected_problems
 from headgate.domain.kinds.cluster_queue import FlavorFungibility
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
+from headgate.domain.values.message import message
 from headgate.domain.workloads.events import WorkloadSubmitted
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import phase_of
+from headgate.messages.explanations import remedies_of
 from tests.builders.world import World, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
@@ -110,7 +112,7 @@ def test_a_workload_with_a_never_fitting_pod_set_becomes_inadmissible() -> None:
     assert len(world.settle()) == 1
     assert world.settle() == []
     found = why(world, key)
-    assert found.sentence == "ClusterQueue sets no quota for none"
+    assert found.blockers[0].message == message("NoQuotaForResource", resource="none")
 
 
 def test_the_reason_reported_is_that_of_the_preferred_flavor() -> None:
@@ -119,7 +121,8 @@ def test_the_reason_reported_is_that_of_the_preferred_flavor() -> None:
     key = world.submit("new", "q", {"gpu": 2}, priority=5)
     world.settle()
     found = why(world, key)
-    assert found.sentence.startswith("Needs 2 gpu of flavor one; ClusterQueue q has 0 free")
+    told = found.blockers[found.deciding]
+    assert (told.flavor, told.need, told.have) == ("one", 2, 0)
 
 
 def test_the_mildest_reason_within_a_group_and_the_worst_of_all_groups_is_reported() -> None:
@@ -151,11 +154,12 @@ def test_what_can_never_be_had_is_reported_before_what_is_only_taken_now() -> No
     world.settle()
     found = why(world, key)
     assert found.dominant == "ExceedsMaxQuota"
-    assert found.sentence == "Needs 6 gpu of flavor one; ClusterQueue q can never use more than 4"
-    assert found.would_unblock == (
-        "a nominal quota higher by 2 gpu of flavor one, or a request of at most 4",
-        "1 slots more of flavor one, held by team/old",
-    )
+    told = found.blockers[found.deciding]
+    assert (told.message.code, told.need, told.have) == ("RequestExceedsMaximum", 6, 4)
+    assert remedies_of(found) == [
+        "Raise nominalQuota by 2 gpu (flavor one), or request at most 4 gpu",
+        "Free up 1 slots of one (in use by team/old)",
+    ]
 
 
 def test_a_flavor_that_is_only_taken_now_is_reported_before_one_that_can_never_be_had() -> None:
@@ -168,7 +172,8 @@ def test_a_flavor_that_is_only_taken_now_is_reported_before_one_that_can_never_b
     key = world.submit("new", "q", {"cpu": 1, "gpu": 2})
     world.settle()
     found = why(world, key)
-    assert found.sentence.startswith("Needs 2 gpu of flavor two; ClusterQueue q has 1 free")
+    told = found.blockers[found.deciding]
+    assert (told.flavor, told.resource, told.need, told.have) == ("two", "gpu", 2, 1)
 
 
 def test_a_request_for_an_absent_level_is_told_the_levels() -> None:
@@ -179,8 +184,9 @@ def test_a_request_for_an_absent_level_is_told_the_levels() -> None:
     key = world.submit("w", "q", {"gpu": 1}, topology=TopologyRequest(required="shelf"))
     world.settle()
     found = why(world, key)
-    refusal = "Flavor one cannot be used: the topology tree has no level shelf, only block, rack, "
-    assert found.sentence.startswith(refusal)
+    refusal = found.blockers[found.deciding].message
+    assert refusal.code == "FlavorLacksLevel"
+    assert refusal.arguments["missing"] == "shelf"
 
 
 def test_pods_never_lie_on_hosts_of_two_flavors_at_once() -> None:
@@ -199,7 +205,8 @@ def test_pods_never_lie_on_hosts_of_two_flavors_at_once() -> None:
     world.settle()
     assert world.admitted() == ["team/wjoint"]
     found = why(world, keys[0])
-    assert found.sentence == "Flavor new cannot be used: its pods lie on the hosts of old already"
+    told = found.blockers[found.deciding]
+    assert (told.flavor, told.message) == ("new", message("FlavorOfOtherHosts", other="old"))
 
 
 def test_full_hosts_of_one_flavor_do_not_keep_victims_in_another_safe() -> None:
@@ -229,7 +236,7 @@ def test_flavors_behind_the_one_it_waits_for_are_reported_as_not_reached() -> No
     assert found.dominant == "WaitingForPreemptedWorkloads"
     (other,) = (blocker for blocker in found.blockers if blocker.reason == "NotReached")
     assert other.flavor == "two"
-    assert other.message == "Flavor two was not looked at: the search ended at flavor one"
+    assert other.message == message("FlavorNotTried", last="one")
 
 
 def test_a_flavor_that_only_a_later_evaluation_reached_is_in_the_matrix_too() -> None:
@@ -257,8 +264,8 @@ def test_protected_workloads_of_any_flavor_are_named() -> None:
     world.settle()
     told = {one.workload: one.rule for one in search_for_victims(world, key).refused}
     assert told == {
-        "team/old0": "its priority 9 is not lower than 5",
-        "team/old1": "its priority 8 is not lower than 5",
+        "team/old0": message("NotLowerPriority", priority=9, preemptor_priority=5),
+        "team/old1": message("NotLowerPriority", priority=8, preemptor_priority=5),
     }
 
 

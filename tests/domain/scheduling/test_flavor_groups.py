@@ -4,6 +4,7 @@ import pytest
 
 from headgate.domain.kinds.configuration import ResourceRules, Transformation
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.specs import ALLOWED_FLAVORS, PodSet, Scheduling, TopologyRequest
 from tests.builders.world import World, quotas
 
@@ -34,10 +35,10 @@ def given(world: World, key: str) -> list[tuple[str, dict[str, str], dict[str, i
     return [(a.name, a.flavors, a.resource_usage) for a in admission.pod_set_assignments]
 
 
-def reason(world: World, key: str) -> str:
+def reason(world: World, key: str) -> Message:
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
-    return found.sentence
+    return found.blockers[found.deciding].message
 
 
 def test_a_leader_and_its_workers_go_together_where_all_of_them_fit() -> None:
@@ -79,7 +80,7 @@ def test_a_wish_for_places_that_no_flavor_can_meet_is_reported() -> None:
     rack = TopologyRequest(required="rack")
     key = world.submit_pod_sets("w", "q", pods("leader", 0, 1, rack))
     world.settle()
-    assert reason(world, key) == "none of its resources comes from a flavor with a topology"
+    assert reason(world, key) == message("NoFlavorWithTopology")
 
 
 def test_only_flavors_that_the_workload_allows_are_evaluated() -> None:
@@ -89,7 +90,7 @@ def test_only_flavors_that_the_workload_allows_are_evaluated() -> None:
     never = world.submit_pod_sets("v", "q", pods("main", 1), annotations={ALLOWED_FLAVORS: "other"})
     world.settle()
     assert given(world, key) == [("main", {"cpu": "two"}, {"cpu": 1})]
-    assert reason(world, never) == "Flavor one cannot be used: the workload does not allow it"
+    assert reason(world, never) == message("FlavorNotAllowed")
 
 
 TO_CREDITS = ResourceRules(
@@ -146,7 +147,7 @@ def test_a_change_of_the_rules_requeues_inadmissible_workloads() -> None:
     world.cluster_queue("q", quotas("cpu", one=10))
     key = world.submit("w", "q", {"cpu": 1, "x.io/port": 1})
     world.settle()
-    assert reason(world, key) == "ClusterQueue sets no quota for x.io/port"
+    assert reason(world, key) == message("NoQuotaForResource", resource="x.io/port")
     world.configure(resources=ResourceRules(exclude_resource_prefixes=("x.io/",)))
     world.settle()
     assert world[key].admission is not None

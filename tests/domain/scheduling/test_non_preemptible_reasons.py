@@ -2,6 +2,7 @@
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.explanation import Explanation
+from headgate.messages.explanations import remedies_of, sentence_of
 from tests.builders.world import World, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
@@ -28,9 +29,9 @@ def test_borrowing_is_no_remedy_for_non_preemptible_work_beyond_nominal() -> Non
     world.settle()
     found = told(world, key)
     assert found.dominant == "ExceedsMaxQuota"
-    assert found.sentence == (
-        "Needs 5 gpu of flavor default; "
-        "ClusterQueue a has a nominal quota of 4 for what may not be preempted"
+    assert sentence_of(found) == (
+        "Request exceeds the maximum: 5 gpu (default) requested, ClusterQueue a has nominal quota 4"
+        " for non-preemptible workloads"
     )
 
 
@@ -40,9 +41,9 @@ def test_non_preemptible_work_is_told_how_much_of_the_nominal_quota_is_left() ->
     world.settle()
     key = world.submit("np2", "a", {"gpu": 2}, preemptibility="NonPreemptible")
     world.settle()
-    assert told(world, key).sentence == (
-        "Needs 2 gpu of flavor default; "
-        "ClusterQueue a has 1 of its nominal quota 4 left for what may not be preempted"
+    assert sentence_of(told(world, key)) == (
+        "Insufficient quota: 2 gpu (default) requested, 1 of nominal 4 left for non-preemptible"
+        " workloads in ClusterQueue a"
     )
 
 
@@ -62,9 +63,9 @@ def test_only_a_higher_nominal_quota_helps_non_preemptible_work() -> None:
     world = two_queues()
     large = world.submit("large", "a", {"gpu": 5}, preemptibility="NonPreemptible")
     world.settle()
-    assert told(world, large).would_unblock == (
-        "a nominal quota higher by 1 gpu of flavor default, or a request of at most 4",
-    )
+    assert remedies_of(told(world, large)) == [
+        "Raise nominalQuota by 1 gpu (flavor default), or request at most 4 gpu"
+    ]
     world.change_cluster_queue("a", resource_groups=quotas(default=5))
     world.settle()
     assert world.admitted() == [large]
@@ -77,9 +78,9 @@ def test_a_non_preemptible_workload_is_told_the_holders_of_its_nominal_quota() -
     world.settle()
     key = world.submit("np2", "a", {"gpu": 2}, preemptibility="NonPreemptible")
     world.settle()
-    assert told(world, key).would_unblock == (
-        "a nominal quota higher by 1 gpu of flavor default, or as much given back by team/np",
-    )
+    assert remedies_of(told(world, key)) == [
+        "Raise nominalQuota by 1 gpu (flavor default), or stop team/np"
+    ]
 
 
 def test_quota_withheld_for_non_preemptible_work_is_named_with_its_remedy() -> None:
@@ -93,11 +94,11 @@ def test_quota_withheld_for_non_preemptible_work_is_named_with_its_remedy() -> N
     world.settle()
     assert told(world, held).dominant == "ExceedsMaxQuota"
     found = told(world, key)
-    assert found.sentence == (
-        "Needs 2 gpu of flavor default; ClusterQueue a has 1 free beside what it keeps for work "
-        "that waits and may not be preempted (nominal quota 2)"
+    assert sentence_of(found) == (
+        "Insufficient quota: 2 gpu (default) requested, 1 available in ClusterQueue a besides what"
+        " it withholds for pending non-preemptible workloads (nominal 2)"
     )
-    assert found.would_unblock == ("a borrowing limit higher by 1 gpu of flavor default",)
+    assert remedies_of(found) == ["Raise borrowingLimit by 1 gpu (flavor default)"]
     world.change_cluster_queue("a", resource_groups=quotas(default=(2, 2, None)))
     world.settle()
     assert world.admitted() == [key]

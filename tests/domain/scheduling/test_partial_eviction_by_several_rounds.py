@@ -5,6 +5,7 @@ import pytest
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, SoftEviction
 from headgate.domain.rounds.events import RoundCommitted, VictimReleased
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.values.message import message
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadEvicted
 from headgate.domain.workloads.preemption_events import (
     EvictionCancelled,
@@ -89,7 +90,7 @@ def test_a_third_round_gets_nothing_of_the_core() -> None:
     (refused,) = [
         r for blocker in explained.blockers for r in blocker.refused if r.workload == semi
     ]
-    assert refused.rule == "it is SemiPreemptible: 2 of its pods must stay"
+    assert refused.rule == message("PodsNotPreemptible", preemptibility="SemiPreemptible", pods=2)
 
 
 @pytest.mark.parametrize("order", [(0, 0), (1, 0)], ids=["in turn", "the second first"])

@@ -2,7 +2,9 @@
 
 import pytest
 
+from headgate.domain.values.message import message
 from headgate.domain.values.selectors import Taint
+from headgate.domain.workloads.explanation import HostExclusion
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from tests.builders.world import World, quotas
 
@@ -106,7 +108,8 @@ def test_required_never_climbs() -> None:
     found = world[key].explanation
     assert found is not None
     assert found.dominant == "TopologyPlacementFailed"
-    assert found.sentence == "Needs room for 3 pods in one rack; the best rack r1 has room for 2"
+    assert found.reason_message.code == "PodsExceedDomain"
+    assert (found.blockers[0].level, found.blockers[0].domain) == ("rack", "b1/r1")
     assert (found.blockers[0].need, found.blockers[0].have, found.blockers[0].short_by) == (3, 2, 1)
 
 
@@ -158,12 +161,12 @@ def test_every_host_left_out_is_counted_under_one_reason() -> None:
     world.settle()
     found = world[key].explanation
     assert found is not None
-    assert found.blockers[0].excluded_hosts == {
-        "nodeSelector": 1,
-        "not ready or cordoned": 1,
-        'resource "cpu"': 1,
-        'taint "broken=yes:NoSchedule"': 1,
-    }
+    assert found.blockers[0].excluded_hosts == (
+        HostExclusion(cause="NodeSelector", hosts=1),
+        HostExclusion(cause="Resource", detail="cpu", hosts=1),
+        HostExclusion(cause="Taint", detail="broken=yes:NoSchedule", hosts=1),
+        HostExclusion(cause="Unusable", hosts=1),
+    )
     assert found.blockers[0].have == 1
 
 
@@ -205,9 +208,9 @@ def test_a_pod_too_big_for_every_host_is_told_what_the_hosts_lack() -> None:
     world.settle()
     found = world[key].explanation
     assert found is not None
-    assert found.sentence == (
-        "Needs room for 1 pod; none of the 2 hosts of flavor tas has room for one "
-        '(ruled out: 2 by resource "cpu")'
+    assert found.blockers[0].message == message("NoHostFitsPod", hosts=2)
+    assert found.blockers[0].excluded_hosts == (
+        HostExclusion(cause="Resource", detail="cpu", hosts=2),
     )
 
 

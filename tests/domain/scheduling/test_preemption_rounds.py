@@ -3,6 +3,7 @@
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.values.message import message, workload_reference
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadHeld
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
@@ -111,7 +112,7 @@ def test_equal_priority_is_safe_unless_newer_ones_may_go() -> None:
     refused = world["team/equal"].explanation
     assert refused is not None
     rules = {r.workload: r.rule for b in refused.blockers for r in b.refused}
-    assert rules["team/low2"] == "its priority 1 is not lower than 0"
+    assert rules["team/low2"] == message("NotLowerPriority", priority=1, preemptor_priority=0)
 
 
 def test_what_may_not_be_preempted_stays() -> None:
@@ -144,7 +145,10 @@ def test_a_round_of_a_deleted_preemptor_is_aborted() -> None:
     world.record(f"workload/{key}", WorkloadDeleted())
     world.settle()
     (found,) = world.cluster_state.rounds.values()
-    assert (found.stage, found.outcome) == ("Aborted", f"{key} was deleted")
+    assert (found.stage, found.outcome) == (
+        "Aborted",
+        message("PreemptorDeleted", preemptor=workload_reference(key)),
+    )
 
 
 def test_a_round_with_victims_that_never_stop_expires() -> None:
@@ -211,7 +215,9 @@ def test_a_placement_on_a_failed_host_is_sought_again() -> None:
     stages = sorted(found.stage for found in world.cluster_state.rounds.values())
     assert stages == ["Committed", "Superseded"]
     assert world.cluster_state.rounds[first.id].invalidated_by == "HostLost"
-    assert world.cluster_state.rounds[first.id].outcome.startswith("planned anew as round")
+    outcome = world.cluster_state.rounds[first.id].outcome
+    assert outcome is not None
+    assert outcome.code == "RoundReplaced"
 
 
 def test_a_workload_larger_than_its_nominal_quota_reclaims_nothing() -> None:

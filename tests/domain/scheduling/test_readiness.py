@@ -18,6 +18,7 @@ from headgate.domain.workloads.events import (
     WorkloadPodsNotReady,
 )
 from headgate.domain.workloads.state import is_condition_true, phase_of
+from headgate.messages.explanations import sentence_of
 from tests.builders.world import World, names, quotas
 
 SECONDS = 1_000_000
@@ -286,9 +287,9 @@ def test_only_those_deactivated_by_a_rule_are_deleted_after_a_time() -> None:
 @pytest.mark.parametrize(
     ("message", "sentence"),
     [
-        ("Its pods were not ready in time", "It is inactive: its pods were not ready in time"),
-        ("IT moves the cables", "It is inactive: IT moves the cables"),
-        ("", "It is inactive"),
+        ("Its pods were not ready in time", "Deactivated: Its pods were not ready in time"),
+        ("IT moves the cables", "Deactivated: IT moves the cables"),
+        ("", "Deactivated"),
     ],
 )
 def test_why_it_is_inactive_reads_as_one_sentence(message: str, sentence: str) -> None:
@@ -298,4 +299,4 @@ def test_why_it_is_inactive_reads_as_one_sentence(message: str, sentence: str) -
     world.record(f"workload/{key}", deactivated)
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
-    assert found.sentence == sentence
+    assert sentence_of(found) == sentence

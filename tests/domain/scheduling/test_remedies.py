@@ -15,14 +15,16 @@ from headgate.domain.scheduling.quota.usage import headroom
 from headgate.domain.values.selectors import Taint, Toleration
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
+from headgate.messages.explanations import remedies_of
 from tests.builders.world import World, quotas
 
 KEY = ("one", "gpu")
 MINE = "clusterqueue/q0"
-LIMITS = re.compile(r"^a ([a-z ]+) higher by (\d+) gpu of flavor one")
-SMALLER = re.compile(r"or a request of at most (\d+)$")
-MORE = re.compile(r"^(\d+) gpu more of flavor one")
-GIVEN_BACK = re.compile(r"(?:, held by |given back by )(.*)$")
+LIMITS = re.compile(r"^Raise ([a-zA-Z ]+) by (\d+) gpu \(flavor one\)")
+SMALLER = re.compile(r"or request at most (\d+) gpu$")
+MORE = re.compile(r"^Free up (\d+) gpu of one")
+GIVEN_BACK = re.compile(r"(?: \(in use by (.*)\)|, or stop (.*))$")
+FIELDS = {"nominalQuota": "nominal_quota", "borrowingLimit": "borrowing_limit"}
 RESERVING = ClusterQueuePreemption(reserve_for_pending_non_preemptible=True)
 IMMUNE = ("Preemptible", "NonPreemptible")
 
@@ -77,7 +79,7 @@ def test_a_higher_limit_that_is_advised_takes_the_blocker_away(build: Build) -> 
         for named in found[1].split(" or ") if found else ():
             world = build()
             before = _blocker(world)
-            _raise(world, named.replace(" ", "_"), int(found[2]) if found else 0)
+            _raise(world, FIELDS[named], int(found[2]) if found else 0)
             assert _is_gone(before, world), (advice, _told(world))
 
 
@@ -97,7 +99,7 @@ def test_so_much_more_quota_as_is_advised_takes_the_blocker_away(build: Build) -
 def test_every_named_holder_frees_quota_by_leaving(build: Build) -> None:
     for advice in _advice(build()):
         found = GIVEN_BACK.search(advice)
-        named = re.sub(r" and \d+ more$", "", found[1]).split(", ") if found else []
+        named = re.sub(r" and \d+ more$", "", found[1] or found[2]).split(", ") if found else []
         for holder in named:
             world = build()
             before, there = _blocker(world), _balance(world)
@@ -130,7 +132,7 @@ def test_quota_that_others_keep_to_themselves_is_not_said_to_be_held_by_them() -
         world.settle()
         world.submit("asked", "a", {"gpu": 2})
         world.settle()
-        assert _advice(world) == ("1 gpu more of flavor one, held by team/small",)
+        assert _advice(world) == ["Free up 1 gpu of one (in use by team/small)"]
 
 
 def test_capacity_for_slices_is_counted_in_slices() -> None:
@@ -141,7 +143,7 @@ def test_capacity_for_slices_is_counted_in_slices() -> None:
     request = TopologyRequest(required="block", slice_layers=slices)
     world.submit("asked", "q0", {"cpu": 1}, count=12, topology=request)
     world.settle()
-    assert _advice(world) == ("room for 1 more slice in one block",)
+    assert _advice(world) == ["Free up space for 1 more slice in one block"]
     world.node("b/r2/h3", allocatable={"cpu": 4, "pods": 110})
     world.settle()
     assert world.admitted() == ["team/asked"]
@@ -154,7 +156,7 @@ def test_a_flavor_that_cannot_be_used_says_what_would_make_it_usable() -> None:
     asked = Scheduling(requests={"gpu": 1})
     world.submit_pod_sets("asked", "q0", PodSet(scheduling=asked))
     world.settle()
-    assert _advice(world) == ("a toleration of gpu=yes:NoSchedule in pod set main, for flavor one",)
+    assert _advice(world) == ["Tolerate taint gpu=yes:NoSchedule in pod set main (flavor one)"]
     tolerant = (Toleration(key="gpu", value="yes"),)
     advised = PodSet(scheduling=replace(asked, tolerations=tolerant))
     world.submit_pod_sets("advised", "q0", advised)
@@ -168,12 +170,12 @@ def test_a_resource_without_quota_says_so() -> None:
     world.cluster_queue("q0", quotas(one=4))
     world.submit("asked", "q0", {"gpu": 1, "slots": 2})
     world.settle()
-    assert _advice(world) == ("quota for slots in its ClusterQueue, or no request for slots",)
+    assert _advice(world) == ["Add slots quota to the ClusterQueue, or remove the request"]
 
 
-def _advice(world: World) -> tuple[str, ...]:
+def _advice(world: World) -> list[str]:
     found = _told(world)
-    return found.would_unblock if found else ()
+    return remedies_of(found) if found else []
 
 
 def _told(world: World) -> Explanation | None:
@@ -191,16 +193,11 @@ def _blocker(world: World) -> Blocker:
 def _is_gone(before: Blocker, world: World) -> bool:
     """A look at it finds room, or something else: another reason, or another rule for quota."""
     found = _told(world)
-    rule = _words(before.message.partition("; ")[2])
     return found is None or all(
-        each.reason != before.reason or _words(each.message.partition("; ")[2]) != rule
+        (each.reason, each.message.code) != (before.reason, before.message.code)
         for each in found.blockers
         if each.type == "Quota"
     )
-
-
-def _words(sentence: str) -> str:
-    return re.sub(r"\d+", "", sentence)
 
 
 def _raise(world: World, name: str, by: int) -> None:

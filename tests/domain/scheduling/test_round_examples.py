@@ -7,6 +7,7 @@ from headgate.domain.kinds.queue_preemption import (
 )
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.scheduling.pending_reasons import current_reason
+from headgate.domain.values.message import message
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
@@ -136,16 +137,17 @@ def test_a_queue_starts_no_more_rounds_than_it_may() -> None:
         world.submit(name, "q", priority=5)
         world.settle()
     assert len(world.cluster_state.rounds) == 1
-    limit = "ClusterQueue q starts at most 1 round of preemption a minute"
     known = world["team/p2"].explanation
     assert known is not None
     assert known.dominant == "PreemptionRateLimited"
-    assert known.sentence == f"Room could be made for it, but {limit}, and has started as many"
+    assert known.blockers[0].message == message(
+        "PreemptionRateLimited", cluster_queue="q", rounds=1, burst=1
+    )
     world.wait(59)
     assert "RoundCommitted" not in names(world.settle())
     fresh = current_reason(world.cluster_state, world["team/p2"], world.at)
     assert fresh is not None
-    assert fresh.sentence == f"{known.sentence}; the next may start in 1 s"
+    assert fresh.reason_message.arguments["next_in"] == 1
     world.wait(1)
     assert "RoundCommitted" in names(world.settle())
 

@@ -6,10 +6,12 @@ from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, Minim
 from headgate.domain.rounds.events import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
+from headgate.domain.values.message import message
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import WorkloadDeleted
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import phase_of
+from headgate.messages.explanations import sentence_of
 from tests.builders.single_pods import (
     LOWER,
     a_queue,
@@ -52,8 +54,7 @@ def test_a_pending_workload_is_told_the_number_of_pods_of_each_victim() -> None:
     world.settle()
     explained = world[p].explanation
     assert explained is not None
-    assert explained.sentence.endswith("makes room for it: 2 pods of team/semi")
-    assert explained.would_unblock == ("team/semi has given up 2 pods",)
+    assert sentence_of(explained) == "Waiting for 1 eviction to finish: 2 pods of team/semi"
 
 
 def test_example_20_the_core_is_never_touched() -> None:
@@ -67,7 +68,7 @@ def test_example_20_the_core_is_never_touched() -> None:
     (refused,) = [r for blocker in explained.blockers for r in blocker.refused]
     assert (refused.workload, refused.rule) == (
         semi,
-        "it is SemiPreemptible: 2 of its pods must stay",
+        message("PodsNotPreemptible", preemptibility="SemiPreemptible", pods=2),
     )
 
 

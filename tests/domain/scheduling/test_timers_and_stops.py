@@ -15,6 +15,7 @@ from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitFor
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.lifecycle.pods_ready import backoff_microseconds, backoff_seconds
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.values.message import message
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadEvicted,
@@ -22,6 +23,7 @@ from headgate.domain.workloads.events import (
     WorkloadPodsNotReady,
 )
 from headgate.domain.workloads.state import phase_of
+from headgate.messages.explanations import remedies_of, sentence_of
 from tests.builders.world import World, names, quotas
 
 SECONDS = 1_000_000
@@ -99,7 +101,8 @@ def test_an_evicted_workload_competes_again_when_its_backoff_ends() -> None:
     assert phase_of(world[key]) == "Retrying"
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
-    assert found.sentence == "It backs off for 10 s more before attempt 1"
+    assert found.reason_message.code == "RetryAfterBackoff"
+    assert sentence_of(found) == "Retry 1 in 10 s (backoff)"
     due = next_due(world)
     assert due == world[key].requeue.requeue_at
     world.wait(11)
@@ -186,7 +189,9 @@ def test_a_hold_with_an_end_ends_by_itself() -> None:
     world.settle()
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
-    assert found.sentence == "test-admin holds it for 30 s more: maintenance"
+    assert found.blockers[0].message == message(
+        "OnHold", owner="test-admin", until=until, why="maintenance"
+    )
     world.wait(30)
     world.settle()
     assert key in world.admitted()
@@ -206,7 +211,7 @@ def test_a_stopped_queue_admits_nothing_and_names_the_user_that_stopped_it() -> 
     assert world.admitted() == [running]
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
-    assert found.sentence == "ClusterQueue q is stopped by test-admin: upgrade"
+    assert sentence_of(found) == "ClusterQueue q is stopped by test-admin: upgrade"
 
 
 def test_draining_evicts_what_runs_and_resuming_brings_it_back() -> None:
@@ -286,7 +291,7 @@ def test_a_cluster_queue_goes_when_its_last_workload_has() -> None:
 
 @pytest.mark.parametrize(
     ("queue", "help_"),
-    [("nowhere", "create the LocalQueue, or name another queue"), ("", "name a queue")],
+    [("nowhere", "Create LocalQueue nowhere, or name another queue."), ("", "Name a queue.")],
 )
 def test_a_workload_without_a_queue_is_told_how_to_get_one(queue: str, help_: str) -> None:
     world = World()
@@ -294,4 +299,4 @@ def test_a_workload_without_a_queue_is_told_how_to_get_one(queue: str, help_: st
     world.settle()
     found = recorded_reason(world.cluster_state, world[key], world.at)
     assert found is not None
-    assert found.would_unblock == (help_,)
+    assert remedies_of(found) == [help_]

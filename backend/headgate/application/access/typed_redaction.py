@@ -14,7 +14,7 @@ from msgspec import inspect
 
 from headgate.application.access.redaction import shown_references
 from headgate.domain.values.message import Message, ObjectReference
-from headgate.messages.catalogue import AS_RECORDED, WITHHELD, text_of
+from headgate.messages.catalogue import AS_RECORDED, text_of
 from headgate.messages.rendering import IsVisible, everything_visible, foreign_objects
 
 Redactor: TypeAlias = Callable[[Any, IsVisible], Any]
@@ -26,18 +26,6 @@ SEQUENCES = (
     inspect.SetType,
     inspect.FrozenSetType,
 )
-SENTENCES = frozenset(
-    {
-        ("Explanation", "sentence"),
-        ("Explanation", "would_unblock"),
-        ("Blocker", "message"),
-        ("ProtectedCandidate", "rule"),
-        ("RoundAborted", "cause"),
-        ("EvictionCancelled", "cause"),
-    }
-)
-"""Fields that still hold sentences of Headgate."""
-
 UIDS = ("uid", "job_uid")
 """Arguments of messages that tell as much as the reference beside them."""
 
@@ -88,7 +76,7 @@ def _of_struct(kind: inspect.StructType) -> Redactor | None:
     redactors = {
         field.encode_name: found
         for field in kind.fields
-        if (found := _sentence_of(kind, field) or _compiled(field.type)) is not None
+        if (found := _compiled(field.type)) is not None
     }
     keys = [field.encode_name for field in kind.fields if _reference_kind(field.type)]
     uids = [field.encode_name for field in kind.fields if _extra(field.type, "uid_of")]
@@ -105,20 +93,6 @@ def _of_struct(kind: inspect.StructType) -> Redactor | None:
         return shown
 
     return redacted
-
-
-def _sentence_of(kind: inspect.StructType, field: inspect.Field) -> Redactor | None:
-    """How a field of sentences that may name workloads is redacted; None for other fields."""
-    if (kind.cls.__name__, field.name) not in SENTENCES:
-        return None
-    if isinstance(field.type, inspect.VarTupleType):
-        is_text = isinstance(field.type.item_type, inspect.StrType)
-        return (lambda value, is_visible: _withheld(value, is_visible, [])) if is_text else None
-    return _withheld if isinstance(field.type, inspect.StrType) else None
-
-
-def _withheld(value: Any, is_visible: IsVisible, instead: Any = WITHHELD) -> Any:  # noqa: ANN401 - JSON
-    return value if is_visible is everything_visible else instead
 
 
 def _of_union(kind: inspect.UnionType) -> Redactor | None:

@@ -21,6 +21,7 @@ from headgate.application.commands.requests import (
 )
 from headgate.application.commands.workload_commands import WorkloadAction, WorkloadVerb, command_of
 from headgate.application.cooperative import Cooperative, each, run_yielding
+from headgate.application.queries.message_views import message_text
 from headgate.application.queries.views import Position, Schema, Timestamp, Whole
 from headgate.application.workload_filter import WorkloadFilter, listed_cluster_queue
 from headgate.domain.cluster_state import ClusterState
@@ -186,7 +187,10 @@ def _previewed(
         items.append(_item(key, uid, workload, "ineligible" if refusal else "eligible", refusal))
         if not events:
             continue
-        then = forecast(cluster_state, key, events, at) if foretold < MAX_FORECASTS else NO_FORECAST
+        then = NO_FORECAST
+        if foretold < MAX_FORECASTS:
+            found = forecast(cluster_state, key, events, at)
+            then = message_text(found, call.identity.namespaces)
         items[-1] = msgspec.structs.replace(items[-1], next=then)
         foretold += 1
     return items

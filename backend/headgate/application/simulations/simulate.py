@@ -9,13 +9,15 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import LimitExceeded
-from headgate.application.queries.views import Free, Schema, Whole, timestamp
-from headgate.application.queries.workloads.explanations import (
-    AsOf,
+from headgate.application.queries.message_views import (
     BlockerView,
-    QueuePosition,
+    arguments_view,
     blocker_view,
+    remedies,
+    sentence,
 )
+from headgate.application.queries.views import Free, Schema, Whole, timestamp
+from headgate.application.queries.workloads.explanations import AsOf, QueuePosition
 from headgate.application.simulations.simulation_run import (
     PredictedState,
     SimulationOutcome,
@@ -63,6 +65,8 @@ class ForeseenView(Schema, kw_only=True, frozen=True):
     phase: Phase | None = None
     cluster_queue: str = ""
     sentence: str
+    code: str = ""
+    arguments: Free = {}
     admission: Free | None = None
     victims: list[VictimView] = []
     position: QueuePosition | None = None
@@ -169,16 +173,18 @@ class _View:
             in_the_end=_verdict(last),
             phase=phase_of(workload) if workload else None,
             cluster_queue=self._queue_of(workload),
-            sentence=self._hidden(why.sentence) if why else "It is gone.",
+            sentence=sentence(why, self.viewer.scope) if why else "Deleted",
+            code=why.reason_message.code if why else "",
+            arguments=arguments_view(why.reason_message, self.viewer.scope) if why else {},
             admission=self._admission(workload),
             victims=[self._victim(victim) for victim in first.victims],
             position=first.place,
             dominant=why.dominant if why else "",
             blockers=[
-                blocker_view(self.services, blocker, self.viewer.scope)
+                blocker_view(blocker, self.viewer.scope)
                 for blocker in (why.blockers if why else ())
             ],
-            would_unblock=self._hidden(list(why.would_unblock)) if why else [],
+            would_unblock=remedies(why, self.viewer.scope) if why else [],
         )
 
     def _admission(self, workload: Workload | None) -> Free | None:

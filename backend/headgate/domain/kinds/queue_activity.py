@@ -10,6 +10,7 @@ from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, message
 
 ActiveConditionReason = Literal[
     "Ready",
@@ -42,13 +43,12 @@ class Activity(msgspec.Struct, frozen=True):
 class InactiveReason(msgspec.Struct, frozen=True):
     """One thing that keeps a ClusterQueue from admitting.
 
-    `message` ends Kueue's sentence on all of them; `sentence` says it alone, `remedy` what ends it.
+    `condition_message` ends Kueue's sentence on all of them; `message` says it alone.
     """
 
     reason: ActiveConditionReason
-    message: str
-    sentence: str
-    remedy: str
+    condition_message: str
+    message: Message
 
 
 def cluster_queue_activity(config: ObjectSet, name: str) -> Activity:
@@ -61,11 +61,11 @@ def cluster_queue_activity(config: ObjectSet, name: str) -> Activity:
         return Activity(active=True, reason="Ready", message="Can admit new workloads")
     first = faults[0]
     if first.reason == "Terminating":
-        message = f"Can't admit new workloads; {first.message}"
-        return Activity(active=False, reason=first.reason, message=message)
-    listed = ", ".join(fault.message for fault in faults)
-    message = f"Can't admit new workloads: {listed}."
-    return Activity(active=False, reason=first.reason, message=message)
+        told = f"Can't admit new workloads; {first.condition_message}"
+        return Activity(active=False, reason=first.reason, message=told)
+    listed = ", ".join(fault.condition_message for fault in faults)
+    told = f"Can't admit new workloads: {listed}."
+    return Activity(active=False, reason=first.reason, message=told)
 
 
 def local_queue_activity(config: ObjectSet, key: str) -> Activity:
@@ -77,13 +77,13 @@ def local_queue_activity(config: ObjectSet, key: str) -> Activity:
         return Activity(active=False, reason="Terminating", message="LocalQueue is terminating")
     if queue.spec.stop_policy != "None":
         return Activity(active=False, reason="Stopped", message="LocalQueue is stopped")
-    message = "Can't submit new workloads to clusterQueue"
+    told = "Can't submit new workloads to clusterQueue"
     if queue.spec.cluster_queue not in config.cluster_queues:
-        return Activity(active=False, reason="ClusterQueueDoesNotExist", message=message)
+        return Activity(active=False, reason="ClusterQueueDoesNotExist", message=told)
     if not cluster_queue_activity(config, queue.spec.cluster_queue).active:
-        return Activity(active=False, reason="ClusterQueueIsInactive", message=message)
-    message = "Can submit new workloads to localQueue"
-    return Activity(active=True, reason="Ready", message=message)
+        return Activity(active=False, reason="ClusterQueueIsInactive", message=told)
+    told = "Can submit new workloads to localQueue"
+    return Activity(active=True, reason="Ready", message=told)
 
 
 def cohort_cycle(config: ObjectSet, cohort: str) -> tuple[str, ...]:
@@ -107,19 +107,18 @@ def inactive_reasons(
     """Everything that keeps it from admitting, what matters most first."""
     spec, named = queue.spec, f"ClusterQueue {queue.name}"
     if queue.terminating_at is not None:
-        words = f"{named} is being deleted"
-        yield InactiveReason(
-            "Terminating", "clusterQueue is terminating", words, "name another queue"
-        )
+        terminating = message("QueueTerminating", kind="ClusterQueue", name=queue.name)
+        yield InactiveReason("Terminating", "clusterQueue is terminating", terminating)
     if spec.stop_policy != "None":
-        words = f"{named} is stopped{stopped_by(spec)}"
-        yield InactiveReason("Stopped", "is stopped", words, f"resume {named}")
+        yield InactiveReason(
+            "Stopped", "is stopped", stopped_message("ClusterQueue", queue.name, spec)
+        )
     flavors = [flavor.name for group in spec.resource_groups for flavor in group.flavors]
     missing = [name for name in flavors if name not in config.resource_flavors]
     if missing:
         listed = ",".join(missing)
-        message = f"references missing ResourceFlavor(s): {listed}"
-        yield _missing_object("FlavorNotFound", message, f"ResourceFlavor {missing[0]}", named)
+        told = f"references missing ResourceFlavor(s): {listed}"
+        yield _missing_object("FlavorNotFound", told, ("ResourceFlavor", missing[0]), named)
     yield from _check_reasons(config, spec.admission_checks, named)
     yield from _multi_kueue_reasons(config, spec.admission_checks)
     if _multi_kueue_checks(config, spec.admission_checks):
@@ -128,25 +127,30 @@ def inactive_reasons(
         flavor = config.resource_flavors.get(name)
         topology = flavor.spec.topology_name if flavor else ""
         if topology and topology not in config.topologies:
-            message = f'there is no Topology "{topology}" for TAS flavor "{name}"'
+            told = f'there is no Topology "{topology}" for TAS flavor "{name}"'
             yield _missing_object(
-                "TopologyNotFound", message, f"Topology {topology}", f"flavor {name}"
+                "TopologyNotFound", told, ("Topology", topology), f"flavor {name}"
             )
 
 
-def stopped_by(spec: ClusterQueueSpec | LocalQueueSpec) -> str:
-    """The owner and reason of a stop as the end of a sentence; empty where none is recorded."""
-    if spec.stop is None:
-        return ""
-    because = f": {spec.stop.reason}" if spec.stop.reason else ""
-    return f" by {spec.stop.owner}{because}"
+def stopped_message(kind: str, name: str, spec: ClusterQueueSpec | LocalQueueSpec) -> Message:
+    """The message of a stopped queue, with the owner and the reason where they are recorded."""
+    stop = spec.stop
+    return message(
+        "QueueStopped",
+        kind=kind,
+        name=name,
+        owner=stop.owner if stop else "",
+        why=stop.reason if stop else "",
+    )
 
 
 def _missing_object(
-    reason: ActiveConditionReason, message: str, what: str, where: str
+    reason: ActiveConditionReason, told: str, missing: tuple[str, str], referrer: str
 ) -> InactiveReason:
-    remedy = f"create {what}, or take it out of {where}"
-    return InactiveReason(reason, message, f"{what} does not exist", remedy)
+    kind, name = missing
+    found = message("ReferencedObjectMissing", kind=kind, name=name, referrer=referrer)
+    return InactiveReason(reason, told, found)
 
 
 def _check_reasons(
@@ -156,10 +160,8 @@ def _check_reasons(
     missing = [rule.name for rule in rules if rule.name not in checks]
     if missing:
         listed = ",".join(missing)
-        message = f"references missing AdmissionCheck(s): {listed}"
-        yield _missing_object(
-            "AdmissionCheckNotFound", message, f"AdmissionCheck {missing[0]}", named
-        )
+        told = f"references missing AdmissionCheck(s): {listed}"
+        yield _missing_object("AdmissionCheckNotFound", told, ("AdmissionCheck", missing[0]), named)
     idle = [
         rule.name for rule in rules if rule.name in checks and not checks[rule.name].spec.active
     ]
@@ -168,8 +170,7 @@ def _check_reasons(
         yield InactiveReason(
             "AdmissionCheckInactive",
             f"references inactive AdmissionCheck(s): {listed}",
-            f"AdmissionCheck {idle[0]} is not active",
-            f"activate AdmissionCheck {idle[0]}, or take it out of {named}",
+            message("InactiveAdmissionCheck", check=idle[0], referrer=named),
         )
 
 
@@ -198,8 +199,8 @@ def _multi_kueue_reasons(
         )
 
 
-def _conflicting_checks(reason: ActiveConditionReason, message: str) -> InactiveReason:
-    return InactiveReason(reason, message, message, "take away what cannot be used together")
+def _conflicting_checks(reason: ActiveConditionReason, told: str) -> InactiveReason:
+    return InactiveReason(reason, told, message("ConflictingAdmissionChecks", conflict=told))
 
 
 def _multi_kueue_checks(

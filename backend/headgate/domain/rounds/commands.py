@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from headgate.domain.rounds.events import InvalidatedBy, QuotaFigures, ReleaseCause, RoundVictim
+from headgate.domain.values.message import Message
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import ProtectedCandidate
 
@@ -58,7 +59,7 @@ class SupersedeRound(msgspec.Struct, frozen=True, kw_only=True):
 class AbortRound(msgspec.Struct, frozen=True):
     """End a round because its preemptor cannot use the placement any more."""
 
-    cause: str
+    cause: Message
     called_back: tuple[str, ...] = ()
 
 

@@ -11,6 +11,7 @@ from headgate.domain.rounds import events as e
 from headgate.domain.rounds.evolve import evolve
 from headgate.domain.rounds.state import Round, RoundState, is_open
 from headgate.domain.values.instants import Instant, seconds_after, whole_seconds
+from headgate.domain.values.message import message
 
 RoundEvents = tuple[e.RoundEvent, ...]
 
@@ -57,7 +58,7 @@ def _release_victims(state: Round, command: c.ReleaseVictims) -> RoundEvents:
     if len(released) < len(held):
         return released
     if state.stage == "Invalidated":
-        return (*released, e.RoundAborted(cause="The place can no longer be had"))
+        return (*released, e.RoundAborted(cause=message("PlacementNotAvailable")))
     return (*released, e.RoundSatisfied()) if released else ()
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.message import BudgetKey, WorkloadKey
+from headgate.domain.values.message import BudgetKey, Message, WorkloadKey
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import ProtectedCandidate
@@ -132,7 +132,7 @@ class RoundAborted(msgspec.Struct, frozen=True, kw_only=True, tag="round.aborted
     Evictions of `called_back` victims were cancelled.
     """
 
-    cause: str
+    cause: Message
     called_back: tuple[WorkloadKey, ...] = ()
 
 

@@ -8,6 +8,7 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rounds import events as e
 from headgate.domain.rounds.state import Round, RoundStage, RoundState
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, message, workload_references
 
 
 def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:
@@ -22,7 +23,8 @@ def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:
         case e.RoundSatisfied():
             return replace(state, stage="Satisfied")
         case e.RoundCompleted():
-            done = _ended(state, "Completed", f"started after {event.waited_seconds} s", at)
+            outcome = message("PreemptorStarted", waited=event.waited_seconds)
+            done = _ended(state, "Completed", outcome, at)
             return replace(done, started_at=at, called_back=event.called_back)
         case e.PlacementInvalidated():
             return replace(
@@ -34,7 +36,8 @@ def evolve(state: RoundState, event: e.RoundEvent, at: Instant) -> RoundState:
             aborted = _ended(state, "Aborted", event.cause, at)
             return replace(aborted, called_back=event.called_back)
         case e.RoundExpired():
-            return _ended(state, "Expired", "still running: " + ", ".join(event.stalled), at)
+            stalled = workload_references(event.stalled)
+            return _ended(state, "Expired", message("VictimsStillRunning", victims=stalled), at)
         case _:
             assert_never(event)
 
@@ -53,10 +56,11 @@ def _released(state: Round, workload: str) -> Round:
 
 def _superseded(state: Round, event: e.RoundSuperseded, at: Instant) -> Round:
     if event.by_round:
-        return _ended(state, "Superseded", f"planned anew as round {event.by_round}", at)
-    ended = _ended(state, "Superseded", "found another place", at)
+        outcome = message("RoundReplaced", round=event.by_round)
+        return _ended(state, "Superseded", outcome, at)
+    ended = _ended(state, "Superseded", message("PlacedElsewhere"), at)
     return replace(ended, started_at=at, called_back=event.called_back)
 
 
-def _ended(state: Round, stage: RoundStage, outcome: str, at: Instant) -> Round:
+def _ended(state: Round, stage: RoundStage, outcome: Message, at: Instant) -> Round:
     return replace(state, stage=stage, ended_at=at, outcome=outcome)

@@ -8,6 +8,7 @@ import msgspec
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rounds.events import QuotaFigures, RoundVictim
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import ProtectedCandidate
 
@@ -42,7 +43,7 @@ class Round(msgspec.Struct, frozen=True, kw_only=True, tag="round"):
     committed_at: Instant
     ended_at: Instant | None = None
     expires_at: Instant | None = None
-    outcome: str = ""
+    outcome: Message | None = None
     cohort: str = ""
     preemptor_generation: int = 0
     figures: tuple[QuotaFigures, ...] = ()

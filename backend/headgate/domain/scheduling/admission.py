@@ -95,9 +95,9 @@ def record_skipped(cycle: CycleContext, evaluation: Evaluation) -> None:
 
     It is nominated again in the next cycle (Kueue: `scheduler.setSkipped`).
     """
-    sentence = f"Its room in ClusterQueue {evaluation.cluster_queue} went to one before it in turn"
-    taken = Blocker(type="Quota", reason="WaitingForQuota", message=sentence)
-    explanation = Explanation(dominant=taken.reason, sentence=sentence, blockers=(taken,))
+    skipped = message("QuotaTakenInCycle", cluster_queue=evaluation.cluster_queue)
+    taken = Blocker(type="Quota", reason="WaitingForQuota", message=skipped)
+    explanation = Explanation(dominant=taken.reason, blockers=(taken,))
     cycle.record_reason(evaluation.workload, explanation)
 
 
@@ -147,13 +147,10 @@ def record_blocked(cycle: CycleContext, evaluation: Evaluation) -> None:
 def blocked_reason(blocking: tuple[str, ...]) -> Explanation:
     """The pending reason of a fitting workload that waits for the pods of admitted ones."""
     named = tuple(sorted(blocking))[:MAX_NAMED]
-    more = len(blocking) - len(named)
-    names = ", ".join(named) + (f" and {more} more" if more else "")
-    sentence = f"It fits, and starts once the pods of those admitted before are ready: {names}"
-    blocker = Blocker(type="Order", reason="WaitingForPodsReady", message=sentence, held_by=named)
-    return Explanation(
-        dominant="WaitingForPodsReady",
-        sentence=sentence,
-        blockers=(blocker,),
-        would_unblock=tuple(f"the pods of {name} are ready" for name in named),
+    blocker = Blocker(
+        type="Order",
+        reason="WaitingForPodsReady",
+        message=message("AdmissionBlocked", blocking=len(blocking)),
+        held_by=named,
     )
+    return Explanation(dominant="WaitingForPodsReady", blockers=(blocker,))

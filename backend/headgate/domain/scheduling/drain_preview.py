@@ -16,10 +16,12 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, host_name
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.scheduling.second_pass import (
+    NO_REPLACEMENT,
     evicts_when_unplaceable,
     find_hosts,
     second_pass_order,
 )
+from headgate.domain.values.message import Message
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.state import Workload
 
@@ -40,7 +42,7 @@ class PodMove:
     pods: int
     outcome: DrainOutcome
     hosts: tuple[tuple[str, int], ...] = ()
-    reason: str = ""
+    reason: Message | None = None
 
 
 def preview_drain(cluster_state: ClusterState, node: str) -> tuple[PodMove, ...]:
@@ -75,9 +77,7 @@ def _move_of(
     leaving = replace(workload, unhealthy_nodes=lost)
     assert workload.admission is not None, "a workload with pods on a host has an admission"
     before = _places(workload.admission)
-    found: Admission | PlacementShortfall = PlacementShortfall(
-        "hosts are not replaced in this installation"
-    )
+    found: Admission | PlacementShortfall = NO_REPLACEMENT
     if partition.config.configuration.topology.replace_failed_nodes:
         found = find_hosts(partition, leaving)
     if isinstance(found, PlacementShortfall):

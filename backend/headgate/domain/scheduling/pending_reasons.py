@@ -23,6 +23,7 @@ from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.start import rate_limited_reason, rate_limited_until
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.admission import awaits_topology
 from headgate.domain.workloads.explanation import Blocker, BlockerType, Explanation
 from headgate.domain.workloads.predicates import (
@@ -78,7 +79,7 @@ def current_reason(
     if evaluation.mode in {Mode.FIT, Mode.PREEMPT}:
         return kept_out or _about_to_be_decided(cluster_state, workload, known, evaluation, at)
     if evaluation.lost_nomination:
-        return kept_out or _nomination_lost()
+        return kept_out or _unevaluated("Round", NOMINATION_LOST)
     fresh = _with_unreached_flavors(partition, cluster_state, evaluation)
     if kept_out is None:
         return replace(fresh, evaluated=known.evaluated)
@@ -135,36 +136,36 @@ def _about_to_be_decided(
         return known
     later = rate_limited_until(cluster_state, found.cluster_queue, at)
     if found.mode is Mode.PREEMPT and later is not None:
-        told = rate_limited_reason(cluster_state, found.cluster_queue)
-        return replace(told, sentence=f"{told.sentence}; the next may start in {_in(later, at)}")
+        limited = rate_limited_reason(cluster_state, found.cluster_queue)
+        (blocker,) = limited.blockers
+        next_in = {**blocker.message.arguments, "next_in": _seconds(later, at)}
+        return replace(limited, message=Message(blocker.message.code, next_in))
     if known.dominant in {"PendingEvaluation", "RoundDraining"}:
         return known
-    return _about_to_start(found.mode)
+    return _unevaluated("Order", FITS_NOW if found.mode is Mode.FIT else CAN_PREEMPT_NOW)
 
 
-def _about_to_start(mode: Mode) -> Explanation:
-    """The reason while a recorded one holds no longer and the next evaluation decides."""
-    what = "It fits now" if mode is Mode.FIT else "Others can make room for it now"
-    return _unevaluated("Order", "PendingEvaluation", f"{what}; it is looked at in its turn")
+FITS_NOW = message("FitsNow")
+CAN_PREEMPT_NOW = message("CanPreemptNow")
+"""While a recorded reason holds no longer and the next evaluation decides."""
 
+NOMINATION_LOST = message("NominationLost")
+"""Until the round is invalidated and the workload is nominated anew."""
 
-def _nomination_lost() -> Explanation:
-    """The reason until the round is invalidated and the workload is nominated anew."""
-    sentence = "The place that was kept for it has gone to another; it is looked at again in turn"
-    return _unevaluated("Round", "PendingEvaluation", sentence)
+REQUEUEING = message("AboutToBeRequeued")
+TERMINATING = message("Terminating")
+WAITING_FOR_HOSTS = message("WaitingForAssignment")
+CHECKS_PASSED = message("ChecksPassed")
 
 
 def _unevaluated(
-    kind: BlockerType, reason: str, sentence: str, *helps: str, held_by: tuple[str, ...] = ()
+    kind: BlockerType,
+    found: Message,
+    reason: str = "PendingEvaluation",
+    held_by: tuple[str, ...] = (),
 ) -> Explanation:
-    blocker = Blocker(type=kind, reason=reason, message=sentence, held_by=held_by)
-    return Explanation(
-        dominant=reason,
-        sentence=sentence,
-        evaluated=False,
-        blockers=(blocker,),
-        would_unblock=helps,
-    )
+    blocker = Blocker(type=kind, reason=reason, message=found, held_by=held_by)
+    return Explanation(dominant=reason, evaluated=False, blockers=(blocker,))
 
 
 def _blocked_admission_reason(
@@ -181,23 +182,23 @@ def _blocked_admission_reason(
 def _admission_check_reason(workload: Workload) -> Explanation | None:
     if not has_quota_reservation(workload):
         return None
-    told = ((name, check_state_of(workload, name)) for name in workload.checks)
-    awaited = ", ".join(
-        f"{name} ({check.message})" if check.message else name
-        for name, check in told
-        if check.state != "Ready"
+    pending = tuple(
+        name for name in workload.checks if check_state_of(workload, name).state != "Ready"
     )
-    if not awaited and workload.admission is not None and awaits_topology(workload.admission):
-        return _unevaluated(
-            "Topology",
-            "PendingDelayedTopologyRequests",
-            "Its quota is reserved and its checks agree; no hosts have room for its pods yet",
-            "hosts of its flavors that have room",
-        )
-    sentence = f"Its quota is reserved; it waits for admission checks: {awaited}"
-    if not awaited:
-        sentence = "Its quota is reserved and all its checks are ready; it is about to be admitted"
-    return _unevaluated("AdmissionCheck", "UnsatisfiedAdmissionChecks", sentence)
+    if pending:
+        waiting = message("WaitingForChecks", checks=_check_arguments(workload, pending))
+        return _unevaluated("AdmissionCheck", waiting, "UnsatisfiedAdmissionChecks")
+    if workload.admission is not None and awaits_topology(workload.admission):
+        return _unevaluated("Topology", WAITING_FOR_HOSTS, "PendingDelayedTopologyRequests")
+    return _unevaluated("AdmissionCheck", CHECKS_PASSED, "UnsatisfiedAdmissionChecks")
+
+
+def _check_arguments(workload: Workload, names: tuple[str, ...]) -> tuple[Message, ...]:
+    """Each check with what it reported; the texts are those of its controller."""
+    return tuple(
+        message("CheckReport", check=name, report=check_state_of(workload, name).message)
+        for name in names
+    )
 
 
 def _workload_reason(
@@ -205,23 +206,21 @@ def _workload_reason(
 ) -> Explanation | None:
     stream = workload_stream(workload.key)
     if stream in cluster_state.quarantined:
-        sentence = (
-            f"It was set aside because it cannot be judged: {cluster_state.quarantined[stream]}"
-        )
-        return _unevaluated("Hold", "SetAside", sentence, "change or resubmit it")
+        skipped = message("SkippedAfterError", error=cluster_state.quarantined[stream])
+        return _unevaluated("Hold", skipped, "SetAside")
     if workload.terminating_at is not None or workload.cancelling_at is not None:
-        return _unevaluated("Hold", "Ending", "It is about to end")
+        return _unevaluated("Hold", TERMINATING, "Ending")
     if not workload.spec.active:
         return _deactivation_reason(workload)
     if workload.hold is not None:
         hold = workload.hold
-        until = f" for {_in(hold.expires_at, at)} more" if hold.expires_at else ""
-        sentence = f"{hold.owner} holds it{until}: {hold.reason}"
-        return _unevaluated("Hold", "OnHold", sentence, "release it", held_by=(hold.owner,))
+        held = message("OnHold", owner=hold.owner, until=hold.expires_at, why=hold.reason)
+        return _unevaluated("Hold", held, "OnHold", held_by=(hold.owner,))
     gates = admission_gates(workload.annotations)
     if gates:
-        sentence = f"It waits until its admission gates are opened: {', '.join(gates)}"
-        return _unevaluated("Hold", "AdmissionGated", sentence, f"{gates[0]} is removed")
+        return _unevaluated(
+            "Hold", message("WaitingForAdmissionGates", gates=gates), "AdmissionGated"
+        )
     if workload.requeue.requeue_at is not None:
         return _backoff_reason(cluster_state, workload, workload.requeue.requeue_at, at)
     return None
@@ -229,33 +228,25 @@ def _workload_reason(
 
 def _deactivation_reason(workload: Workload) -> Explanation:
     last = condition(workload, "Requeued")
-    found = last.message if last is not None else ""
-    message = found if isinstance(found, str) else found.code
-    if message.startswith(("It ", "Its ")):
-        message = "i" + message[1:]
-    told = f": {message}" if message else ""
-    return _unevaluated("Hold", "Deactivated", f"It is inactive{told}", "activate it")
+    why = last.message if last is not None else ""
+    return _unevaluated("Hold", message("Deactivated", why=why), "Deactivated")
 
 
 def _backoff_reason(
     cluster_state: ClusterState, workload: Workload, until: Instant, at: Instant
 ) -> Explanation:
-    requeued = condition(workload, "Requeued")
+    requeued, wait = condition(workload, "Requeued"), _seconds(until, at)
     if requeued is not None and requeued.reason == "AdmissionCheck":
-        sentence = f"Its admission checks want another try in {_in(until, at)}"
-        return _unevaluated("Backoff", "BackingOff", sentence, "requeue it")
+        return _unevaluated("Backoff", message("CheckRetry", wait=wait), "BackingOff")
     waits = waits_for_pods_ready(cluster_state.config, workload)
     limit = waits.requeuing_strategy.backoff_limit_count if waits else None
-    of = f" of {limit}" if limit is not None else ""
-    sentence = f"It backs off for {_in(until, at)} more before attempt {workload.requeue.count}{of}"
-    return _unevaluated("Backoff", "BackingOff", sentence, "requeue it")
+    retry = message("RetryAfterBackoff", attempt=workload.requeue.count, limit=limit, wait=wait)
+    return _unevaluated("Backoff", retry, "BackingOff")
 
 
 def _queue_reason(cluster_state: ClusterState, workload: Workload) -> Explanation | None:
     found = check_queues(cluster_state.config, workload)
-    if found is None:
-        return None
-    return _unevaluated("Queue", found.reason, found.message, found.remedy)
+    return None if found is None else _unevaluated("Queue", found.message, found.reason)
 
 
 def _heap_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:
@@ -263,13 +254,13 @@ def _heap_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -
     name = cluster_queue_of(cluster_state.config, workload)
     queue, ranks = partition.pending[name], local_queue_ranks(cluster_state, name, at)
     if not is_admissible(workload) or workload.key not in queue.in_heap:
-        return _unevaluated("Order", "Requeueing", "It is about to be put back into its queue")
+        return _unevaluated("Order", REQUEUEING, "Requeueing")
     if workload.explanation is not None:
         return workload.explanation
     return (
         _behind_strict_fifo_head(cluster_state, queue, queue.first(ranks), workload)
         or _equivalent_reason(cluster_state, queue, workload)
-        or _pending_evaluation(partition, queue.in_order(ranks), workload, at)
+        or _pending_evaluation(partition, queue.in_order(ranks), workload)
     )
 
 
@@ -278,10 +269,10 @@ def _behind_strict_fifo_head(
 ) -> Explanation | None:
     if not queue.strict or first is None or first == workload.key:
         return None
-    head = cluster_state.workloads[first]
-    because = f", which waits: {head.explanation.sentence}" if head.explanation else ""
-    sentence = f"Its queue is strict and starts {first} before it{because}"
-    return _unevaluated("Order", "BehindHead", sentence, f"{first} starts", held_by=(first,))
+    found = cluster_state.workloads[first].explanation
+    why = found.reason_message if found is not None else None
+    behind = message("BehindHead", head=workload_reference(first), why=why)
+    return _unevaluated("Order", behind, "BehindHead", held_by=(first,))
 
 
 def _equivalent_reason(
@@ -289,27 +280,22 @@ def _equivalent_reason(
 ) -> Explanation | None:
     other = queue.explained_equivalent(workload.key)
     known = cluster_state.workloads[other].explanation if other else None
-    if known is None:
+    if other is None or known is None:
         return None
-    sentence = f"{known.sentence} (found for {other}, which asks for the same)"
-    return replace(known, sentence=sentence, evaluated=False)
+    same = message("SameRequest", found=known.reason_message, workload=workload_reference(other))
+    return replace(known, message=same, evaluated=False)
 
 
 def _pending_evaluation(
-    partition: Partition, line: tuple[str, ...], workload: Workload, at: Instant
+    partition: Partition, line: tuple[str, ...], workload: Workload
 ) -> Explanation:
     if partition.rounds:
-        making_room = oldest_first(partition.rounds.values())[0].preemptor
-        sentence = f"It has not been looked at yet; room is being made for {making_room}"
-        return _unevaluated("Round", "RoundDraining", sentence, held_by=(making_room,))
-    place = line.index(workload.key)
-    ahead = f"; {place} are before it" if place else ""
-    waited = max(0, at - workload.created_at) // MICROSECONDS_PER_SECOND
-    sentence = f"It was submitted {waited} s ago and has not been looked at yet{ahead}"
-    return _unevaluated("Order", "PendingEvaluation", sentence)
+        preemptor = oldest_first(partition.rounds.values())[0].preemptor
+        draining = message("RoundDraining", preemptor=workload_reference(preemptor))
+        return _unevaluated("Round", draining, "RoundDraining", held_by=(preemptor,))
+    ahead = line.index(workload.key) or None
+    return _unevaluated("Order", message("NotEvaluatedYet", ahead=ahead))
 
 
-def _in(until: Instant, at: Instant) -> str:
-    seconds = max(0, until - at) // MICROSECONDS_PER_SECOND
-    minutes, rest = divmod(seconds, 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+def _seconds(until: Instant, at: Instant) -> int:
+    return max(0, until - at) // MICROSECONDS_PER_SECOND

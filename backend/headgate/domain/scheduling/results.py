@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Literal
 
 import msgspec
 
-UNUSABLE_HOSTS = "not ready or cordoned"
-"""The cause in `PlacementShortfall.excluded` for hosts that may be usable again at any time."""
+from headgate.domain.values.message import Message
+from headgate.domain.workloads.explanation import HostExclusion
 
 
 class Mode(IntEnum):
@@ -48,21 +49,19 @@ class QuotaResult(msgspec.Struct, frozen=True, gc=False):
 class FlavorAttempt(msgspec.Struct, frozen=True):
     """One flavor tried for one pod set: why it is refused, or the quota results by resource.
 
-    `remedy` is what would end the refusal, if anything. `group` is the number of the resource
-    group; -1 for resources that no group covers.
+    `group` is the number of the resource group; -1 for resources that no group covers.
     """
 
     pod_set: str
     flavor: str
-    refusal: str = ""
+    refusal: Message | None = None
     answers: dict[str, QuotaResult] = {}
     group: int = -1
-    remedy: str = ""
 
     @property
     def mode(self) -> Mode:
         """The worst mode of its resources."""
-        if self.refusal:
+        if self.refusal is not None:
             return Mode.NO_FIT
         return min([answer.mode for answer in self.answers.values()], default=Mode.FIT)
 
@@ -87,17 +86,18 @@ class PlacementShortfall:
 
     With several layers of topology slices `layers` tells it for each; `lacks_leader` if the leader
     of the group has no host. `is_occupied` if a placement exists and other pods occupy it.
-    `standing` pods of the pod set run already, and the units are to be added to them.
+    `standing` pods of the pod set run already, and the units are to be added to them. `reason` says
+    it where no numbers do.
     """
 
-    reason: str
-    unit: str = "pods"
+    reason: Message | None = None
+    unit: Literal["pods", "slices"] = "pods"
     fits: int = 0
     needs: int = 0
     level: str = ""
     domain: tuple[str, ...] = ()
     hosts: int = 0
-    excluded: tuple[tuple[str, int], ...] = ()
+    excluded: tuple[HostExclusion, ...] = ()
     layers: tuple[SliceLayerShortfall, ...] = ()
     lacks_leader: bool = False
     is_occupied: bool = False
@@ -107,15 +107,15 @@ class PlacementShortfall:
 class VictimSearch(msgspec.Struct, frozen=True, gc=False):
     """A search for victims: how many candidates it considered, and which it refused.
 
-    `reason` tells why it found too few; `refused` pairs a workload with the rule that protects it.
-    `kind` is the reason code: no candidates, or only by a cycle of preemptions.
+    `reason` tells why it found too few, if it did; `refused` pairs a workload with the rule that
+    protects it. `kind` is the reason code: no candidates, or only by a cycle of preemptions.
     """
 
-    reason: str
+    reason: Message | None
     considered: int = 0
-    refused: tuple[tuple[str, str], ...] = ()
+    refused: tuple[tuple[str, Message], ...] = ()
     kind: str = "PreemptionNoCandidates"
 
 
 BLOCKED_BY_CYCLE_GUARD = "PreemptionBlockedByCycleGuard"
-"""How a refusal of the guard begins; the path of evictions follows."""
+"""The code of the rule that protects candidates from evictions that would close a cycle."""

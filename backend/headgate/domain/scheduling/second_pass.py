@@ -16,7 +16,7 @@ from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.cycle_context import CycleContext
-from headgate.domain.scheduling.explanation.placement_shortfall import shortfall_text
+from headgate.domain.scheduling.explanation.placement_shortfall import described_shortfall
 from headgate.domain.scheduling.lifecycle.host_watch import TOO_SMALL
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
@@ -50,7 +50,8 @@ from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
 
-NO_FLAVOR = "its flavor has no topology any more"
+FLAVOR_LOST_TOPOLOGY = PlacementShortfall(message("FlavorLostTopology"))
+NO_REPLACEMENT = PlacementShortfall(message("HostReplacementDisabled"))
 
 
 def run_second_passes(cycle: CycleContext) -> None:
@@ -108,9 +109,7 @@ def evicts_when_unplaceable(config: ObjectSet, workload: Workload) -> bool:
 
 def _second_pass(cycle: CycleContext, workload: Workload) -> tuple[WorkloadEvent, ...]:
     rules = cycle.partition.config.configuration.topology
-    found: Admission | PlacementShortfall = PlacementShortfall(
-        "hosts are not replaced in this installation"
-    )
+    found: Admission | PlacementShortfall = NO_REPLACEMENT
     if rules.replace_failed_nodes or not workload.unhealthy_nodes:
         found = find_hosts(cycle.partition, workload)
     if not isinstance(found, PlacementShortfall):
@@ -146,10 +145,10 @@ def _replace_failed_hosts(
             continue
         context = _placement_context(partition, assigned, assumed)
         if context is None:
-            return PlacementShortfall(NO_FLAVOR)
+            return FLAVOR_LOST_TOPOLOGY
         found = replace_hosts(context, pod_set, known, lost)
         if isinstance(found, PlacementShortfall):
-            return PlacementShortfall(shortfall_text(context.topology.flavor, found))
+            return described_shortfall(assigned.name, context.topology.flavor, found)
         given.append(replace(assigned, topology_assignment=found))
     return replace(admission, pod_set_assignments=tuple(given))
 
@@ -164,17 +163,17 @@ def _assign_pending_hosts(
         if assigned.delayed_topology_request == "Pending" and assigned.count:
             context = _placement_context(partition, assigned, assumed)
             if context is None:
-                return PlacementShortfall(NO_FLAVOR)
+                return FLAVOR_LOST_TOPOLOGY
             if assigned.topology_assignment is None:
                 seats.append(PodSetPlacement(context, pod_set))
                 continue
             grown = add_pods(context, pod_set, assigned.topology_assignment)
             if isinstance(grown, PlacementShortfall):
-                return PlacementShortfall(shortfall_text(context.topology.flavor, grown))
+                return described_shortfall(assigned.name, context.topology.flavor, grown)
             places[assigned.name] = grown
     placed = place_pod_sets(seats)
     if isinstance(placed, PlacementFailure):
-        return PlacementShortfall(shortfall_text(placed.flavor, placed.shortfall))
+        return described_shortfall(placed.pod_set, placed.flavor, placed.shortfall)
     places.update({name: place.assignment for name, place in placed.items()})
     given = [
         replace(each, topology_assignment=places[each.name], delayed_topology_request="Ready")

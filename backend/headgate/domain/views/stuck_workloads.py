@@ -42,7 +42,7 @@ class DeactivationLimit:
 class StuckWorkload:
     """A stuck workload with its cause.
 
-    `cause` is a CamelCase word, `sentence` its text; `attempts` counts requeues after pods-ready
+    `cause` is a CamelCase word, `message` says it; `attempts` counts requeues after pods-ready
     timeouts up to now, or up to the deactivation. `gives_up_at` is when the requeuing timeout ends.
     `helps` is the action that lets it compete again, `resets` the counters that the action resets
     and `keeps` those that it does not.
@@ -52,7 +52,7 @@ class StuckWorkload:
     phase: Phase
     cluster_queue: str
     cause: str
-    sentence: str
+    message: Message | None
     by: str
     since: Instant | None
     attempts: int
@@ -79,7 +79,7 @@ def stuck_workload(
         phase=phase,
         cluster_queue=cluster_queue_of(cluster_state.config, workload),
         cause=_cause(workload, phase),
-        sentence=found.sentence if found else "",
+        message=found.reason_message if found else None,
         by=_actor(workload, phase),
         since=_since(workload, phase),
         attempts=deactivation.requeues if deactivation else workload.requeue.count,

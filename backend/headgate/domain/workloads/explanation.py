@@ -1,10 +1,19 @@
-"""The recorded reason why a workload is pending, for API, command line and page (product.md 5)."""
+"""The recorded reason why a workload is pending, for API, command line and page (product.md 5).
+
+Reasons are codes with typed arguments; `headgate.messages` renders their texts and remedies.
+"""
 
 from typing import Literal
 
 import msgspec
 
-from headgate.domain.values.message import WorkloadKey
+from headgate.domain.values.message import (
+    Amount,
+    Argument,
+    Message,
+    WorkloadKey,
+    workload_references,
+)
 
 BlockerType = Literal[
     "Quota",
@@ -18,24 +27,42 @@ BlockerType = Literal[
     "Round",
 ]
 
+ExclusionCause = Literal[
+    "Affinity", "NodeSelector", "Recorded", "Resource", "Taint", "TopologyDomain", "Unusable"
+]
+"""Why hosts take none of the pods; `Unusable` ones are not ready or cordoned, and may come back.
+
+`Recorded` is a cause that an earlier version recorded as text.
+"""
+
+
+class HostExclusion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How many hosts one cause excludes; `detail` is the resource, or the taint as kubectl's."""
+
+    cause: ExclusionCause
+    detail: str = ""
+    hosts: int
+
 
 class ProtectedCandidate(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A preemption candidate and the rule that protects it."""
+    """A preemption candidate, by its key, and the rule that protects it."""
 
     workload: WorkloadKey
-    rule: str
+    rule: Message
 
 
 class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One thing that keeps a workload from admission. Pods and slices count one.
 
-    Amounts are in the units of `quantities`. `reason` is a CamelCase word, `message` a sentence;
-    `need`, `have` and `short_by` are set where the blocker is about an amount.
+    Amounts are in the units of `quantities`; `need`, `have` and `short_by` are set where the
+    blocker is about an amount. `reason` is a CamelCase word that several texts share, and `message`
+    the text's code with those arguments that no field holds. `held_by` names workloads by key; for
+    a hold, its owner.
     """
 
     type: BlockerType
     reason: str
-    message: str
+    message: Message
     pod_set: str = ""
     flavor: str = ""
     resource: str = ""
@@ -46,21 +73,64 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     short_by: int | None = None
     held_by: tuple[WorkloadKey, ...] = ()
     refused: tuple[ProtectedCandidate, ...] = ()
-    excluded_hosts: dict[str, int] = {}
+    excluded_hosts: tuple[HostExclusion, ...] = ()
+
+    @property
+    def full_message(self) -> Message:
+        """The message with the fields of the blocker among its arguments."""
+        arguments: dict[str, Argument] = {
+            "pod_set": self.pod_set,
+            "flavor": self.flavor,
+            "resource": self.resource,
+            "level": self.level,
+            "domain": self.domain,
+            "need": self._amount(self.need),
+            "have": self._amount(self.have),
+            "short_by": self._amount(self.short_by),
+            "held_by": () if self.type == "Hold" else workload_references(self.held_by),
+            "excluded_hosts": tuple(map(exclusion_message, self.excluded_hosts)),
+        }
+        return Message(self.message.code, {**arguments, **self.message.arguments})
+
+    def _amount(self, amount: int | None) -> Amount | int | None:
+        return amount if amount is None or not self.resource else Amount(self.resource, amount)
+
+
+EXCLUSION_CODES: dict[ExclusionCause, str] = {
+    "Affinity": "HostsExcludedByAffinity",
+    "NodeSelector": "HostsExcludedByNodeSelector",
+    "Recorded": "HostsExcludedByRecorded",
+    "Resource": "HostsExcludedByResource",
+    "Taint": "HostsExcludedByTaint",
+    "TopologyDomain": "HostsExcludedByTopologyDomain",
+    "Unusable": "HostsExcludedByUnusable",
+}
+
+
+def exclusion_message(found: HostExclusion) -> Message:
+    """Returns the message of a number of excluded hosts."""
+    return Message(EXCLUSION_CODES[found.cause], {"hosts": found.hosts, "detail": found.detail})
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The dominant reason of a pending workload, all blockers, and what would help.
 
-    `evaluated` is false where no evaluation was needed, and `dominant` says why. Explanations with
-    equal `fingerprint` tell a user the same.
+    `evaluated` is false where no evaluation was needed, and `dominant` says why. `message` is set
+    where no blocker says it; else blocker number `deciding` does. `would_unblock` are remedies
+    beside those of the blockers. Explanations with equal `fingerprint` tell a user the same.
     """
 
     dominant: str
-    sentence: str
+    message: Message | None = None
+    deciding: int = 0
     evaluated: bool = True
     blockers: tuple[Blocker, ...] = ()
-    would_unblock: tuple[str, ...] = ()
+    would_unblock: tuple[Message, ...] = ()
+
+    @property
+    def reason_message(self) -> Message:
+        """The message of the dominant reason."""
+        return self.message or self.blockers[self.deciding].full_message
 
     @property
     def fingerprint(self) -> tuple[str, bool, tuple[tuple[str, ...], ...]]:

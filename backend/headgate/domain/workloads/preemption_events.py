@@ -136,7 +136,7 @@ class EvictionCancelled(
     """An eviction that no handler had begun is not needed any more; the workload runs on."""
 
     eviction: str
-    cause: str
+    cause: Message
 
 
 class WorkloadStopping(msgspec.Struct, frozen=True, kw_only=True, tag="workload.stopping"):

@@ -5,6 +5,12 @@ never changes once events of the newer version exist.
 """
 
 from headgate.domain.kinds.registry import KINDS
+from headgate.event_log.upcasters.explanations import (
+    aborted_with_message,
+    cancelled_with_message,
+    committed_with_messages,
+    explained_with_messages,
+)
 from headgate.event_log.upcasters.recorded_text import Fields, Step
 from headgate.event_log.upcasters.workload_messages import (
     deactivated_with_message,
@@ -25,6 +31,10 @@ def _without_written(fields: Fields) -> Fields:
 
 
 UPCASTERS: dict[tuple[str, int], Step] = {
+    ("round.aborted", 1): aborted_with_message,
+    ("round.committed", 1): committed_with_messages,
+    ("workload.eviction_cancelled", 1): cancelled_with_message,
+    ("workload.explained", 1): explained_with_messages,
     ("workload.submitted", 1): spec_with_messages,
     ("workload.spec_changed", 1): spec_with_messages,
     ("workload.evicted", 1): evicted_with_message,

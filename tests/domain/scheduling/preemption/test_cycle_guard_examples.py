@@ -4,6 +4,7 @@ from headgate.domain.kinds.cluster_queue import FlavorFungibility
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD
+from headgate.domain.values.message import message, workload_references
 from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
@@ -12,6 +13,8 @@ from tests.builders.world import World, quotas
 
 OWN, BACK = "InClusterQueue", "InCohortReclamation"
 ANY = policies("LowerPriority", "Any")
+
+LOOP = workload_references(("team/hi", "team/new", "team/old"))
 
 
 def dominant(world: World, name: str) -> str:
@@ -136,8 +139,7 @@ def test_23_the_guard_ends_a_loop_of_three_moves_and_shows_the_way_round() -> No
     assert refused is not None
     (blocker,) = (found for found in refused.blockers if found.type == "Preemption")
     assert blocker.reason == BLOCKED_BY_CYCLE_GUARD
-    way = "team/hi made way for team/new, which made way for team/old"
-    assert blocker.message == f"Making room: it would go round in a circle ({way})"
+    assert blocker.message == message("PreemptionLoop", chain=LOOP)
 
 
 def round_in_its_second_flavor() -> Cohorts:
@@ -172,8 +174,7 @@ def test_23_the_way_round_is_shown_also_where_another_flavor_comes_first() -> No
     (blocker,) = (found for found in refused.blockers if found.type == "Preemption")
     assert blocker.reason == BLOCKED_BY_CYCLE_GUARD
     (safe,) = (one for one in blocker.refused if one.workload == "team/old")
-    way = "team/hi made way for team/new, which made way for team/old"
-    assert safe.rule == f"{BLOCKED_BY_CYCLE_GUARD}: {way}"
+    assert safe.rule == message(BLOCKED_BY_CYCLE_GUARD, chain=LOOP)
 
 
 def test_23_a_blocked_workload_is_requeued_where_the_cycle_opens_in_any_flavor() -> None:

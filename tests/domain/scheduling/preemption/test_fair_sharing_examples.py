@@ -1,6 +1,7 @@
 """The worked examples 10 to 12 and 22 of preemption.md §7: fair sharing."""
 
 from headgate.domain.kinds.configuration import FairSharing, FairStrategy
+from headgate.domain.values.message import message
 from tests.builders.cohorts import Cohorts, Victims, policies
 
 ANY = policies("LowerPriority", "Any")
@@ -81,4 +82,4 @@ def test_22_giving_back_must_not_make_a_victim_illegal() -> None:
     refused = world["team/p"].explanation
     assert refused is not None
     rules = {r.workload: r.rule for blocker in refused.blockers for r in blocker.refused}
-    assert rules["team/b1"] == "its side would no longer have the larger share"
+    assert rules["team/b1"] == message("NoLargerShare")

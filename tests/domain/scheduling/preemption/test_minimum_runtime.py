@@ -9,6 +9,7 @@ from headgate.domain.kinds.cohort import CohortCreated, CohortSpec
 from headgate.domain.kinds.queue_preemption import MinimumRuntime
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadQuotaReserved
 from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.cohorts import Cohorts, policies
@@ -26,7 +27,7 @@ def next_due(world: World) -> Instant | None:
         return plan_cycle(world.cluster_state, key, world.at, "due").next_due
 
 
-def refused(world: World, key: str) -> dict[str, str]:
+def refused(world: World, key: str) -> dict[str, Message]:
     found = world[key].explanation
     assert found is not None
     return {each.workload: each.rule for blocker in found.blockers for each in blocker.refused}
@@ -37,7 +38,7 @@ def test_a_workload_that_just_started_is_safe_from_its_own_queue() -> None:
     world.queue("q", 2, granting(preempt=60, within="LowerPriority"))
     world.runs("low@q", 2, 0)
     assert world.victims_for("high@q", 2, 5) == {}
-    rule = "it has not yet run for 60 s, which its ClusterQueue grants it"
+    rule = message("WithinMinimumRuntime", minimum=60, kind="ClusterQueue", name="q")
     assert refused(world, "team/high") == {"team/low": rule}
 
 
@@ -113,8 +114,8 @@ def tree(*, outer: int = 0, inner: int = 0, queue: int = 0, own: int = 0) -> Coh
 @pytest.mark.parametrize(
     ("granted", "who"),
     [
-        ({"inner": 30, "outer": 90, "queue": 500}, "Cohort inner"),
-        ({"outer": 30, "queue": 500}, "Cohort outer"),
+        ({"inner": 30, "outer": 90, "queue": 500}, "inner"),
+        ({"outer": 30, "queue": 500}, "outer"),
     ],
 )
 def test_from_outside_the_cohort_where_both_meet_says_how_long(
@@ -123,7 +124,7 @@ def test_from_outside_the_cohort_where_both_meet_says_how_long(
     world = tree(**granted)
     world.runs("visitor@guest", 6, 9)
     assert world.victims_for("owner@lender", 4, 0) == {}
-    rule = f"it has not yet run for 30 s, which {who} grants it"
+    rule = message("WithinMinimumRuntime", minimum=30, kind="Cohort", name=who)
     assert refused(world, "team/owner") == {"team/visitor": rule}
     world.wait(30)
     world.settle()

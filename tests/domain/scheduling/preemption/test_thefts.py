@@ -7,6 +7,7 @@ from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.partition.eviction_graph import Epoch, EvictionGraph
 from headgate.domain.scheduling.preemption.post_validation import victims_closing_cycle
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionScope, Victim
+from headgate.domain.values.message import Message
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
@@ -57,7 +58,7 @@ def known(*rounds: Round) -> EvictionGraph:
 
 def refused(
     eviction_graph: EvictionGraph, preemptor: str, victim: str, scope: PreemptionScope
-) -> dict[str, str]:
+) -> dict[str, Message]:
     chosen = Victim(Candidate(WORKLOADS[f"team/{victim}"], "clusterqueue/q", {}), scope)
     return victims_closing_cycle(eviction_graph, EPOCH, f"team/{preemptor}", [chosen])
 

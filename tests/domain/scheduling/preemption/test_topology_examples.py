@@ -7,6 +7,7 @@ import pytest
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.rounds.state import Round
+from headgate.domain.values.message import ObjectReference, message
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.admission import (
     Admission,
@@ -169,7 +170,9 @@ def test_a_strict_budget_forbids_what_is_not_owed() -> None:
     explanation = world["team/p"].explanation
     assert explanation is not None
     rules = {r.workload: r.rule for b in explanation.blockers for r in b.refused}
-    assert rules[kept] == "DisruptionBudget team/w protects it"
+    assert rules[kept] == message(
+        "ProtectedByBudget", budget=ObjectReference("disruptionbudget", "team/w")
+    )
 
 
 def test_a_preferred_level_falls_back_to_the_next_one_up() -> None:

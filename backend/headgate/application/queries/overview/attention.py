@@ -144,7 +144,7 @@ def _blocked_lines(
             message("HeadOfLineBlocking", queue=name, head=workload_reference(head.key)),
             message(
                 "HeadPendingWithOthers",
-                reason=head.explanation.sentence
+                reason=head.explanation.reason_message
                 if is_open
                 else message("HeadUnschedulable" if is_hopeless else "HeadPendingForLong"),
                 pending=_pending(behind),

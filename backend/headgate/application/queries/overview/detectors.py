@@ -22,6 +22,7 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload, condition, phase_of
+from headgate.messages.explanations import remedy_messages
 
 ProblemKind = Literal["Starvation", "NeverStarts", "Thrash", "FollowerDrift"]
 LONG_WAIT_SECONDS = 3_600
@@ -90,7 +91,7 @@ def _unschedulable_problem(workload: Workload, why: Explanation) -> DetectedProb
         "NeverStarts",
         workload.key,
         message("IsUnschedulable", workload=workload_reference(workload.key)),
-        message("UnschedulableDetail", reason=why.sentence, remedies=why.would_unblock),
+        message("UnschedulableDetail", reason=why.reason_message, remedies=remedy_messages(why)),
         workload_stream(workload.key),
         workload.namespace,
     )

@@ -10,7 +10,6 @@ from headgate.domain.scheduling.ordering.pending_queue import EquivalenceClass
 from headgate.domain.scheduling.pending_reasons import evaluated_reason, recorded_reason
 from headgate.domain.scheduling.queueing.pending_entry import equivalence_class
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
-from headgate.domain.scheduling.results import UNUSABLE_HOSTS
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.state import Workload, phase_of
@@ -86,10 +85,8 @@ def _with_fewest_pods(workload: Workload) -> Workload:
 
 def _is_for_good(blocker: Blocker) -> bool:
     """Hosts that are out may come back, and other choices may leave other hosts to its pods."""
-    return (
-        UNUSABLE_HOSTS not in blocker.excluded_hosts
-        and HOSTS_OF_OTHER_FLAVOR not in blocker.message
-    )
+    is_unusable = any(each.cause == "Unusable" for each in blocker.excluded_hosts)
+    return not is_unusable and blocker.message.code != HOSTS_OF_OTHER_FLAVOR
 
 
 def _has_a_way(found: Explanation) -> bool:

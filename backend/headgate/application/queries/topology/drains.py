@@ -4,7 +4,8 @@ from typing import Literal
 
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
-from headgate.application.queries.views import Position, Timestamp, Whole, timestamp
+from headgate.application.queries.message_views import arguments_view, message_text
+from headgate.application.queries.views import Free, Position, Timestamp, Whole, timestamp
 from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.drain_preview import preview_drain
 from headgate.domain.streams import workload_stream
@@ -25,6 +26,8 @@ class DepartureView(Whole, kw_only=True, frozen=True):
     outcome: Literal["Moves", "Waits", "Evicted"]
     hosts: list[HostPods]
     reason: str
+    code: str = ""
+    arguments: Free = {}
 
 
 class DrainPreview(Whole, kw_only=True, frozen=True):
@@ -53,7 +56,9 @@ def drain_preview(services: ApplicationServices, node: str, scope: NamespaceScop
                 pods=found.pods,
                 outcome=found.outcome,
                 hosts=[HostPods(host=host, pods=pods) for host, pods in found.hosts],
-                reason=found.reason,
+                reason=message_text(found.reason, scope) if found.reason else "",
+                code=found.reason.code if found.reason else "",
+                arguments=arguments_view(found.reason, scope) if found.reason else {},
             )
             for found in preview_drain(cluster_state, node)
         ],

@@ -9,6 +9,13 @@ import msgspec
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
+from headgate.application.queries.message_views import (
+    BlockerView,
+    arguments_view,
+    blocker_view,
+    remedies,
+    sentence,
+)
 from headgate.application.queries.queues.pending_order import (
     PendingOrder,
     pending_order,
@@ -30,6 +37,7 @@ from headgate.domain.scheduling.pending_reasons import current_reason, recorded_
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -40,30 +48,11 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadScaledDown,
 )
-from headgate.domain.workloads.explanation import Blocker, Explanation
+from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
 from headgate.messages.catalogue import worded
 from headgate.messages.rendering import IsVisible
-
-
-class BlockerView(Schema, kw_only=True, frozen=True):
-    """One thing in the way; amounts are integers in base units."""
-
-    type: str
-    reason: str
-    message: str
-    pod_set: str = ""
-    flavor: str = ""
-    resource: str = ""
-    level: str = ""
-    domain: str = ""
-    need: int | None = None
-    have: int | None = None
-    short_by: int | None = None
-    held_by: list[str] = []
-    refused: list[dict[str, str]] = []
-    excluded_hosts: dict[str, int] = {}
 
 
 class AsOf(Schema, kw_only=True, frozen=True):
@@ -92,6 +81,7 @@ class ReasonThen(Schema, kw_only=True, frozen=True):
     at: Timestamp
     dominant: str
     sentence: str
+    code: str
 
 
 class Attempt(Schema, kw_only=True, frozen=True):
@@ -118,6 +108,8 @@ class ExplanationView(Schema, kw_only=True, frozen=True):
     verdict: Literal["Waiting", "Admitted", "Finished", "Inactive"]
     dominant: str
     sentence: str
+    code: str
+    arguments: Free = {}
     evaluated: bool
     unchanged_since: Timestamp | None = None
     since: AsOf | None = None
@@ -169,13 +161,13 @@ VERDICTS = {
     "Running": "Admitted",
     "Evicting": "Admitted",
 }
-STATED_REASONS: dict[Phase, tuple[str, str]] = {
-    "Starting": ("Admitted", "It is admitted; its pods are starting."),
-    "Running": ("Admitted", "It is admitted and all its pods are ready."),
-    "Evicting": ("Evicting", "It was evicted and waits until its pods are gone."),
-    "Succeeded": ("Succeeded", "It has finished."),
-    "Failed": ("Failed", "It has failed."),
-    "Cancelled": ("Cancelled", "It was cancelled."),
+STATED_REASONS: dict[Phase, tuple[str, Message]] = {
+    "Starting": ("Admitted", message("PhaseStarting")),
+    "Running": ("Admitted", message("PhaseRunning")),
+    "Evicting": ("Evicting", message("PhaseEvicting")),
+    "Succeeded": ("Succeeded", message("PhaseSucceeded")),
+    "Failed": ("Failed", message("PhaseFailed")),
+    "Cancelled": ("Cancelled", message("PhaseCancelled")),
 }
 
 
@@ -197,7 +189,6 @@ async def explanation_view(
     start = await asyncio.to_thread(reason_since, cluster_state.config, workload, found, read)
     place = await services.reader.while_still(position_of(cluster_state, workload))
     attempts = evaluation_count(past)
-    hide = services.redaction.redacted
     phase = phase_of(workload)
     return ExplanationView(
         workload=workload.key,
@@ -205,22 +196,24 @@ async def explanation_view(
         phase=phase,
         verdict=VERDICTS.get(phase, "Waiting"),  # type: ignore[arg-type]
         dominant=found.dominant,
-        sentence=hide(_with_story(found, phase, past, visible_to(scope)), scope),
+        sentence=_with_story(sentence(found, scope), phase, past, visible_to(scope)),
+        code=found.reason_message.code,
+        arguments=arguments_view(found.reason_message, scope),
         evaluated=found.evaluated,
         unchanged_since=timestamp(start.at) if start else None,
         since=AsOf(position=start.position, time=timestamp(start.at)) if start else None,
-        blockers=[blocker_view(services, blocker, scope) for blocker in found.blockers],
-        would_unblock=hide(list(found.would_unblock), scope),
+        blockers=[blocker_view(blocker, scope) for blocker in found.blockers],
+        would_unblock=remedies(found, scope),
         position=place,
         attempts=attempts.count,
         last_attempt=_attempt(attempts.last),
         expected_start=expected_start(cluster_state, workload, found, services.clock.now()),
-        history=_history(services, past, scope, reasons),
+        history=_history(past, scope, reasons),
     )
 
 
 def _with_story(
-    found: Explanation, phase: Phase, past: Sequence[RecordedEvent], is_visible: IsVisible
+    told: str, phase: Phase, past: Sequence[RecordedEvent], is_visible: IsVisible
 ) -> str:
     """The sentence; with where pods went from hosts that failed, or why they have to go."""
     story = ""
@@ -230,14 +223,11 @@ def _with_story(
         events = (recorded.event for recorded in reversed(past))
         evicted = next((each for each in events if isinstance(each, WorkloadEvicted)), None)
         story = worded(evicted.message, is_visible) if evicted else ""
-    return f"{found.sentence} {story}".rstrip()
+    return f"{told}. {story}" if story else told
 
 
-def _history(
-    services: ApplicationServices, past: Sequence[RecordedEvent], scope: NamespaceScope, most: int
-) -> list[ReasonThen]:
-    """Why it waited, reason after reason, the latest last."""
-    hide = services.redaction.redacted
+def _history(past: Sequence[RecordedEvent], scope: NamespaceScope, most: int) -> list[ReasonThen]:
+    """The recorded pending reasons, the latest last."""
     told = [
         (recorded, recorded.event.explanation)
         for recorded in past
@@ -248,7 +238,8 @@ def _history(
             position=recorded.position,
             at=timestamp(recorded.at),
             dominant=explanation.dominant,
-            sentence=hide(explanation.sentence, scope),
+            sentence=sentence(explanation, scope),
+            code=explanation.reason_message.code,
         )
         for recorded, explanation in told[max(len(told) - most, 0) :]
     ]
@@ -268,16 +259,20 @@ def _stated(workload: Workload) -> Explanation | None:
     phase = phase_of(workload)
     if phase not in STATED_REASONS:
         return None
-    dominant, sentence = STATED_REASONS[phase]
+    dominant, stated = STATED_REASONS[phase]
     if workload.unhealthy_nodes and phase in {"Starting", "Running"}:
-        lost = ", ".join(f"{host} ({why})" for host, why in workload.unhealthy_nodes.items())
-        dominant = "HostsFailed"
-        sentence = f"It is admitted; other hosts are sought for its pods on {lost}."
+        hosts = tuple(
+            message("FailedHost", host=host, why=why)
+            for host, why in workload.unhealthy_nodes.items()
+        )
+        dominant, stated = "HostsFailed", message("ReplacingFailedHosts", hosts=hosts)
     elif workload.pod_evictions and phase in {"Starting", "Running"}:
-        going = evicting_pods(workload.pod_evictions)
-        pods = ", ".join(f"{count} of {name}" for name, count in going.items())
-        sentence = f"It is admitted and gives up pods, {pods}; the others go on."
-    return Explanation(dominant=dominant, sentence=sentence, evaluated=False)
+        evicting = tuple(
+            message("PodsOfPodSet", pods=count, pod_set=name)
+            for name, count in evicting_pods(workload.pod_evictions).items()
+        )
+        stated = message("EvictingSomePods", evicting=evicting)
+    return Explanation(dominant=dominant, message=stated, evaluated=False)
 
 
 def _waiting(found: Explanation | None) -> Explanation:
@@ -289,32 +284,6 @@ def _attempt(last: RecordedEvent | None) -> Attempt | None:
     if last is None:
         return None
     return Attempt(position=last.position, time=timestamp(last.at), cycle=last.metadata.correlation)
-
-
-def blocker_view(
-    services: ApplicationServices, blocker: Blocker, scope: NamespaceScope
-) -> BlockerView:
-    """One blocker, redacted for a scope."""
-    hide = services.redaction.redacted
-    return BlockerView(
-        type=blocker.type,
-        reason=blocker.reason,
-        message=hide(blocker.message, scope),
-        pod_set=blocker.pod_set,
-        flavor=blocker.flavor,
-        resource=blocker.resource,
-        level=blocker.level,
-        domain=blocker.domain,
-        need=blocker.need,
-        have=blocker.have,
-        short_by=blocker.short_by,
-        held_by=hide(list(blocker.held_by), scope),
-        refused=[
-            {"workload": hide(refused.workload, scope), "rule": refused.rule}
-            for refused in blocker.refused
-        ],
-        excluded_hosts=blocker.excluded_hosts,
-    )
 
 
 def position_of(

@@ -5,6 +5,7 @@ import msgspec
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
+from headgate.application.queries.message_views import sentence
 from headgate.application.queries.queues.pending_order import pending_order, pending_order_of_tree
 from headgate.application.queries.queues.status import local_queue_key
 from headgate.application.queries.queues.views import (
@@ -102,7 +103,6 @@ def _item(services: ApplicationServices, place: _Place, scope: NamespaceScope) -
     is_open = scope is None or workload.namespace in scope
     cluster_state = services.reader.cluster_state
     found = explanation_of(cluster_state, workload, services.clock.now())
-    sentence = services.redaction.redacted(found.sentence, scope)
     return PendingWorkload(
         metadata=PendingMeta(
             name=workload.name if is_open else FOREIGN_WORKLOAD,
@@ -117,5 +117,5 @@ def _item(services: ApplicationServices, place: _Place, scope: NamespaceScope) -
         position_in_cohort=place.in_cohort,
         phase=phase_of(workload),
         dominant=found.dominant if is_open else "",
-        sentence=sentence if is_open else "",
+        sentence=sentence(found, scope) if is_open else "",
     )

@@ -8,6 +8,7 @@ from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk.bulk_actions import BulkSelection, selected
 from headgate.application.cooperative import Cooperative, each
+from headgate.application.queries.message_views import message_text
 from headgate.application.queries.views import (
     Position,
     Schema,
@@ -17,7 +18,6 @@ from headgate.application.queries.views import (
     timestamp_or_none,
 )
 from headgate.domain.rejection import IllegalNow, NotFound
-from headgate.domain.values.instants import Instant
 from headgate.domain.views.forecasts import forecast
 from headgate.domain.views.stuck_workloads import STUCK_PHASES, StuckWorkload, stuck_workload
 from headgate.domain.workloads.events import (
@@ -104,7 +104,7 @@ def stuck_workloads(
         at=timestamp(at),
         causes=dict(sorted(Counter(case.cause for case in cases).items())),
         more=max(0, len(cases) - limit),
-        items=(yield from each(_view(services, case, scope) for case in cases[:limit])),
+        items=(yield from each(_view(case, scope) for case in cases[:limit])),
     )
 
 
@@ -127,17 +127,11 @@ def stuck_workload_with_forecast(
             rule=f"Workload {key} is neither inactive nor held, and does not back off.",
             remedy="Ask for its explanation to learn why it waits.",
         )
-    then = services.redaction.redacted(_next(services, case, at), scope)
-    return msgspec.structs.replace(_view(services, case, scope), next=then)
+    then = forecast(services.reader.cluster_state, case.workload.key, (HELP[case.helps],), at)
+    return msgspec.structs.replace(_view(case, scope), next=message_text(then, scope))
 
 
-def _next(services: ApplicationServices, case: StuckWorkload, at: Instant) -> str:
-    return forecast(services.reader.cluster_state, case.workload.key, (HELP[case.helps],), at)
-
-
-def _view(
-    services: ApplicationServices, case: StuckWorkload, scope: NamespaceScope
-) -> StuckWorkloadView:
+def _view(case: StuckWorkload, scope: NamespaceScope) -> StuckWorkloadView:
     workload = case.workload
     return StuckWorkloadView(
         workload=workload.key,
@@ -147,7 +141,7 @@ def _view(
         queue_name=workload.spec.queue_name,
         priority=workload.spec.priority,
         cause=case.cause,
-        sentence=services.redaction.redacted(case.sentence, scope),
+        sentence=message_text(case.message, scope) if case.message else "",
         by=case.by,
         since=timestamp_or_none(case.since),
         attempts=case.attempts,

@@ -19,6 +19,7 @@ from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
 from headgate.domain.streams import stream_of
 from headgate.domain.values.pointers import moved
 from headgate.domain.workloads.state import Workload
+from headgate.messages.catalogue import remedy_of, text_of
 
 FieldPointers: TypeAlias = tuple[tuple[str, str], ...]
 """Where parts of our shape stand in a manifest as it was written."""
@@ -59,7 +60,7 @@ def _warning(cluster_state: ClusterState, one: _KeptOut, scope: NamespaceScope) 
     workload, found = one.workload, one.failure
     who = "It waits" if one.count == 1 else f"It and {one.count - 1} more wait"
     pointer = POD_SETS if found.reason == "OutsideLimitRange" else QUEUE_NAME
-    remedy = f"{found.remedy[0].upper()}{found.remedy[1:]}."
+    remedy = remedy_of(found.message)
     return AdviceView(
         kind="Workload",
         namespace=workload.namespace,
@@ -67,7 +68,7 @@ def _warning(cluster_state: ClusterState, one: _KeptOut, scope: NamespaceScope) 
         pointer=moved(pointer, one.places),
         rule=found.reason,
         severity="warning",
-        message=f"{found.message}. {who} until that has changed.",
+        message=f"{text_of(found.message)}. {who} until that has changed.",
         remedy=f"{remedy} {_near(cluster_state, workload, found, scope)}".rstrip(),
     )
 

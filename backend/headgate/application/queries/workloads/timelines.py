@@ -18,7 +18,7 @@ from headgate.domain.values.message import Message
 from headgate.messages.catalogue import text_of, worded
 
 Detail = Literal["Brief", "Whole"]
-KEPT_OF_EXPLANATIONS = ("dominant", "sentence", "evaluated")
+KEPT_OF_EXPLANATIONS = ("dominant", "evaluated")
 
 
 class TimelineQuery(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {
     facts.WorkloadSpecChanged: lambda e: (message("TitleChanged"), _pods(e.spec)),
     facts.WorkloadExplained: lambda e: (
         message("TitlePending", reason=e.explanation.dominant),
-        e.explanation.sentence,
+        e.explanation.reason_message,
     ),
     facts.PlacementNominated: lambda e: (message("TitlePreemptionStarted"), _where(e.admission)),
     facts.NominationWithdrawn: lambda e: (

@@ -18,6 +18,7 @@ from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.queueing.pending_entry import preemption_enabled
 from headgate.domain.scheduling.quota.usage import limiting_node, potential_without_borrowing_limit
 from headgate.domain.scheduling.results import Mode, QuotaResult, VictimSearch
+from headgate.domain.values.message import message
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.predicates import is_evicting
@@ -25,6 +26,7 @@ from headgate.domain.workloads.state import Workload
 from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
 
 PREEMPTION_NOT_ALLOWED = "PreemptionNotAllowed"
+PREEMPTION_DISABLED = message("PreemptionDisabled")
 MAX_HOLDERS = 5
 """Blocking workloads that an explanation names."""
 
@@ -83,9 +85,7 @@ def _not_allowed(partition: Partition, evaluation: Evaluation) -> VictimSearch |
     queue = partition.config.cluster_queues.get(evaluation.cluster_queue)
     if evaluation.workload.spec.can_preempt or queue is None or not preemption_enabled(queue.spec):
         return None
-    return VictimSearch(
-        "it may not preempt others, as it, its class or its pods say", kind=PREEMPTION_NOT_ALLOWED
-    )
+    return VictimSearch(PREEMPTION_DISABLED, kind=PREEMPTION_NOT_ALLOWED)
 
 
 def unreached_flavors(partition: Partition, evaluation: Evaluation) -> tuple[Blocker, ...]:
@@ -94,7 +94,7 @@ def unreached_flavors(partition: Partition, evaluation: Evaluation) -> tuple[Blo
         Blocker(
             type="Quota",
             reason="NotReached",
-            message=f"Flavor {name} was not looked at: the search ended at flavor {last}",
+            message=message("FlavorNotTried", last=last),
             pod_set=pod_set,
             flavor=name,
         )

@@ -231,7 +231,7 @@ class WorkloadEvaluator:
             plan.admission,
             assignment.flavor_attempts,
             victims=plan.victims,
-            search=VictimSearch("", plan.stats.considered, plan.stats.report()),
+            search=VictimSearch(None, plan.stats.considered, plan.stats.report()),
         )
 
     def _found(

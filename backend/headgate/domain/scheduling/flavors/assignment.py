@@ -17,11 +17,13 @@ from headgate.domain.scheduling.flavors.eligibility import (
     placement_request,
 )
 from headgate.domain.scheduling.results import FlavorAttempt, Mode, QuotaResult
+from headgate.domain.values.message import message
 from headgate.domain.values.quantities import FlavorResource, Requests, added, clamped
 from headgate.domain.workloads.specs import PodSet
 
 QuotaCheck = Callable[[FlavorResource, int], QuotaResult]
 
+NO_FLAVOR_WITH_TOPOLOGY = message("NoFlavorWithTopology")
 PODS = "pods"
 """The resource of which each pod is charged one besides its requests."""
 
@@ -164,12 +166,7 @@ def _assigned_pod_sets(
 
 def _undeclared(options: FlavorOptions, per_pod: Mapping[str, Requests]) -> list[FlavorAttempt]:
     return [
-        FlavorAttempt(
-            pod_set,
-            "",
-            f"ClusterQueue sets no quota for {resource}",
-            remedy=f"quota for {resource} in its ClusterQueue, or no request for {resource}",
-        )
+        FlavorAttempt(pod_set, "", message("NoQuotaForResource", resource=resource))
         for pod_set, requests in per_pod.items()
         for resource in options.undeclared(requests)
     ]
@@ -179,9 +176,8 @@ def _without_hosts(
     options: FlavorOptions, chosen: tuple[PodSetFlavors, ...]
 ) -> list[FlavorAttempt]:
     """The pod sets that request a topology and were assigned no flavor with hosts."""
-    why = "none of its resources comes from a flavor with a topology"
     return [
-        FlavorAttempt(given.pod_set.name, "", why)
+        FlavorAttempt(given.pod_set.name, "", NO_FLAVOR_WITH_TOPOLOGY)
         for given in chosen
         if given.pod_set.count
         and placement_request(given.pod_set)
@@ -202,14 +198,13 @@ def _find_flavor(
     best: _RatedFlavor | None = None
     for flavor in resources[1].flavors:
         refused = ineligibility(options, flavor.name, group.pod_sets, group.flavors, requests)
-        why, remedy = (refused.why, refused.remedy) if refused else ("", "")
         answers = {}
         if refused is None:
             for resource, amount in requests.items():
                 key = (flavor.name, resource)
                 answers[resource] = ask(key, clamped(amount + taken.get(key, 0)))
         attempts = [
-            FlavorAttempt(pod_set.name, flavor.name, why, answers, resources[0], remedy)
+            FlavorAttempt(pod_set.name, flavor.name, refused, answers, resources[0])
             for pod_set in group.pod_sets
         ]
         flavor_attempts.extend(attempts)

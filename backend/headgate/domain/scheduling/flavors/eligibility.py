@@ -6,15 +6,14 @@ Kueue: `flavorassigner.go: checkFlavorForPodSets`; semantics in queueing.md §3.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-import msgspec
-
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import ResourceRules, quota_amounts
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.node_constraints import flavor_refusal, untolerated, written
+from headgate.domain.scheduling.node_constraints import flavor_refusal
+from headgate.domain.values.message import Message, message
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.specs import PodSet, TopologyRequest, allowed_flavors
 from headgate.domain.workloads.state import Workload
@@ -92,15 +91,15 @@ FlavorByResource = Mapping[str, str]
 """The flavors assigned so far, by resource."""
 
 
-HOSTS_OF_OTHER_FLAVOR = "its pods lie on the hosts of"
-"""How the reason begins where other flavors for the other resources would make it eligible."""
+HOSTS_OF_OTHER_FLAVOR = "FlavorOfOtherHosts"
+"""The code where other flavors for the other resources would make a flavor eligible."""
 
-
-class Ineligibility(msgspec.Struct, frozen=True, gc=False):
-    """The reason why a flavor is not eligible, and the remedy where there is one."""
-
-    why: str
-    remedy: str = ""
+NOT_ALLOWED = message("FlavorNotAllowed")
+NO_CAPACITY = message("FlavorWithoutCapacity")
+NO_VICTIMS = message("FlavorWithoutVictims")
+NO_TOPOLOGY = message("FlavorWithoutTopology")
+ONLY_WITH_TOPOLOGY = message("FlavorRequiresTopologyRequest")
+FLAVOR_MISSING = message("FlavorDoesNotExist")
 
 
 def ineligibility(
@@ -109,15 +108,14 @@ def ineligibility(
     pod_sets: tuple[PodSet, ...],
     given: FlavorByResource,
     resources: Iterable[str],
-) -> Ineligibility | None:
+) -> Message | None:
     """Returns why a flavor is not eligible for pod sets that share it; None if it is."""
     if name not in options.flavors:
-        return Ineligibility("the flavor does not exist", f"a ResourceFlavor {name}")
+        return FLAVOR_MISSING
     if options.allowed and name not in options.allowed:
-        allowed = f"flavor {name} among those that the workload allows"
-        return Ineligibility("the workload does not allow it", allowed)
+        return NOT_ALLOWED
     if flavor := _fixed_elsewhere(options, name, pod_sets, resources):
-        return Ineligibility(f"pinned to flavor {flavor}")
+        return message("PinnedToOtherFlavor", other=flavor)
     for pod_set in pod_sets:
         reason = _pod_set_ineligibility(options, name, pod_set, given)
         if reason is not None:
@@ -147,69 +145,45 @@ def placement_request(pod_set: PodSet) -> TopologyRequest | None:
 
 def _pod_set_ineligibility(
     options: FlavorOptions, name: str, pod_set: PodSet, given: FlavorByResource
-) -> Ineligibility | None:
+) -> Message | None:
     if (pod_set.name, name) in options.never_fits_in:
-        return Ineligibility("no capacity on its hosts")
+        return NO_CAPACITY
     if (pod_set.name, name) in options.no_victims_in:
-        return Ineligibility("no preemptible workloads on its hosts")
+        return NO_VICTIMS
     flavor = options.flavors[name].spec
     if flavor.topology_name or placement_request(pod_set):
         reason = _topology_ineligibility(options, name, pod_set, given)
         if reason is not None:
             return reason
-    return _flavor_ineligibility(name, flavor, pod_set)
-
-
-def _flavor_ineligibility(
-    name: str, flavor: ResourceFlavorSpec, pod_set: PodSet
-) -> Ineligibility | None:
-    """Checks the flavor's taints and node labels."""
-    pod = pod_set.scheduling
-    why = flavor_refusal(flavor, pod)
-    if not why:
-        return None
-    taint = untolerated(flavor.node_taints, (*pod.tolerations, *flavor.tolerations))
-    if taint is not None:
-        wanted = f"a toleration of {written(taint)}"
-    else:
-        wanted = f"no such {'node affinity' if why == 'node affinity' else why}"
-    return Ineligibility(why, f"{wanted} in pod set {pod_set.name}, for flavor {name}")
+    return flavor_refusal(flavor, pod_set.scheduling)
 
 
 def _topology_ineligibility(
     options: FlavorOptions, name: str, pod_set: PodSet, given: FlavorByResource
-) -> Ineligibility | None:
+) -> Message | None:
     topology = options.flavors[name].spec.topology_name
     request = placement_request(pod_set)
     if not topology:
-        if _needs_no_hosts(options, name):
-            return None
-        remedy = f"a topology for flavor {name}, or no topology request in pod set {pod_set.name}"
-        return Ineligibility("the flavor has no topology", remedy)
+        return None if _needs_no_hosts(options, name) else NO_TOPOLOGY
     if request is None and not options.is_topology_only():
-        remedy = f"a topology request in pod set {pod_set.name}, for flavor {name}"
-        return Ineligibility("the flavor is for pods that ask for a topology", remedy)
+        return ONLY_WITH_TOPOLOGY
     if topology not in options.topologies:
-        return Ineligibility(f"the topology {topology} does not exist", f"a Topology {topology}")
+        return message("FlavorTopologyDoesNotExist", topology=topology)
     other = flavor_with_hosts(options, given)
     if other and other != name:
-        return Ineligibility(f"{HOSTS_OF_OTHER_FLAVOR} {other} already")
-    return None if request is None else _missing_level(options, topology, pod_set, request)
+        return message(HOSTS_OF_OTHER_FLAVOR, other=other)
+    return None if request is None else _missing_level(options, topology, request)
 
 
 def _missing_level(
-    options: FlavorOptions, topology: str, pod_set: PodSet, request: TopologyRequest
-) -> Ineligibility | None:
+    options: FlavorOptions, topology: str, request: TopologyRequest
+) -> Message | None:
     levels = options.topologies[topology].spec.levels
     asked = (request.required, request.preferred, *(s.level for s in request.slice_layers))
     missing = next((level for level in asked if level and level not in levels), None)
     if not missing:
         return None
-    there = ", ".join(levels)
-    return Ineligibility(
-        f"the topology {topology} has no level {missing}, only {there}",
-        f"another level than {missing} in pod set {pod_set.name}: {there}",
-    )
+    return message("FlavorLacksLevel", topology=topology, missing=missing, levels=levels)
 
 
 def _needs_no_hosts(options: FlavorOptions, name: str) -> bool:

@@ -13,6 +13,7 @@ from headgate.domain.kinds.queue_preemption import MinimumRuntime
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.timers import Timers
 from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
 from headgate.domain.workloads.state import Workload, condition
 
@@ -62,19 +63,18 @@ class MinimumRuntimeIndex:
         """Return when the next protection ends."""
         return self._ends.next_due()
 
-    def rule_protecting(self, workload: Workload, *, node: str) -> str:
-        """Return the rule that protects a workload now from preemptors of a ClusterQueue."""
+    def rule_protecting(self, workload: Workload, *, node: str) -> Message | None:
+        """Return the rule that protects a workload from preemptors of a ClusterQueue, if any."""
         known = self._began.get(workload.key)
         if known is None:
-            return ""
+            return None
         victim_node, began = known
         seconds, granter = self._granted(victim_node, node)
         if seconds_after(began, seconds) <= self.at:
-            return ""
-        granted_by = (
-            "its ClusterQueue" if granter == victim_node else f"Cohort {granter.partition('/')[2]}"
-        )
-        return f"it has not yet run for {seconds} s, which {granted_by} grants it"
+            return None
+        kind = "ClusterQueue" if granter == victim_node else "Cohort"
+        name = granter.partition("/")[2]
+        return message("WithinMinimumRuntime", minimum=seconds, kind=kind, name=name)
 
     def protected_in(self, victim_node: str, *, node: str) -> list[str]:
         """Return the workloads of a ClusterQueue protected now from preemptors of another."""

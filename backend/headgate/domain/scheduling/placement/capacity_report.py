@@ -11,6 +11,7 @@ from headgate.domain.scheduling.placement.flavor_topology import leaf_range
 from headgate.domain.scheduling.placement.host_table import PODS, DomainId, Ints
 from headgate.domain.scheduling.placement.placement_context import PlacementContext, free_at
 from headgate.domain.scheduling.placement.search import search_request, slice_constraints
+from headgate.domain.values.message import Message
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.specs import PodSet, Scheduling
 
@@ -82,7 +83,7 @@ def nearest_domains(context: PlacementContext, pod_set: PodSet) -> Iterator[Near
     """
     topology = context.topology
     request = search_request(pod_set, topology.levels, context.rules)
-    if isinstance(request, str) or not topology.paths:
+    if isinstance(request, Message) or not topology.paths:
         return
     constraints = slice_constraints(pod_set, topology.levels)
 

@@ -20,6 +20,7 @@ from headgate.domain.scheduling.placement.capacity_cache import (
 from headgate.domain.scheduling.placement.domain_capacities import Capacities
 from headgate.domain.scheduling.placement.host_table import Bools, Ints
 from headgate.domain.scheduling.placement.placement_context import (
+    LeafExclusion,
     PlacedPods,
     PlacementContext,
     add_assumed_usage,
@@ -34,13 +35,11 @@ from headgate.domain.scheduling.placement.search import (
     search_request,
     slice_constraints,
 )
-from headgate.domain.scheduling.results import (
-    UNUSABLE_HOSTS,
-    PlacementShortfall,
-    SliceLayerShortfall,
-)
+from headgate.domain.scheduling.results import PlacementShortfall, SliceLayerShortfall
+from headgate.domain.values.message import Message
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import TopologyAssignment
+from headgate.domain.workloads.explanation import HostExclusion
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
 MAX_CACHED_RESULTS = 256
@@ -104,7 +103,7 @@ def place_group(
     """
     context, pod_set = workers.context, workers.pod_set
     request = search_request(pod_set, context.topology.levels, context.rules)
-    if isinstance(request, str):
+    if isinstance(request, Message):
         return PlacementShortfall(request)
     shape = RequestShape(pod_set, leader, slice_constraints(pod_set, context.topology.levels))
     if not context.assumed:
@@ -172,7 +171,6 @@ def placement_shortfall(
     """Returns what fits and what is needed, and how many hosts were excluded for which reason."""
     request = pod_set.topology_request or TopologyRequest()
     return PlacementShortfall(
-        reason="",
         unit="slices" if request.slice_layers else "pods",
         fits=short.fits,
         needs=short.needs,
@@ -206,25 +204,28 @@ def _layers(
     return tuple(found)
 
 
-def _excluded(
-    context: PlacementContext, pod_set: PodSet, full: Bools
-) -> tuple[tuple[str, int], ...]:
+def _excluded(context: PlacementContext, pod_set: PodSet, full: Bools) -> tuple[HostExclusion, ...]:
     eligible = eligible_leaves(context, pod_set.scheduling)
     usable = context.table.schedulable[context.topology.rows]
     left_out = np.flatnonzero(usable & ~eligible.mask).tolist()
-    counts: Counter[str] = Counter(eligible.reasons[place] for place in left_out)
+    reasons = (eligible.reasons[place] for place in left_out)
+    counts: Counter[LeafExclusion] = Counter(reason for reason in reasons if reason is not None)
     if unusable := int((~usable).sum()):
-        counts[UNUSABLE_HOSTS] = unusable
+        counts["Unusable", ""] = unusable
     allowed = eligible.mask & usable
     if context.within is not None:
         if outside := int((allowed & ~context.within).sum()):
-            counts["topologyDomain"] = outside
+            counts["TopologyDomain", ""] = outside
         allowed = allowed & context.within
     counts.update(_too_full(context, single_pod_requests(pod_set), allowed & full))
-    return tuple(sorted((reason, hosts) for reason, hosts in counts.items() if hosts))
+    return tuple(
+        HostExclusion(cause=cause, detail=detail, hosts=hosts)
+        for (cause, detail), hosts in sorted(counts.items())
+        if hosts
+    )
 
 
-def _too_full(context: PlacementContext, requests: Requests, full: Bools) -> Counter[str]:
+def _too_full(context: PlacementContext, requests: Requests, full: Bools) -> Counter[LeafExclusion]:
     leaves = np.flatnonzero(full)
     names = sorted(name for name, amount in requests.items() if amount > 0)
     if not len(leaves) or not names:
@@ -232,4 +233,4 @@ def _too_full(context: PlacementContext, requests: Requests, full: Bools) -> Cou
     free = free_at(context, names, leaves)
     fits = np.stack([free[name] // requests[name] for name in names])
     limiting = np.bincount(np.argmin(fits, axis=0), minlength=len(names)).tolist()
-    return Counter({f'resource "{n}"': hosts for n, hosts in zip(names, limiting, strict=True)})
+    return Counter({("Resource", n): hosts for n, hosts in zip(names, limiting, strict=True)})

@@ -7,7 +7,7 @@ hosts (trap 16).
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -22,9 +22,13 @@ from headgate.domain.scheduling.placement.host_table import PODS, Bools, HostTab
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import NodeSelectorTerm
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
+from headgate.domain.workloads.explanation import ExclusionCause
 from headgate.domain.workloads.specs import PodSet, Scheduling
 
 DEFAULT_RULES = TopologyRules()
+
+LeafExclusion: TypeAlias = tuple[ExclusionCause, str]
+"""Why a leaf takes none of the pods, and the resource or taint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +145,13 @@ MAX_CACHED_TEMPLATES = 64
 
 @dataclass(frozen=True, slots=True)
 class EligibleLeaves:
-    """A mask over the flavor's leaves, and the exclusion reason of each leaf, or empty.
+    """A mask over the flavor's leaves, and why each leaf is excluded, if it is.
 
     `pod_limits` caches the pod limits of leaves for a version of which hosts are schedulable.
     """
 
     mask: Bools
-    reasons: tuple[str, ...]
+    reasons: tuple[LeafExclusion | None, ...]
     pod_limits: dict[int, Ints] = field(default_factory=dict)
 
 
@@ -192,14 +196,14 @@ def _cache(kept: dict[object, Any], key: object, found: object) -> None:
 def _checked_leaves(context: PlacementContext, pod: Scheduling) -> EligibleLeaves:
     if not context.topology.goes_to_hosts:
         count = len(context.topology.paths)
-        return EligibleLeaves(np.ones(count, dtype=np.bool_), ("",) * count)
+        return EligibleLeaves(np.ones(count, dtype=np.bool_), (None,) * count)
     names = _keys(pod.affinity)
     names = None if names is None else (*sorted(pod.node_selector), *names)
     reasons = _of_each_place(
         context, names, lambda node: _exclusion_reason(node, context.flavor, pod)
     )
     return EligibleLeaves(
-        np.array([not reason for reason in reasons], dtype=np.bool_), tuple(reasons)
+        np.array([reason is None for reason in reasons], dtype=np.bool_), tuple(reasons)
     )
 
 
@@ -233,12 +237,12 @@ def _keys(terms: tuple[NodeSelectorTerm, ...]) -> tuple[str, ...] | None:
 
 def _exclusion_reason(
     node: Configured[NodeSpec], flavor: ResourceFlavorSpec, pod: Scheduling
-) -> str:
+) -> LeafExclusion | None:
     taint = untolerated(node.spec.taints, (*pod.tolerations, *flavor.tolerations))
     if taint is not None:
-        return f'taint "{written(taint)}"'
+        return "Taint", written(taint)
     if any(node.labels.get(key) != value for key, value in pod.node_selector.items()):
-        return "nodeSelector"
+        return "NodeSelector", ""
     if not matches_node(node.labels, node.name, pod.affinity):
-        return "affinity"
-    return ""
+        return "Affinity", ""
+    return None

@@ -33,6 +33,7 @@ from headgate.domain.scheduling.placement.placement_context import (
     single_pod_requests,
 )
 from headgate.domain.scheduling.results import PlacementShortfall
+from headgate.domain.values.message import message
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.pods.trimmed_assignments import pod_count, trimmed_to
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
@@ -78,9 +79,7 @@ def replace_hosts(
     context.
     """
     if not context.topology.goes_to_hosts:
-        return PlacementShortfall(
-            "only hosts can be replaced, and this topology does not go down to them"
-        )
+        return PlacementShortfall(message("TopologyWithoutHosts"))
     return _first_success(_started(context, pod_set, given, lost))
 
 
@@ -103,7 +102,7 @@ def _first_success(
 ) -> TopologyAssignment | PlacementShortfall:
     if isinstance(plan, PlacementShortfall):
         return plan
-    failure = PlacementShortfall("there is no room for a slice in its own domain")
+    failure = PlacementShortfall(message("NoSpaceForSlice"))
     for way in _attempts(plan):
         found = way(plan)
         if not isinstance(found, PlacementShortfall):
@@ -120,7 +119,7 @@ def _started(
     asked = pod_set.topology_request or TopologyRequest()
     named = (asked.required, asked.preferred, *(layer.level for layer in asked.slice_layers))
     if gone := [name for name in named if name is not None and name not in topology.levels]:
-        return PlacementShortfall(f"the topology has no level {gone[0]}")
+        return PlacementShortfall(message("TopologyLacksLevel", missing=gone[0]))
     pods = np.zeros(len(topology.paths), dtype=np.int64)
     may_serve = np.ones(len(topology.paths), dtype=np.bool_)
     missing = 0
@@ -132,7 +131,7 @@ def _started(
         elif place >= 0:
             pods[place] += domain.count
         else:
-            return PlacementShortfall(f"{'/'.join(domain.values)} is not in the topology any more")
+            return PlacementShortfall(message("DomainDoesNotExist", path="/".join(domain.values)))
     leaves = (_leaf_of(context, (host,)) for host in lost)
     may_serve[[place for place in leaves if place >= 0]] = False
     request = with_fields(asked, pod_set_group_name=None, balanced=False)
@@ -178,7 +177,7 @@ def _into_the_broken_domain(plan: _Replacement) -> _Replacement | PlacementShort
                 request,
                 _domain(plan, level, int(np.argmax(whole))),
             )
-    return PlacementShortfall("its slices are broken in several domains")
+    return PlacementShortfall(message("SlicesBrokenInSeveralDomains"))
 
 
 def _slice_by_slice(plan: _Replacement) -> _Replacement | PlacementShortfall:
@@ -200,8 +199,8 @@ def _near_the_rest(plan: _Replacement) -> _Replacement | PlacementShortfall:
     """Places the pods in the smallest domain around most others, from the preferred level up."""
     preferred = plan.request.preferred
     if preferred is None or plan.request.required is not None:
-        return PlacementShortfall("no level is preferred")
-    found: _Replacement | PlacementShortfall = PlacementShortfall("there is no level above")
+        return PlacementShortfall(message("NoPreferredLevel"))
+    found: _Replacement | PlacementShortfall = PlacementShortfall(message("NoPreferredLevel"))
     for level in range(plan.level_of(preferred), -1, -1):
         most = int(np.argmax(plan.inside(level)))
         found = _placed_in(plan, plan.missing, plan.request, _domain(plan, level, most))

@@ -33,6 +33,7 @@ from headgate.domain.scheduling.placement.domain_selection import (
 )
 from headgate.domain.scheduling.placement.host_table import Bools, Ints
 from headgate.domain.scheduling.placement.size_index import NO_DOMAINS, best_fit_domains
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.specs import PodSet, TopologyRequest
 
 NO_REQUEST = TopologyRequest()
@@ -56,7 +57,7 @@ class SearchRequest(msgspec.Struct, frozen=True, gc=False):
 
 def search_request(
     pod_set: PodSet, levels: tuple[str, ...], rules: TopologyRules
-) -> SearchRequest | str:
+) -> SearchRequest | Message:
     """Returns the search for a pod set, or the rule that its topology request breaks.
 
     A request without level searches hosts, or with slices the widest domains, and may split (trap
@@ -64,7 +65,7 @@ def search_request(
     """
     request = pod_set.topology_request or NO_REQUEST
     broken = _invalid_request(pod_set.count, request, levels)
-    if broken:
+    if broken is not None:
         return broken
     asked = request.required or request.preferred
     lowest = 0 if request.slice_layers else len(levels) - 1
@@ -92,29 +93,33 @@ def slice_constraints(pod_set: PodSet, levels: tuple[str, ...]) -> SliceConstrai
     return SliceConstraints(layers[0].size, levels.index(layers[0].level), tuple(inner))
 
 
-def _invalid_request(count: int, request: TopologyRequest, levels: tuple[str, ...]) -> str:
+def _invalid_request(
+    count: int, request: TopologyRequest, levels: tuple[str, ...]
+) -> Message | None:
     for name in (request.required, request.preferred):
         if name is not None and name not in levels:
-            return f"the topology has no level {name}"
-    return _invalid_slices(count, request, levels) if request.slice_layers else ""
+            return message("TopologyLacksLevel", missing=name)
+    return _invalid_slices(count, request, levels) if request.slice_layers else None
 
 
-def _invalid_slices(count: int, request: TopologyRequest, levels: tuple[str, ...]) -> str:
+def _invalid_slices(
+    count: int, request: TopologyRequest, levels: tuple[str, ...]
+) -> Message | None:
     layers = request.slice_layers
     for layer in layers:
         if layer.level not in levels:
-            return f"the topology has no level {layer.level}"
+            return message("TopologyLacksLevel", missing=layer.level)
     asked = request.required or request.preferred
     if asked and levels.index(layers[0].level) < levels.index(asked):
-        return f"slices of level {layers[0].level} are wider than the level {asked} asked for"
+        return message("SliceLevelTooWide", slice_level=layers[0].level, requested=asked)
     if layers[0].size < 1 or count % layers[0].size:
-        return f"{count} pods cannot be cut into slices of {layers[0].size}"
+        return message("PodsNotDivisible", pods=count, size=layers[0].size)
     for above, layer in pairwise(layers):
         if levels.index(layer.level) <= levels.index(above.level):
-            return f"slice level {layer.level} is not below {above.level}"
+            return message("SliceLevelNotBelow", slice_level=layer.level, above=above.level)
         if layer.size < 1 or above.size % layer.size:
-            return f"slices of {above.size} cannot be cut into slices of {layer.size}"
-    return ""
+            return message("SlicesNotDivisible", outer=above.size, size=layer.size)
+    return None
 
 
 class LeafSelection(msgspec.Struct, frozen=True, gc=False):

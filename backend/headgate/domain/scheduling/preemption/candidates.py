@@ -8,6 +8,7 @@ Kueue: preemption/common (SatisfiesPreemptionPolicy, CandidatesOrdering); preemp
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
+from operator import itemgetter
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -21,6 +22,7 @@ from headgate.domain.scheduling.preemption.request import (
     placed_pods,
 )
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.pods.eviction_units import EvictionUnit, workload_of
 from headgate.domain.workloads.predicates import is_evicting
 from headgate.domain.workloads.protection import protection_of
@@ -43,7 +45,7 @@ class CandidateStats(msgspec.Struct, gc=False):
     """
 
     considered: int = 0
-    protected: list[tuple[str, str]] = []
+    protected: list[tuple[str, Message]] = []
     unlisted: int = 0
     eligible_units: int = 0
 
@@ -52,9 +54,9 @@ class CandidateStats(msgspec.Struct, gc=False):
         """Whether no candidate is eligible."""
         return not self.eligible_units and self.considered == len(self.protected) + self.unlisted
 
-    def report(self) -> tuple[tuple[str, str], ...]:
+    def report(self) -> tuple[tuple[str, Message], ...]:
         """The first protected candidates by name, each with its rule."""
-        return tuple(sorted(self.protected)[:MAX_LISTED_CANDIDATES])
+        return tuple(sorted(self.protected, key=itemgetter(0))[:MAX_LISTED_CANDIDATES])
 
 
 def eligible_candidates(
@@ -75,12 +77,12 @@ def eligible_candidates(
             continue
         rule = protection_rule(request, policy, workload, candidate.eviction_unit)
         if candidate.eviction_unit is not None and not candidate.eviction_unit.is_remainder:
-            stats.eligible_units += not rule
+            stats.eligible_units += rule is None
         else:
             stats.considered += 1
-            if rule:
+            if rule is not None:
                 stats.protected.append((workload.key, rule))
-        if not rule:
+        if rule is None:
             found.append(candidate)
     return found
 
@@ -90,8 +92,8 @@ def protection_rule(
     policy: PreemptionPolicyName,
     victim: Workload,
     eviction_unit: EvictionUnit | None = None,
-) -> str:
-    """Returns the rule that protects a workload or a unit of it; empty if it may be evicted.
+) -> Message | None:
+    """Returns the rule that protects a workload or a unit of it; None if it may be evicted.
 
     A minimum runtime does not protect single pods (preemption.md §6.6).
     """
@@ -100,19 +102,20 @@ def protection_rule(
         return _preemptibility_rule(victim, eviction_unit)
     priority, protection = request.preemptor.spec.priority, protection_of(victim.spec)
     if policy == "Any" or priority > protection:
-        return "" if is_surplus else request.runtime_protection(victim)
+        return None if is_surplus else request.runtime_protection(victim)
     if priority < protection or policy == "LowerPriority":
-        return f"its priority {protection} is not lower than {priority}"
+        return message("NotLowerPriority", priority=protection, preemptor_priority=priority)
     if request.queued_at(request.preemptor) < request.queued_at(victim):
-        return "" if is_surplus else request.runtime_protection(victim)
-    return f"it has the same priority {protection} and is not newer"
+        return None if is_surplus else request.runtime_protection(victim)
+    return message("SamePriorityNotNewer", priority=protection)
 
 
-def _preemptibility_rule(victim: Workload, eviction_unit: EvictionUnit | None) -> str:
+def _preemptibility_rule(victim: Workload, eviction_unit: EvictionUnit | None) -> Message:
     value = victim.spec.preemptibility
     if eviction_unit is None:
-        return f"it is {value}"
-    return f"it is {value}: {sum(eviction_unit.pods.values())} of its pods must stay"
+        return message("NotPreemptible", preemptibility=value)
+    pods = sum(eviction_unit.pods.values())
+    return message("PodsNotPreemptible", preemptibility=value, pods=pods)
 
 
 def quota_reserved_at(workload: Workload) -> Instant:
@@ -206,8 +209,9 @@ def mask_candidates(
         refused = admitted.names_in(asked & ~allowed & ~single_pods)
         protected.extend((name, policy) for name in refused)
     listed = [
-        (name, protection_rule(request, policy, workloads[name]))
+        (name, rule)
         for name, policy in nsmallest(MAX_LISTED_CANDIDATES, protected)
+        if (rule := protection_rule(request, policy, workloads[name])) is not None
     ]
     units = int((eligible & single_pods).sum())
     stats = CandidateStats(considered, listed, len(protected) - len(listed), units)
@@ -229,6 +233,8 @@ def _allowed_by_priority(
         return lower
     equal = admitted.names_in(admitted.preemptible & (admitted.protections == priority))
     newer = (
-        name for name in equal if not protection_rule(request, policy, workloads[workload_of(name)])
+        name
+        for name in equal
+        if protection_rule(request, policy, workloads[workload_of(name)]) is None
     )
     return lower | mask_of(admitted, newer)

@@ -20,6 +20,7 @@ from headgate.domain.scheduling.preemption.request import (
     Victim,
     placed_pods,
 )
+from headgate.domain.values.message import Message, ObjectReference, message
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload, condition, is_condition_true
@@ -192,10 +193,12 @@ class Budgets(msgspec.Struct, frozen=True, gc=False):
         """The number of victims that violate a budget, recounted on the chosen set."""
         return sum(1 for _, names in self._violated(victims) if names)
 
-    def strictly_protected(self, victims: Sequence[Victim]) -> dict[str, str]:
+    def strictly_protected(self, victims: Sequence[Victim]) -> dict[str, Message]:
         """Returns the discretionary victims that violate a Strict budget, each with the rule."""
         return {
-            victim.candidate.key: f"DisruptionBudget {names[0]} protects it"
+            victim.candidate.key: message(
+                "ProtectedByBudget", budget=ObjectReference("disruptionbudget", names[0])
+            )
             for victim, names in self._violated(victims)
             if victim.scope not in RECLAIM_SCOPES and is_strict(self.statuses, names)
         }

@@ -24,8 +24,12 @@ from headgate.domain.scheduling.preemption.request import (
     Victim,
 )
 from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD
+from headgate.domain.values.message import Message, message, workload_references
 
-ExcludedVictims: TypeAlias = dict[str, str]
+WITHIN_NOMINAL_QUOTA = message("WithinNominalQuota")
+NO_LARGER_SHARE = message("NoLargerShare")
+
+ExcludedVictims: TypeAlias = dict[str, Message]
 """Keys of candidates that must not be victims, each with the rule that protects it."""
 
 
@@ -73,11 +77,11 @@ def _illegal_at_the_end(
     with with_request_usage(view, request):
         for victim in discretionary:
             if _is_within_quota_if_restored(view, request, victim):
-                invalid[victim.candidate.key] = "its ClusterQueue would use no more than it owns"
+                invalid[victim.candidate.key] = WITHIN_NOMINAL_QUOTA
             elif victim.scope == "FairShare" and not _holds_share_rule(
                 view, request, victim, strategies
             ):
-                invalid[victim.candidate.key] = "its side would no longer have the larger share"
+                invalid[victim.candidate.key] = NO_LARGER_SHARE
     return invalid
 
 
@@ -129,9 +133,6 @@ def victims_closing_cycle(
         reclaims = victim.scope in RECLAIM_SCOPES
         chain = shortest_path(edges, victim.workload.key, preemptor, only_reclaim=reclaims)
         if chain:
-            first, *others = reversed(chain)
-            invalid[victim.candidate.key] = (
-                f"{BLOCKED_BY_CYCLE_GUARD}: {first} "
-                f"made way for {', which made way for '.join(others)}"
-            )
+            evictions_before = workload_references(tuple(reversed(chain)))
+            invalid[victim.candidate.key] = message(BLOCKED_BY_CYCLE_GUARD, chain=evictions_before)
     return invalid

@@ -14,6 +14,7 @@ from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.rounds.events import PreemptionReason
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.pods.eviction_units import EvictionUnit, combined_unit
 from headgate.domain.workloads.state import Workload
@@ -47,10 +48,9 @@ def placed_pods(workload: Workload) -> int:
     return sum(given.count for given in admission.pod_set_assignments) if admission else 0
 
 
-def no_minimum_runtime(workload: Workload) -> str:
+def no_minimum_runtime(workload: Workload) -> Message | None:  # noqa: ARG001 - as the others
     """Protects no workload: every minimum runtime is over."""
-    del workload
-    return ""
+    return None
 
 
 class PreemptionRequest(msgspec.Struct, frozen=True, gc=False):
@@ -74,7 +74,7 @@ class PreemptionRequest(msgspec.Struct, frozen=True, gc=False):
     contested: tuple[FlavorResource, ...]
     short_of_quota: tuple[FlavorResource, ...] = ()
     occupants: Mapping[str, bool] | None = None
-    runtime_protection: Callable[[Workload], str] = no_minimum_runtime
+    runtime_protection: Callable[[Workload], Message | None] = no_minimum_runtime
     replaced_slice: str = ""
     local_queue_usage: "Callable[[Candidate], tuple[bool, Fraction]] | None" = None
 
@@ -178,7 +178,7 @@ class RemovedChains:
 
 
 def without_excluded(
-    items: Iterable[Item], of: Callable[[Item], Candidate], excluded: Mapping[str, str]
+    items: Iterable[Item], of: Callable[[Item], Candidate], excluded: Mapping[str, Message]
 ) -> Iterator[Item]:
     """Yields the items in removal order without excluded candidates and the units after them."""
     chains = BlockedChains()

@@ -45,6 +45,7 @@ from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.pods.eviction_units import workload_of
 from headgate.domain.workloads.protection import protection_of
@@ -125,7 +126,7 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
             replaced_slice=self.replaced_slice,
         )
 
-    def runtime_protection(self, other: Workload) -> str:
+    def runtime_protection(self, other: Workload) -> Message | None:
         """The rule that protects a workload within its minimum runtime."""
         return self.partition.minimum_runtime.rule_protecting(other, node=self.node)
 

@@ -31,11 +31,12 @@ from headgate.domain.scheduling.preemption.request import (
     without_excluded,
 )
 from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD, VictimSearch
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.pods.eviction_units import workload_of
 
-NO_LOWER_PRIORITY = "no workload of lower priority may be preempted"
-TOO_FEW_VICTIMS = "too few workloads may be preempted"
+NO_LOWER_PRIORITY = message("NoLowerPriorityCandidates")
+TOO_FEW_VICTIMS = message("TooFewCandidates")
 
 
 class VictimPlan(msgspec.Struct, frozen=True, gc=False):
@@ -156,7 +157,7 @@ def merge_searches(searches: Sequence[VictimSearch]) -> VictimSearch:
 
     A cycle of evictions says more than too few victims, and that more than no lower priority.
     """
-    refused: dict[str, str] = {}
+    refused: dict[str, Message] = {}
     for one in searches:
         for name, rule in one.refused:
             refused.setdefault(name, rule)
@@ -171,15 +172,14 @@ def _report(plan: VictimPlan) -> VictimSearch:
     refused = tuple(sorted(plan.protected.items())) + stats.report()
     cycles = [rule for rule in plan.protected.values() if _is_cycle(rule)]
     if cycles:
-        chain = cycles[0].removeprefix(f"{BLOCKED_BY_CYCLE_GUARD}: ")
-        text = f"it would go round in a circle ({chain})"
-        return VictimSearch(text, stats.considered, refused, BLOCKED_BY_CYCLE_GUARD)
-    text = NO_LOWER_PRIORITY if stats.are_all_protected else TOO_FEW_VICTIMS
-    return VictimSearch(text, stats.considered, refused)
+        reason = message("PreemptionLoop", chain=cycles[0].arguments["chain"])
+        return VictimSearch(reason, stats.considered, refused, BLOCKED_BY_CYCLE_GUARD)
+    reason = NO_LOWER_PRIORITY if stats.are_all_protected else TOO_FEW_VICTIMS
+    return VictimSearch(reason, stats.considered, refused)
 
 
-def _is_cycle(rule: str) -> bool:
-    return rule.startswith(BLOCKED_BY_CYCLE_GUARD)
+def _is_cycle(rule: Message) -> bool:
+    return rule.code == BLOCKED_BY_CYCLE_GUARD
 
 
 def _informativeness(search: VictimSearch) -> tuple[bool, bool]:

@@ -8,11 +8,12 @@ from msgspec.structs import replace
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.kinds.queue_activity import cohort_cycle, inactive_reasons, stopped_by
+from headgate.domain.kinds.queue_activity import cohort_cycle, inactive_reasons, stopped_message
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, message
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds, pod_limit_violations
 from headgate.domain.workloads.state import Workload
@@ -23,11 +24,10 @@ SELECTS_ALL = LabelSelector()
 
 @dataclass(frozen=True, slots=True)
 class QueueCheckFailure:
-    """What keeps a queue or a workload out: a CamelCase word, a sentence, and what would end it."""
+    """What keeps a queue or a workload out: a CamelCase word, and its message with a remedy."""
 
     reason: str
-    message: str
-    remedy: str
+    message: Message
 
 
 def local_queue_of(config: ObjectSet, workload: Workload) -> Configured[LocalQueueSpec] | None:
@@ -61,15 +61,14 @@ def check_cluster_queue(config: ObjectSet, name: str) -> QueueCheckFailure | Non
     """Returns why a ClusterQueue is inactive: its Active condition, or a cohort cycle."""
     queue = config.cluster_queues.get(name)
     if queue is None:
-        remedy = "create the ClusterQueue, or name another queue"
-        text = f"ClusterQueue {name} does not exist"
-        return QueueCheckFailure("ClusterQueueDoesNotExist", text, remedy)
+        missing = message("QueueMissing", kind="ClusterQueue", name=name)
+        return QueueCheckFailure("ClusterQueueDoesNotExist", missing)
     for fault in inactive_reasons(config, queue):
-        return QueueCheckFailure(fault.reason, fault.sentence, fault.remedy)
+        return QueueCheckFailure(fault.reason, fault.message)
     circle = cohort_cycle(config, queue.spec.cohort_name)
     if circle:
-        text = f"The cohorts above ClusterQueue {name} form a circle"
-        return QueueCheckFailure("CohortCycle", text, f"take away the parent of cohort {circle[0]}")
+        looped = message("CohortCycle", cluster_queue=name, cohort=circle[0])
+        return QueueCheckFailure("CohortCycle", looped)
     return None
 
 
@@ -77,21 +76,19 @@ def check_local_queue(config: ObjectSet, workload: Workload) -> QueueCheckFailur
     """Returns why the LocalQueue of a workload keeps it from competing; None if it does not."""
     name = workload.spec.queue_name
     if not name:
-        where = f"namespace {workload.namespace}"
-        text = f"It names no queue, and {where} had no LocalQueue default"
-        return QueueCheckFailure("NoQueue", text, "name a queue")
+        return QueueCheckFailure("NoQueue", message("NoQueue", namespace=workload.namespace))
     local = local_queue_of(config, workload)
     if local is None:
-        where = f"in namespace {workload.namespace}"
-        text = f"LocalQueue {name} does not exist {where}"
-        remedy = "create the LocalQueue, or name another queue"
-        return QueueCheckFailure("LocalQueueDoesNotExist", text, remedy)
+        missing = message(
+            "QueueMissing", kind="LocalQueue", name=name, namespace=workload.namespace
+        )
+        return QueueCheckFailure("LocalQueueDoesNotExist", missing)
     if local.terminating_at is not None:
-        text = f"LocalQueue {name} is being deleted"
-        return QueueCheckFailure("LocalQueueTerminating", text, "name another queue")
+        terminating = message("QueueTerminating", kind="LocalQueue", name=name)
+        return QueueCheckFailure("LocalQueueTerminating", terminating)
     if local.spec.stop_policy != "None":
-        text = f"LocalQueue {name} is stopped{stopped_by(local.spec)}"
-        return QueueCheckFailure("LocalQueueStopped", text, f"resume LocalQueue {name}")
+        stopped = stopped_message("LocalQueue", name, local.spec)
+        return QueueCheckFailure("LocalQueueStopped", stopped)
     return None
 
 
@@ -119,11 +116,8 @@ def check_namespace(
     ):
         return _check_limit_range(config, workload) if config.limit_ranges else None
     queue = cluster_queue_of(config, workload)
-    return QueueCheckFailure(
-        "NamespaceMismatch",
-        f"ClusterQueue {queue} does not take work from namespace {workload.namespace}",
-        f"let the namespaceSelector of ClusterQueue {queue} select it, or name another queue",
-    )
+    mismatch = message("NamespaceNotSelected", cluster_queue=queue, namespace=workload.namespace)
+    return QueueCheckFailure("NamespaceMismatch", mismatch)
 
 
 def expiring_stops(config: ObjectSet) -> Iterator[tuple[Instant, str, str]]:
@@ -155,7 +149,5 @@ def _check_limit_range(config: ObjectSet, workload: Workload) -> QueueCheckFailu
     broken = pod_limit_violations(workload.spec, bounds)
     if not broken:
         return None
-    remedy = "widen the LimitRange of the namespace, or submit it anew within the range"
-    return QueueCheckFailure(
-        "OutsideLimitRange", str(broken[0].message.arguments["rule"]).removesuffix("."), remedy
-    )
+    rule = str(broken[0].message.arguments["rule"]).removesuffix(".")
+    return QueueCheckFailure("OutsideLimitRange", message("OutsideLimitRange", rule=rule))

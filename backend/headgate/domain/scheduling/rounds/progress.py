@@ -28,6 +28,7 @@ from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.capacity_view import charge_fits
 from headgate.domain.scheduling.queueing.queue_checks import check_queues
 from headgate.domain.streams import round_stream, workload_stream
+from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.decide.executor_reports import is_cancellable
 from headgate.domain.workloads.events import NominationWithdrawn
@@ -50,7 +51,7 @@ def advance_rounds(cycle: CycleContext) -> None:
         if found is None:
             continue
         cause = _abort_cause(cycle, found)
-        if cause:
+        if cause is not None:
             _abort_round(cycle, found, cause)
         elif found.expires_at is not None and found.expires_at <= cycle.at:
             expire = ExpireRound(_stalled_victims(cycle, found))
@@ -94,7 +95,7 @@ def supersede_rounds(cycle: CycleContext, preemptor: Workload, end: SupersedeRou
     own = oldest_first(each for each in cycle.partition.rounds.values() if each.preemptor == key)
     cancelled: dict[str, StreamEvents] = {}
     if own and end.admission is not None:
-        cause = f"{key} found another place"
+        cause = message("PreemptorPlacedElsewhere", preemptor=workload_reference(key))
         cancelled = cancel_evictions(cycle, _with_superseded(own, cycle), cause, end.admission)
     events: StreamEvents = []
     for found in own:
@@ -111,14 +112,14 @@ def complete_round(cycle: CycleContext, found: Round, admission: Admission) -> S
 
     Evictions are cancelled where other usage was released before all victims had gone (§6.10).
     """
-    cause = f"{found.preemptor} could start before it had gone"
+    cause = message("PreemptorStartedBefore", preemptor=workload_reference(found.preemptor))
     cancelled = cancel_evictions(cycle, _with_superseded([found], cycle), cause, admission)
     complete = CompleteRound(called_back=_workloads_of(cancelled[found.id]))
     return [*decide_round(cycle, found, complete), *_joined(cancelled)]
 
 
-def _abort_round(cycle: CycleContext, found: Round, cause: str) -> None:
-    told = f"round {found.id} was aborted: {cause}"
+def _abort_round(cycle: CycleContext, found: Round, cause: Message) -> None:
+    told = message("RoundAborted", round=found.id, why=cause)
     cancelled = cancel_evictions(cycle, _with_superseded([found], cycle), told)
     abort = AbortRound(cause=cause, called_back=_workloads_of(cancelled[found.id]))
     cycle.decide(
@@ -154,20 +155,21 @@ def _withdraw_nomination(cycle: CycleContext, found: Round) -> StreamEvents:
     return [(workload_stream(found.preemptor), NominationWithdrawn(round_id=found.id))]
 
 
-def _abort_cause(cycle: CycleContext, found: Round) -> str:
+def _abort_cause(cycle: CycleContext, found: Round) -> Message | None:
     preemptor = cycle.cluster_state.workloads.get(found.preemptor)
+    named = workload_reference(found.preemptor)
     if preemptor is None:
-        return f"{found.preemptor} was deleted"
+        return message("PreemptorDeleted", preemptor=named)
     if preemptor.finished_at is not None:
-        return f"{found.preemptor} has finished"
+        return message("PreemptorFinished", preemptor=named)
     if found.preemptor_generation not in {0, preemptor.generation}:
-        return f"{found.preemptor} was changed"
+        return message("PreemptorChanged", preemptor=named)
     if found.stage != "Invalidated" and preemptor.round_id != found.id:
-        return f"{found.preemptor} no longer wants the place"
+        return message("PreemptorNotNominated", preemptor=named)
     if cycle.partition.is_admission_candidate(preemptor):
-        return ""
+        return None
     failure = check_queues(cycle.cluster_state.config, preemptor)
-    return failure.message if failure else f"{found.preemptor} may not start now"
+    return failure.message if failure else message("PreemptorNotAdmissible", preemptor=named)
 
 
 def _has_lost_placement(cycle: CycleContext, found: Round) -> bool:
@@ -235,7 +237,7 @@ def _release_cause(cycle: CycleContext, found: Round, named: RoundVictim) -> Rel
 
 
 def cancel_evictions(
-    cycle: CycleContext, ended: Sequence[Round], cause: str, place: Admission | None = None
+    cycle: CycleContext, ended: Sequence[Round], cause: Message, place: Admission | None = None
 ) -> dict[str, StreamEvents]:
     """By round, the cancelled evictions: not begun yet, and no other round counts on them.
 

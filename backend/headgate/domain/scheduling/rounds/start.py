@@ -7,7 +7,6 @@ ClusterQueue delays the round (§6.2).
 
 from collections.abc import Iterable
 
-import msgspec
 from msgspec import structs
 from msgspec.structs import replace
 
@@ -39,7 +38,7 @@ from headgate.domain.values.instants import (
     seconds_after,
     whole_seconds,
 )
-from headgate.domain.values.message import message, workload_reference
+from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.events import PlacementNominated, WorkloadEvicted, WorkloadStopped
@@ -144,36 +143,26 @@ def _withhold(cycle: CycleContext, evaluation: Evaluation, gates: tuple[str, ...
     workload = evaluation.workload
     if not is_condition_true(workload, "BlockedOnPreemptionGates"):
         cycle.decide((workload_stream(workload.key), PreemptionWithheld(gates=gates)))
-    reason = f"its preemption gates are closed: {', '.join(gates)}"
-    explanation = _preemption_gated(_unstarted(cycle, evaluation, reason), gates)
+    reason = message("PreemptionGatesClosed", gates=gates)
+    explanation = _preemption_gated(_unstarted(cycle, evaluation, reason), reason)
     cycle.record_reason(evaluation.workload, explanation)
 
 
-def _preemption_gated(found: Explanation, gates: tuple[str, ...]) -> Explanation:
+def _preemption_gated(found: Explanation, reason: Message) -> Explanation:
     """The pending reason of a workload that a closed preemption gate blocks (AdmissionGated)."""
-    closed = ", ".join(gates)
-    which = "gate is" if len(gates) == 1 else "gates are"
-    return msgspec.structs.replace(
-        found,
-        dominant="AdmissionGated",
-        sentence=f"Room could be made for it, but its preemption {which} closed: {closed}",
-        would_unblock=(
-            *(f"preemption gate {gate} is opened" for gate in gates),
-            *found.would_unblock,
-        ),
-    )
+    return structs.replace(found, dominant="AdmissionGated", message=reason)
 
 
 def _rate_limited(cycle: CycleContext, evaluation: Evaluation) -> Explanation:
     """The pending reason of a workload that could preempt but for the rate of its ClusterQueue."""
     told = rate_limited_reason(cycle.cluster_state, evaluation.cluster_queue)
-    found = _unstarted(cycle, evaluation, "")
+    found = _unstarted(cycle, evaluation, None)
     return structs.replace(told, blockers=(*told.blockers, *found.blockers))
 
 
-def _unstarted(cycle: CycleContext, evaluation: Evaluation, reason: str) -> Explanation:
+def _unstarted(cycle: CycleContext, evaluation: Evaluation, reason: Message | None) -> Explanation:
     """The explanation of an evaluation if its victims are not evicted."""
-    search = evaluation.search or VictimSearch("")
+    search = evaluation.search or VictimSearch(None)
     blocked = structs.replace(
         evaluation, mode=Mode.NO_FIT, victims=(), search=structs.replace(search, reason=reason)
     )
@@ -312,17 +301,12 @@ def rate_limited_reason(cluster_state: ClusterState, cluster_queue: str) -> Expl
     """The pending reason of workloads in a ClusterQueue that has used up its preemption rate."""
     rate = cluster_state.config.cluster_queues[cluster_queue].spec.preemption.rate_limit
     assert rate is not None, "only a rate limit delays rounds"
-    rounds = "round of preemption" if rate.per_minute == 1 else "rounds of preemption"
-    burst = f", {rate.burst} of them at once" if rate.burst > 1 else ""
-    limit = (
-        f"ClusterQueue {cluster_queue} starts at most {rate.per_minute} {rounds} a minute{burst}"
+    limited = message(
+        RATE_LIMITED, cluster_queue=cluster_queue, rounds=rate.per_minute, burst=rate.burst
     )
-    sentence = f"Room could be made for it, but {limit}, and has started as many"
     return Explanation(
         dominant=RATE_LIMITED,
-        sentence=sentence,
-        blockers=(Blocker(type="Preemption", reason=RATE_LIMITED, message=sentence),),
-        would_unblock=("the next round may start", f"a higher rate limit of {cluster_queue}"),
+        blockers=(Blocker(type="Preemption", reason=RATE_LIMITED, message=limited),),
     )
 
 

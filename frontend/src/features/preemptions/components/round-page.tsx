@@ -154,7 +154,7 @@ function Protected({ round }: { round: Round }) {
         <p className={styles.quiet}>No candidate was refused.</p>
       ) : (
         <ul className={styles.refused}>
-          {round.refused?.map(({ workload = "", rule }) => (
+          {round.refused?.map(({ workload, rule }) => (
             <li key={workload}>
               <RouterLink to={workloadAddress(workload)}>{workload}</RouterLink>
               <span className={styles.soft}>{rule}</span>

@@ -95,13 +95,13 @@ function ExcludedHosts({ hosts }: { hosts: Record<string, number> }) {
   return <span className={styles.message}>Hosts left out: {entries.map(([rule, count]) => `${count} ${rule}`).join(", ")}.</span>;
 }
 
-function RefusedVictims({ refused }: { refused: Record<string, string>[] }) {
+function RefusedVictims({ refused }: { refused: NonNullable<Blocker["refused"]> }) {
   if (refused.length === 0) return null;
   return (
     <details className={styles.message}>
       <summary>{refused.length} may not be preempted</summary>
       <ul>
-        {refused.map(({ workload = "", rule }) => (
+        {refused.map(({ workload, rule }) => (
           <li key={workload}>
             <RouterLink to={workloadAddress(workload)}>{workload}</RouterLink> {rule}
           </li>

@@ -2425,6 +2425,10 @@ export interface components {
             type: string;
             reason: string;
             message: string;
+            code: string;
+            arguments?: {
+                [key: string]: unknown;
+            };
             /** @default  */
             podSet?: string;
             /** @default  */
@@ -2439,9 +2443,7 @@ export interface components {
             have?: number | null;
             shortBy?: number | null;
             heldBy?: string[];
-            refused?: {
-                [key: string]: string;
-            }[];
+            refused?: components["schemas"]["RefusedView"][];
             excludedHosts?: {
                 [key: string]: number;
             };
@@ -2804,6 +2806,11 @@ export interface components {
             outcome: "Moves" | "Waits" | "Evicted";
             hosts: components["schemas"]["HostPods"][];
             reason: string;
+            /** @default  */
+            code?: string;
+            arguments?: {
+                [key: string]: unknown;
+            };
         };
         /** Difference */
         Difference: {
@@ -3116,6 +3123,10 @@ export interface components {
             verdict: "Waiting" | "Admitted" | "Finished" | "Inactive";
             dominant: string;
             sentence: string;
+            code: string;
+            arguments?: {
+                [key: string]: unknown;
+            };
             evaluated: boolean;
             /**
              * @description RFC 3339, UTC
@@ -3185,6 +3196,11 @@ export interface components {
             /** @default  */
             clusterQueue?: string;
             sentence: string;
+            /** @default  */
+            code?: string;
+            arguments?: {
+                [key: string]: unknown;
+            };
             admission?: {
                 [key: string]: unknown;
             } | null;
@@ -3876,9 +3892,7 @@ export interface components {
             admission: components["schemas"]["Admission"];
             victims: components["schemas"]["Victim"][];
             considered: number;
-            refused?: {
-                [key: string]: string;
-            }[];
+            refused?: components["schemas"]["RefusedView"][];
             /** @default  */
             cohort?: string;
             guaranteeing: boolean;
@@ -3913,6 +3927,8 @@ export interface components {
             expiresAt?: string | null;
             /** @default  */
             outcome?: string;
+            /** @default  */
+            outcomeCode?: string;
         };
         /** PreemptionRules */
         PreemptionRules: {
@@ -4095,6 +4111,7 @@ export interface components {
             at: string;
             dominant: string;
             sentence: string;
+            code: string;
         };
         /** Rebuilding */
         Rebuilding: {
@@ -4115,6 +4132,15 @@ export interface components {
              */
             pods: {
                 [key: string]: number;
+            };
+        };
+        /** RefusedView */
+        RefusedView: {
+            workload: string;
+            rule: string;
+            code: string;
+            arguments?: {
+                [key: string]: unknown;
             };
         };
         /** Report */
