@@ -27,18 +27,14 @@ from headgate.domain.scheduling.admission import (
     record_pending,
     record_skipped,
 )
-from headgate.domain.scheduling.cycle_context import (
-    CycleContext,
-    Decision,
-    release_reservations,
-    reserve_capacity,
-)
+from headgate.domain.scheduling.cycle_context import CycleContext, Decision
 from headgate.domain.scheduling.drs_ordering import order_entries
 from headgate.domain.scheduling.evaluation.evaluate import evaluate, reevaluate, still_fits
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
 from headgate.domain.scheduling.quota.usage import QuotaView
 from headgate.domain.scheduling.reconcile import next_due, reconcile_partition
+from headgate.domain.scheduling.reservations import release_reservations, reserve_capacity
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.nominations import without_nominated_capacity
 from headgate.domain.scheduling.rounds.start import next_round_at, start_round
