@@ -6,14 +6,16 @@ from typing import Any
 from headgate.application.queries.queues.pending_order import pending_order
 from headgate.application.queries.queues.status import consumed_by
 from headgate.domain.kinds.configuration import AdmissionFairSharing
-from headgate.domain.scheduling.local_queue_ranking import DEFAULT_WEIGHT_MILLI
+from headgate.domain.scheduling.local_queue_ranking import (
+    DEFAULT_WEIGHT_MILLI,
+    rank_of,
+    weighted_usage,
+)
 from headgate.domain.scheduling.queueing.local_queue_usage import (
     AMOUNT_SCALE,
     Consumption,
     decayed,
-    rank_of,
     summed,
-    weighted_usage,
 )
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.quantities import amount_of, nano_quantity, quantity_of

@@ -6,7 +6,6 @@ fair sharing is off; switching it on starts from nothing.
 """
 
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from math import isqrt
 from typing import TypeAlias
 
@@ -14,7 +13,6 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.kinds.configuration import AdmissionFairSharing
-from headgate.domain.scheduling.ordering.pending_queue import LocalQueueRank
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.quantities import Requests, added
 from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
@@ -82,28 +80,6 @@ def with_penalties(found: Consumption) -> ScaledAmounts:
     for penalty in found.penalties.values():
         total = summed(total, penalty)
     return total
-
-
-def rank_of(
-    amounts: Mapping[str, int], rules: AdmissionFairSharing, weight_milli: int
-) -> LocalQueueRank:
-    """Returns the rank of a LocalQueue by weighted usage; one without weight is last (trap T15).
-
-    Weights are for base units, of which a core has a thousand millicores.
-    """
-    if weight_milli <= 0:
-        return True, Fraction(0)
-    return False, weighted_usage(amounts, rules) / Fraction(weight_milli, 1000)
-
-
-def weighted_usage(amounts: Mapping[str, int], rules: AdmissionFairSharing) -> Fraction:
-    """Returns the sum over resources of weight times base units."""
-    weights = rules.resource_weights_milli
-    thousandths = sum(
-        weights.get(name, 1000) * amount * (1 if name == "cpu" else 1000)
-        for name, amount in amounts.items()
-    )
-    return Fraction(thousandths, 1_000_000 * AMOUNT_SCALE)
 
 
 def summed(left: Mapping[str, int], right: Mapping[str, int]) -> ScaledAmounts:
