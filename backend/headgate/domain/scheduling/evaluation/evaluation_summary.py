@@ -7,7 +7,7 @@ binds, only usage below it counts (queueing.md §4.1).
 from collections.abc import Iterator, Mapping
 from heapq import nsmallest
 
-from headgate.domain.scheduling.evaluation.evaluate import Evaluation
+from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.explanation.explain import (
     EvaluationSummary,
     QuotaSupply,

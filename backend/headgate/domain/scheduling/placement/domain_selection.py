@@ -171,7 +171,7 @@ def domain_selection(level: int, ordered: Ints, taken: ListSelection) -> DomainS
 def best_fit_position(capacity: Ints, need: int, score: Ints | None = None) -> int:
     """Returns the first smallest capacity that holds `need`, in the leading run of equal score.
 
-    0 if none does. Kueue: `findBestFitDomain`.
+    0 if none does. Kueue: `findBestFitDomain`, for an ordered list of domains below one parent.
     """
     if score is not None:
         others = np.flatnonzero(score != score[0])

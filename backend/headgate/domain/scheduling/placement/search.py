@@ -202,7 +202,10 @@ def _find_level_with_fit_domains(
 
 
 def _best_fit_domain(capacities: Capacities, request: SearchRequest, level: int, need: int) -> int:
-    """The smallest domain that holds all, of equals the one with fewest pods, by path; or -1."""
+    """The smallest domain that holds all, of equals the one with fewest pods, by path; or -1.
+
+    Kueue: `findBestFitDomain`; `best_fit_position` is the same rule for an ordered list of domains.
+    """
     slices = capacities.slices_with_leader[level]
     if capacities.has_leader or capacities.score:
         able = slices >= need
