@@ -1,4 +1,7 @@
-"""Capacity that entries of a cycle reserve until its end (Kueue: `reserveCapacityForUnreclaimablePreempt`)."""
+"""Capacity that entries of a cycle reserve until its end.
+
+Kueue: `reserveCapacityForUnreclaimablePreempt`.
+"""
 
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation

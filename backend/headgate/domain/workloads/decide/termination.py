@@ -47,7 +47,7 @@ REQUESTS: dict[EvictionReason, Message] = {
 def requeue(state: WorkloadState, command: RequeueWorkload) -> tuple[WorkloadEvent, ...]:
     """Evicts an admitted workload to requeue it, or ends its backoff; a pending one is unchanged.
 
-    The requeue count stays: deactivation resets it, and a time of readiness (queueing.md §5.6).
+    The requeue count stays: deactivation resets it, and ready pods do in time (queueing.md §5.5).
     """
     workload = require_not_terminating(state)
     if not workload.spec.active:
