@@ -7,7 +7,6 @@ hosts.
 from collections.abc import Iterable, Mapping
 
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.values.message import Message, message
 from headgate.domain.values.selectors import (
     LabelSelector,
     NodeSelectorTerm,
@@ -15,9 +14,6 @@ from headgate.domain.values.selectors import (
     Taint,
     Toleration,
 )
-from headgate.domain.workloads.specs import Scheduling
-
-OUTSIDE_AFFINITY = message("FlavorOutsideNodeAffinity")
 
 HARD_EFFECTS = ("NoSchedule", "NoExecute")
 NAME_FIELD = "metadata.name"
@@ -87,38 +83,9 @@ def matches_node(labels: Mapping[str, str], name: str, terms: Iterable[NodeSelec
     )
 
 
-def flavor_refusal(flavor: ResourceFlavorSpec, pod: Scheduling) -> Message | None:
-    """Why pods cannot use a flavor; None if they can (Kueue: `checkFlavorForPodSets`).
-
-    Of selector and affinity only keys count that the flavor's own labels define; a term with none
-    of them matches everything.
-    """
-    if not flavor.node_taints and not (pod.node_selector or pod.affinity):
-        return None
-    taint = untolerated(flavor.node_taints, (*pod.tolerations, *flavor.tolerations))
-    if taint is not None:
-        return message("FlavorTaintNotTolerated", taint=written(taint))
-    labels = flavor.node_labels
-    for key, value in sorted(pod.node_selector.items()):
-        if key in labels and labels[key] != value:
-            return message("FlavorOutsideNodeSelector", key=key, value=value)
-    if not _affinity_allows(labels, pod.affinity):
-        return OUTSIDE_AFFINITY
-    return None
-
-
 def written(taint: Taint) -> str:
     """A taint in kubectl's notation: `key=value:Effect`."""
     return f"{taint.key}={taint.value}:{taint.effect}"
-
-
-def _affinity_allows(labels: Mapping[str, str], terms: tuple[NodeSelectorTerm, ...]) -> bool:
-    if not terms:
-        return True
-    return any(
-        all(satisfies(labels, r) for r in term.match_expressions if r.key in labels)
-        for term in terms
-    )
 
 
 def _compares(value: str | None, bounds: tuple[str, ...]) -> int | None:

@@ -12,10 +12,13 @@ from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.scheduling.node_constraints import flavor_refusal
+from headgate.domain.scheduling.node_constraints import satisfies, untolerated, written
 from headgate.domain.values.message import Message, message
 from headgate.domain.values.quantities import Requests
-from headgate.domain.workloads.specs import PodSet, TopologyRequest, allowed_flavors
+from headgate.domain.values.selectors import (
+    NodeSelectorTerm,
+)
+from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, allowed_flavors
 from headgate.domain.workloads.state import Workload
 
 DEFAULT_RESOURCE_RULES = ResourceRules()
@@ -202,3 +205,35 @@ def _needs_no_hosts(options: FlavorOptions, name: str) -> bool:
 def flavor_with_hosts(options: FlavorOptions, given: FlavorByResource) -> str:
     """Returns the assigned flavor that has hosts; empty if none has."""
     return next((f for f in given.values() if options.flavors[f].spec.topology_name), "")
+
+
+OUTSIDE_AFFINITY = message("FlavorOutsideNodeAffinity")
+
+
+def flavor_refusal(flavor: ResourceFlavorSpec, pod: Scheduling) -> Message | None:
+    """Why pods cannot use a flavor; None if they can (Kueue: `checkFlavorForPodSets`).
+
+    Of selector and affinity only keys count that the flavor's own labels define; a term with none
+    of them matches everything.
+    """
+    if not flavor.node_taints and not (pod.node_selector or pod.affinity):
+        return None
+    taint = untolerated(flavor.node_taints, (*pod.tolerations, *flavor.tolerations))
+    if taint is not None:
+        return message("FlavorTaintNotTolerated", taint=written(taint))
+    labels = flavor.node_labels
+    for key, value in sorted(pod.node_selector.items()):
+        if key in labels and labels[key] != value:
+            return message("FlavorOutsideNodeSelector", key=key, value=value)
+    if not _affinity_allows(labels, pod.affinity):
+        return OUTSIDE_AFFINITY
+    return None
+
+
+def _affinity_allows(labels: Mapping[str, str], terms: tuple[NodeSelectorTerm, ...]) -> bool:
+    if not terms:
+        return True
+    return any(
+        all(satisfies(labels, r) for r in term.match_expressions if r.key in labels)
+        for term in terms
+    )
