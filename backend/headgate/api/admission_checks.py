@@ -120,7 +120,7 @@ async def check_state(request: Caller, workload: str, check: str, data: CheckSta
         requeue_after_seconds=data.requeue_after_seconds,
         pod_set_updates=tuple(_update(update) for update in data.pod_set_updates),
     )
-    call = await command_request(request, object_writer(request, "Workload"), CommandOptions())
+    call = await command_request(request, object_writer("Workload"), CommandOptions())
     return answer_command(
         await workload_commands.report(services_of(request), call, (workload, command))
     )
@@ -148,8 +148,6 @@ def _update(told: PodSetChange) -> PodSetUpdate:
 
 async def check(request: Caller, name: str, data: CheckReport) -> Answer:
     """A check is served, or no longer."""
-    call = await command_request(
-        request, object_writer(request, "AdmissionCheck"), CommandOptions()
-    )
+    call = await command_request(request, object_writer("AdmissionCheck"), CommandOptions())
     command = ReportCheck(active=data.active)
     return answer_command(await tell_check(services_of(request), call, name, command))

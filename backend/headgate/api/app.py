@@ -169,8 +169,6 @@ def _lifespan(services: ApplicationServices, close: Callable[[], None]) -> Lifes
         await reader.start()
         hub.begin(reader.position)
         services.cycle_durations.begin(clock.now())
-        services.redaction.learn(reader.cluster_state.versions)
-        reader.listen(services.redaction.learn_from)
         reader.listen(lambda batch: services.event_counters.count(batch, reader.cluster_state))
         reader.listen(hub.publish)
         in_step = asyncio.create_task(clock.synchronize())

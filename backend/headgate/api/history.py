@@ -127,7 +127,7 @@ async def revert(
         return await simulated(request, [change], None)
     kind, _ = kind_and_key(asked.stream)
     options = CommandOptions(reason=asked.reason, key=key, is_dry_run=dry_run == "All")
-    call = await command_request(request, object_writer(request, KIND_OF_STREAM[kind]), options)
+    call = await command_request(request, object_writer(KIND_OF_STREAM[kind]), options)
     return answer_command(await execute(services, call, [change]))
 
 

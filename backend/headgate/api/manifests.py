@@ -116,14 +116,12 @@ def _written(body: bytes) -> WrittenObject | None:
     return WrittenObject(digest=sha256(body).hexdigest(), body=body) if body else None
 
 
-def object_writer(request: Caller, kind: str, status: int = 200) -> Responder:
+def object_writer(kind: str, status: int = 200) -> Responder:
     """Answers with the only object changed; with what it was last if it is gone."""
 
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         yield
-        after = _manifest_after(kind, results[0])
-        shown = _for_reader(after, services_of(request), request.user.namespaces)
-        return CommandResponse(status=status, content=shown)
+        return CommandResponse(status=status, content=_manifest_after(kind, results[0]))
 
     return write
 
@@ -153,8 +151,7 @@ def manifest_of(
 
     `scope` is what the reader may see of others.
     """
-    rendered = render(kind, state, position, _extras(services, state, scope))
-    return _for_reader(rendered, services, scope)
+    return render(kind, state, position, _extras(services, state, scope))
 
 
 async def manifests_as_written(
@@ -173,15 +170,6 @@ async def manifests_as_written(
         )
         for loaded in found
     ]
-
-
-def _for_reader(
-    rendered: dict[str, Any], services: ApplicationServices, scope: NamespaceScope
-) -> dict[str, Any]:
-    """Redacts workloads of namespaces that the caller may not read from a pending reason."""
-    if scope is None or rendered["kind"] != "Workload":
-        return rendered
-    return {**rendered, "status": services.redaction.redacted(rendered["status"], scope)}
 
 
 def with_written_pointers(failure: Exception, desired: Desired) -> Exception:

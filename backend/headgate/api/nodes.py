@@ -168,6 +168,6 @@ async def heartbeat(request: Caller, name: str, data: Heartbeat) -> Answer:
 
 
 async def _tell(request: Caller, name: str, command: NodeOrder, options: CommandOptions) -> Answer:
-    call = await command_request(request, object_writer(request, KIND), options)
+    call = await command_request(request, object_writer(KIND), options)
     stream = stream_of("node", name)
     return answer_command(await tell_node(services_of(request), call, stream, command))

@@ -185,7 +185,7 @@ async def act_on_queue(
 ) -> Answer:
     """Stop, drain or resume a queue."""
     call = await command_request(
-        request, object_writer(request, target.kind), CommandOptions(reason=data.reason, key=key)
+        request, object_writer(target.kind), CommandOptions(reason=data.reason, key=key)
     )
     stream = stream_of(target.kind.lower(), target.name, target.namespace)
     command = _command(request, target.verb, data)

@@ -8,7 +8,6 @@ import structlog
 
 from headgate.api.openapi import VERSION
 from headgate.application.access.identity import TokenCache
-from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
@@ -28,7 +27,6 @@ LOG = structlog.get_logger()
 
 def application_services(platform: Platform) -> ApplicationServices:
     """Everything the use cases work with; nothing is read before it is started."""
-    redaction = NamespaceRedaction()
     reader = LiveReader(platform.live_state(), platform.tail, _exit_process)
     hub = EventHub(platform.event_log)
     commits = GroupCommit(platform.event_log, _nudging(platform.nudges, reader))
@@ -46,7 +44,6 @@ def application_services(platform: Platform) -> ApplicationServices:
         commits=commits,
         reader=reader,
         hub=hub,
-        redaction=redaction,
         rebuilds=Rebuilds(platform.followers),
         event_counters=EventCounters(),
         cycle_durations=CycleDurations(),

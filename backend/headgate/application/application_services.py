@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headgate.application.access.identity import TokenCache, Tokens
-from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.backtests.jobs import BacktestStore
 from headgate.application.bounded_executor import BoundedExecutor
 from headgate.application.cycles.cycle_records import CycleStore
@@ -39,7 +38,6 @@ class ApplicationServices:
     commits: GroupCommit
     reader: LiveReader | FixedReader
     hub: EventHub
-    redaction: NamespaceRedaction
     rebuilds: Rebuilds
     event_counters: EventCounters
     cycle_durations: CycleDurations

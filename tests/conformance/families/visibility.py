@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
-from headgate.application.access.redaction import NamespaceRedaction
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import at_once
 from headgate.application.queries.workloads.pending_workloads import (
@@ -78,7 +77,7 @@ def _serving(installed: Installed) -> ApplicationServices:
     clock = SimpleNamespace(now=lambda: installed.at)
     return cast(
         "ApplicationServices",
-        SimpleNamespace(reader=reader, clock=clock, redaction=NamespaceRedaction()),
+        SimpleNamespace(reader=reader, clock=clock),
     )
 
 

@@ -31,7 +31,7 @@ KIND = "Workload"
 
 async def report(request: Caller, told: Report) -> Answer:
     """Record one report, and answer with the workload as it stands then."""
-    call = await command_request(request, object_writer(request, KIND), CommandOptions())
+    call = await command_request(request, object_writer(KIND), CommandOptions())
     command = _command(told, releases_quota=releases_quota(request))
     handled = await workload_commands.report(services_of(request), call, (told.workload, command))
     return answer_command(handled)

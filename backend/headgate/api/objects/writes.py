@@ -37,7 +37,7 @@ async def create(request: Caller, target: Target, body: bytes, key: str | None) 
         change = change_to(services_of(request), origin_of(request).actor, wanted)
         return await simulated(request, [change], desired)
     call = await command_request(
-        request, object_writer(request, target.codec.kind.name, 201), target.options(key)
+        request, object_writer(target.codec.kind.name, 201), target.options(key)
     )
     try:
         handled = await object_commands.create(services_of(request), call, wanted)
@@ -54,9 +54,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     if target.dry_run == "Admission":
         change = change_to(services, origin_of(request).actor, wanted)
         return await simulated(request, [change], desired)
-    call = await command_request(
-        request, object_writer(request, target.codec.kind.name), target.options()
-    )
+    call = await command_request(request, object_writer(target.codec.kind.name), target.options())
     try:
         handled = await object_commands.replace(services, call, wanted, target.expected)
     except Rejection as rejection:
@@ -71,8 +69,6 @@ async def delete(request: Caller, target: Target) -> Answer:
     services = services_of(request)
     if target.dry_run == "Admission":
         return await simulated(request, [object_commands.object_deletion(stream)], None)
-    call = await command_request(
-        request, object_writer(request, target.codec.kind.name), target.options()
-    )
+    call = await command_request(request, object_writer(target.codec.kind.name), target.options())
     handled = await object_commands.delete(services, call, stream, target.expected)
     return answer_command(handled)

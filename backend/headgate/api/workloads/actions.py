@@ -105,7 +105,7 @@ class WorkloadProtection(Controller):
     ) -> Answer:
         """Never below its priority, nor farther above it than maxProtectionDelta allows."""
         options = CommandOptions(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
-        call = await command_request(request, object_writer(request, KIND), options)
+        call = await command_request(request, object_writer(KIND), options)
         wanted = workload_commands.Protection(
             workload=f"{namespace}/{name}",
             class_name=data.preemption_priority_class_name,
@@ -132,7 +132,7 @@ class WorkloadProtection(Controller):
     ) -> Answer:
         """While a gate is closed the workload preempts nothing; its eviction closes all gates."""
         call = await command_request(
-            request, object_writer(request, KIND), CommandOptions(key=idempotency_key)
+            request, object_writer(KIND), CommandOptions(key=idempotency_key)
         )
         command = SetPreemptionGate(gate=data.name, open=data.position == "Open")
         return answer_command(

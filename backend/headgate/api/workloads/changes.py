@@ -63,7 +63,7 @@ class Target(msgspec.Struct, frozen=True):
 
 def workload_writer(request: Caller, desired: Desired, status: int = 200) -> Responder:
     """Answers with the workload, and with warnings where its queues keep it out."""
-    write_workload = object_writer(request, KIND, status)
+    write_workload = object_writer(KIND, status)
 
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         written = yield from write_workload(results)
@@ -112,7 +112,7 @@ async def delete_workload(request: Caller, target: Target) -> Answer:
     services = services_of(request)
     if target.dry_run == "Admission":
         return await simulated(request, [deletion(services, workload_stream(key))], None)
-    call = await command_request(request, object_writer(request, KIND), target.options())
+    call = await command_request(request, object_writer(KIND), target.options())
     handled = await workload_commands.delete(services, call, key, target.expected)
     return answer_command(handled)
 
@@ -121,7 +121,7 @@ async def act_on_workload(
     request: Caller, name: str, verb: WorkloadVerb, data: Action, options: CommandOptions
 ) -> Answer:
     """Do something to the workload, or see what it would be then."""
-    call = await command_request(request, object_writer(request, KIND), options)
+    call = await command_request(request, object_writer(KIND), options)
     action = workload_commands.WorkloadAction(
         workload=f"{request.path_params['namespace']}/{name}",
         verb=verb,

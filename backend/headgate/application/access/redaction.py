@@ -1,11 +1,9 @@
 """What a submitter may see: its own namespaces, the queues, and that others are there."""
 
-import re
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, NAMESPACED_STREAMS
-from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.message import ObjectReference
 from headgate.messages.rendering import IsVisible, everything_visible, foreign_objects
@@ -19,12 +17,6 @@ OPEN_KINDS = tuple(
 )
 FOREIGN_WORKLOAD = foreign_objects("workload", 0)
 WITHHELD_DIAGNOSTIC = "Shown to readers of all namespaces only"
-UIDS = ("uid", "job_uid")
-_KEY = re.compile(
-    rf"(?<![\w./-])(?:(?:{'|'.join(IN_NAMESPACES)})/)?"
-    r"([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)/([a-z0-9][-a-z0-9.]*)"
-)
-"""A key (`namespace/name`) as texts have it, alone or as the name of its stream."""
 
 
 def namespace_of(stream: str) -> str:
@@ -91,58 +83,3 @@ def shown_references(keys: Iterable[str], kind: str, is_visible: IsVisible) -> l
 def _is_visible_key(key: str, kind: str, is_visible: IsVisible) -> bool:
     """Whether the key may be shown; a text that is no key (`namespace/name`) always may."""
     return "/" not in key or is_visible(ObjectReference(kind, key))
-
-
-class NamespaceRedaction:
-    """The namespaces ever used, to tell a workload's name from other texts with a slash."""
-
-    def __init__(self) -> None:
-        self._namespaces: set[str] = set()
-
-    def learn(self, streams: Iterable[str]) -> None:
-        """Take the namespaces of these streams in."""
-        self._namespaces.update(filter(None, map(namespace_of, streams)))
-
-    def learn_from(self, batch: Iterable[RecordedEvent]) -> None:
-        """Take the namespaces of new events in."""
-        self.learn(recorded.stream for recorded in batch)
-
-    def is_foreign(self, key: str, scope: NamespaceScope) -> bool:
-        """Whether `namespace/name` names a workload that may not be seen."""
-        namespace, slash, _ = key.partition("/")
-        if scope is None or not slash:
-            return False
-        return namespace in self._namespaces and namespace not in scope
-
-    def redacted(self, value: Any, scope: NamespaceScope) -> Any:  # noqa: ANN401 - any JSON value
-        """The value with the names of others' workloads taken out of its texts."""
-        if scope is None:
-            return value
-        if isinstance(value, str):
-            return _KEY.sub(lambda found: self._name(found, scope), value)
-        if isinstance(value, dict):
-            return self._redacted_fields(value, scope)
-        if isinstance(value, list | tuple):
-            return self._redacted_list(list(value), scope)
-        return value
-
-    def _redacted_fields(self, value: dict[str, Any], scope: NamespaceScope) -> dict[str, Any]:
-        """What names another's workload tells its uids no more than its name."""
-        shown = {
-            self.redacted(key, scope): self.redacted(item, scope) for key, item in value.items()
-        }
-        if self.is_foreign(str(value.get("workload", "")), scope):
-            shown |= {name: "" for name in UIDS if name in shown}
-        return shown
-
-    def _name(self, found: re.Match[str], scope: NamespaceScope) -> str:
-        return (
-            FOREIGN_WORKLOAD if self.is_foreign("/".join(found.groups()), scope) else found.group(0)
-        )
-
-    def _redacted_list(self, values: list[Any], scope: NamespaceScope) -> list[Any]:
-        """Bare names of others become one count."""
-        kept = [v for v in values if not (isinstance(v, str) and self.is_foreign(v, scope))]
-        hidden = len(values) - len(kept)
-        shown = [self.redacted(value, scope) for value in kept]
-        return [*shown, foreign_workloads(hidden)] if hidden else shown

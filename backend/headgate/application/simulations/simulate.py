@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from headgate.application.access.redaction import NamespaceScope, shown_key
 from headgate.application.application_services import ApplicationServices
@@ -191,9 +191,6 @@ class _View:
         given = (workload.admission or workload.nomination) if workload else None
         return self.viewer.written(given) if given else None
 
-    def _hidden(self, told: Any) -> Any:  # noqa: ANN401 - a text, or several
-        return self.services.redaction.redacted(told, self.viewer.scope)
-
     def _victim(self, victim: RoundVictim) -> VictimView:
         return VictimView(
             workload=shown_key(victim.workload, self.viewer.scope),
@@ -205,7 +202,7 @@ class _View:
 
     def _effect(self, effect: Effect) -> EffectView:
         return EffectView(
-            workload=self._hidden(effect.key),
+            workload=shown_key(effect.key, self.viewer.scope),
             cluster_queue=self._queue_of(effect.with_change or effect.without),
             what=effect.what,
             without=phase_of(effect.without) if effect.without else None,

@@ -53,23 +53,9 @@ async def _findings(
     places = [(one.stream, cluster_state.version_of(one.stream)) for one in found]
     shown_at = await asyncio.to_thread(services.log.positions_of, places)
     return [
-        _redacted(services, msgspec.structs.replace(one, position=position), scope)
+        msgspec.structs.replace(one, position=position)
         for one, position in zip(found, shown_at, strict=True)
     ]
-
-
-def _redacted(services: ApplicationServices, found: Attention, scope: NamespaceScope) -> Attention:
-    """The alert without names of others in pending reasons, which are sentences still."""
-    detail = found.detail_message
-    if scope is None or detail is None:
-        return found
-    redact = services.redaction.redacted
-    arguments = redact(detail.arguments, scope)
-    return msgspec.structs.replace(
-        found,
-        detail=redact(found.detail, scope),
-        detail_message=msgspec.structs.replace(detail, arguments=arguments),
-    )
 
 
 async def _detected(

@@ -50,16 +50,13 @@ async def timeline(
     shown = events[: wanted.limit]
     page = Timeline(
         position=max(position, events[0].position if events else 0),
-        entries=[_entry(services, recorded, scope, wanted.detail) for recorded in shown],
+        entries=[_entry(recorded, scope, wanted.detail) for recorded in shown],
         earlier=shown[-1].version - 1 if shown else 0,
     )
     return page, shown[-1].version if len(events) > len(shown) else None
 
 
-def _entry(
-    services: ApplicationServices, recorded: RecordedEvent, scope: NamespaceScope, detail: Detail
-) -> TimelineEntry:
-    redaction = services.redaction
+def _entry(recorded: RecordedEvent, scope: NamespaceScope, detail: Detail) -> TimelineEntry:
     event = (
         shown_event(recorded, scope)
         if detail == "Whole"
@@ -74,7 +71,7 @@ def _entry(
         actor=event["actor"],
         reason=event["reason"],
         title=text_of(title, is_visible),
-        detail=redaction.redacted(worded(more, is_visible), scope),
+        detail=worded(more, is_visible),
         data=event["data"],
         title_message=message_view(title, is_visible),
         detail_message=message_view(more, is_visible) if isinstance(more, Message) else None,
