@@ -44,6 +44,7 @@ from headgate.domain.scheduling.placement.placement_context import (
     pods_of_assignment,
 )
 from headgate.domain.scheduling.placement.search import search_request
+from headgate.domain.values.message import Message
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
 from headgate.domain.workloads.pods.trimmed_assignments import pod_count, trimmed_to
 from tests.conformance.cases import Case
@@ -154,7 +155,9 @@ def known_levels(case: Case) -> Iterator[str]:
     levels = tuple(case.shared["levels"])
     wanted = search_request(read_one.pod_sets[0], levels, TopologyRules())
     names_one = bool(read_one.pod_sets[0].topology_request)
-    yield from differences("known", case.want["want"], names_one and not isinstance(wanted, str))
+    yield from differences(
+        "known", case.want["want"], names_one and not isinstance(wanted, Message)
+    )
 
 
 def paths_in_order(case: Case) -> Iterator[str]:
