@@ -45,9 +45,9 @@ def test_outages_of_a_file_are_taken_as_they_are(play: ReplayInput, tmp_path: Pa
     ("text", "complaint"),
     [
         ("host,fails_at\ng0,5\n", "needs columns"),
-        ("host,fails_at,returns_at\nno-workload,5,6\n", "no host no-workload"),
+        ("host,fails_at,returns_at\nno-workload,5,6\n", "unknown host no-workload"),
         ("host,fails_at,returns_at\ng0,soon,6\n", ":2: fails_at and returns_at are seconds"),
-        ("host,fails_at,returns_at\ng0,6,6\n", "no later than it fails"),
+        ("host,fails_at,returns_at\ng0,6,6\n", "must be after fails_at"),
     ],
 )
 def test_a_file_that_makes_no_sense_is_refused(
