@@ -42,7 +42,7 @@ def updates_in(check: Given) -> tuple[PodSetUpdate, ...]:
             labels=update.get("labels") or {},
             annotations=update.get("annotations") or {},
             node_selector=update.get("nodeSelector") or {},
-            tolerations=read_tolerations(Fields(update, "", _nowhere()), "tolerations"),
+            tolerations=read_tolerations(Fields(update, "", _nowhere())),
         )
         for update in check.get("podSetUpdates") or ()
     )

@@ -3,8 +3,8 @@
 from typing import Any, Literal
 
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
-from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.metadata import rendered_condition
+from headgate.adapters.manifests.records import Record, field, nested, read_required_text
 from headgate.adapters.manifests.schemas import ConditionSchema, ManifestSchema, ObjectMeta
 from headgate.domain.kinds.admission_check import (
     ADMISSION_CHECK,
@@ -13,38 +13,26 @@ from headgate.domain.kinds.admission_check import (
 )
 from headgate.domain.kinds.configured_object import Configured
 
-
-def read_admission_check(spec: Fields) -> tuple[AdmissionCheckSpec, tuple[str, ...]]:
-    """The spec of an AdmissionCheck; whether it is active its controller says."""
-    spec.ignore("retryDelayMinutes")
-    parameters = spec.child("parameters")
-    read = AdmissionCheckSpec(
-        controller_name=spec.required_text("controllerName"),
-        parameters=_parameters(parameters) if parameters else None,
-    )
-    return read, ("active",)
-
-
-def _parameters(fields: Fields) -> CheckParameters:
-    read = CheckParameters(
-        api_group=fields.text("apiGroup"),
-        kind=fields.required_text("kind"),
-        name=fields.required_text("name"),
-    )
-    fields.reject_unknown()
-    return read
+ADMISSION_CHECK_RECORD = Record(
+    AdmissionCheckSpec,
+    field("controllerName"),
+    nested(
+        "parameters",
+        Record(
+            CheckParameters,
+            field("apiGroup"),
+            field("kind", read=read_required_text),
+            field("name", read=read_required_text),
+        ),
+    ),
+    ignored=("retryDelayMinutes",),
+)
+"""The spec of an AdmissionCheck; whether it is active its controller says."""
 
 
 def admission_check_body(check: Configured[AdmissionCheckSpec]) -> dict[str, Any]:
     """An AdmissionCheck with what its controller last said of itself."""
     spec = check.spec
-    rendered: dict[str, Any] = {"controllerName": spec.controller_name}
-    if spec.parameters is not None:
-        rendered["parameters"] = {
-            "apiGroup": spec.parameters.api_group,
-            "kind": spec.parameters.kind,
-            "name": spec.parameters.name,
-        }
     active = rendered_condition(
         "Active",
         status=spec.active,
@@ -55,7 +43,7 @@ def admission_check_body(check: Configured[AdmissionCheckSpec]) -> dict[str, Any
         at=check.created_at,
         generation=check.generation,
     )
-    return {"spec": rendered, "status": {"conditions": [active]}}
+    return {"spec": ADMISSION_CHECK_RECORD.render(spec), "status": {"conditions": [active]}}
 
 
 class CheckParametersSchema(ManifestSchema, kw_only=True, frozen=True):
@@ -92,7 +80,7 @@ class AdmissionCheckObject(ManifestSchema, kw_only=True, frozen=True):
 ADMISSION_CHECK_CODEC = Codec(
     kind=ADMISSION_CHECK,
     versions=(*KUEUE, OURS),
-    read=read_admission_check,
+    read=lambda spec: (ADMISSION_CHECK_RECORD.read(spec), ("active",)),
     render=lambda check, _: admission_check_body(check),
     schema=AdmissionCheckObject,
 )

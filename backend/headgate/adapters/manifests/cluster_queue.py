@@ -2,13 +2,9 @@
 
 from typing import Any, Literal, get_args
 
-from headgate.adapters.manifests.codec import KUEUE, OURS, Codec, Extras
+from headgate.adapters.manifests.codec import KUEUE, OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.queue_preemption import (
-    PreemptionSchema,
-    read_preemption,
-    rendered_preemption,
-)
+from headgate.adapters.manifests.queue_preemption import PREEMPTION_RECORD, PreemptionSchema
 from headgate.adapters.manifests.queue_status import (
     FlavorUsageSchema,
     QueueStatus,
@@ -16,15 +12,14 @@ from headgate.adapters.manifests.queue_status import (
     rendered_stop,
     rendered_usage,
 )
+from headgate.adapters.manifests.records import Record, field, listed, nested
 from headgate.adapters.manifests.resource_groups import (
+    GROUP_RECORD,
+    WEIGHT_FIELD,
     FairSharingSchema,
     FairSharingStatusSchema,
     ResourceGroupSchema,
-    read_groups,
-    read_weight,
-    rendered_groups,
     rendered_share,
-    rendered_weight,
 )
 from headgate.adapters.manifests.schemas import (
     ConditionSchema,
@@ -32,8 +27,8 @@ from headgate.adapters.manifests.schemas import (
     ManifestSchema,
     ObjectMeta,
 )
-from headgate.adapters.manifests.selectors import read_label_selector, rendered_selector
-from headgate.adapters.manifests.wait_for_pods_ready import read_wait, rendered_wait
+from headgate.adapters.manifests.selectors import LABEL_SELECTOR_RECORD
+from headgate.adapters.manifests.wait_for_pods_ready import WAIT_RECORD
 from headgate.domain.kinds.cluster_queue import (
     CLUSTER_QUEUE,
     AdmissionCheckRule,
@@ -42,70 +37,26 @@ from headgate.domain.kinds.cluster_queue import (
     FungibilityPolicy,
 )
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.kinds.queue_stop import StopPolicy
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 
 _ADMISSION_MODES = ("UsageBasedAdmissionFairSharing", "NoAdmissionFairSharing")
-_FUNGIBILITY = get_args(FungibilityPolicy)
 _OLD_FUNGIBILITY = {"Borrow": "MayStopSearch", "Preempt": "MayStopSearch"}
 
 
-def read_cluster_queue(spec: Fields) -> tuple[ClusterQueueSpec, tuple[str, ...]]:
-    """The spec of a ClusterQueue, and what a change leaves as it is."""
-    selector = spec.child("namespaceSelector")
-    fungibility = spec.child("flavorFungibility")
-    preemption = spec.child("preemption")
-    wait = spec.child("waitForPodsReady")
-    scope = spec.child_or_empty("admissionScope")
-    if wait:
-        wait.reject_unsupported(
-            "blockAdmission",
-            "Admission is blocked for the whole installation or not at all.",
-            "Set it in the Configuration named default.",
-        )
-    read = ClusterQueueSpec(
-        resource_groups=read_groups(spec),
-        cohort_name=spec.text("cohortName") or spec.text("cohort"),
-        queueing_strategy=spec.choice(
-            "queueingStrategy", ("StrictFIFO", "BestEffortFIFO"), "BestEffortFIFO"
-        ),
-        namespace_selector=read_label_selector(selector) if selector else None,
-        flavor_fungibility=_fungibility(fungibility) if fungibility else FlavorFungibility(),
-        preemption=read_preemption(preemption) if preemption else ClusterQueuePreemption(),
-        admission_checks=_checks(spec),
-        stop_policy=spec.choice("stopPolicy", get_args(StopPolicy), "None"),
-        fair_weight_milli=read_weight(spec),
-        admission_mode=scope.choice("admissionMode", _ADMISSION_MODES, None),
-        wait_for_pods_ready=read_wait(wait) if wait else None,
-    )
-    scope.reject_unknown()
-    spec.reject_unsupported(
-        "concurrentAdmissionPolicy",
-        "Concurrent admission of variants is not served.",
-        "Remove it: one variant is chosen by flavorFungibility.",
-    )
-    return read, () if spec.has("stopPolicy") else ("stop_policy",)
+def _read_fungibility(fields: Fields, name: str, usual: object) -> Any:
+    value = fields.raw(name)
+    if isinstance(value, str):
+        fields.values = {**fields.values, name: _OLD_FUNGIBILITY.get(value, value)}
+    return fields.choice(name, get_args(FungibilityPolicy), usual)
 
 
-def _fungibility(fields: Fields) -> FlavorFungibility:
-    for name in ("whenCanBorrow", "whenCanPreempt"):
-        if isinstance(fields.raw(name), str):
-            value = fields.values[name]
-            fields.values = {**fields.values, name: _OLD_FUNGIBILITY.get(value, value)}
-    read = FlavorFungibility(
-        when_can_borrow=fields.choice("whenCanBorrow", _FUNGIBILITY, "MayStopSearch"),
-        when_can_preempt=fields.choice("whenCanPreempt", _FUNGIBILITY, "TryNextFlavor"),
-        preference=fields.choice(
-            "preference", ("BorrowingOverPreemption", "PreemptionOverBorrowing"), None
-        ),
-    )
-    fields.reject_unknown()
-    return read
+_CHECK_RECORD = Record(AdmissionCheckRule, field("name"), field("onFlavors", omits_usual=True))
 
 
-def _checks(spec: Fields) -> tuple[AdmissionCheckRule, ...]:
-    strategy = spec.child_or_empty("admissionChecksStrategy")
-    read = tuple(_check(check) for check in strategy.children("admissionChecks"))
+def _read_checks(spec: Fields, name: str, _: object) -> tuple[AdmissionCheckRule, ...]:
+    strategy = spec.child_or_empty(name)
+    read = tuple(_CHECK_RECORD.read_nested(check) for check in strategy.children("admissionChecks"))
     strategy.reject_unknown()
     if strategy.values and not read and not strategy.problems:
         strategy.note("admissionChecks", "There is at least one check.", "Name one, or none here.")
@@ -113,39 +64,78 @@ def _checks(spec: Fields) -> tuple[AdmissionCheckRule, ...]:
     return read or tuple(AdmissionCheckRule(name=name) for name in listed)
 
 
-def _check(fields: Fields) -> AdmissionCheckRule:
-    read = AdmissionCheckRule(
-        name=fields.required_text("name"), on_flavors=fields.texts("onFlavors")
+def _rendered_checks(checks: tuple[AdmissionCheckRule, ...]) -> dict[str, Any]:
+    return {"admissionChecks": [_CHECK_RECORD.render(check) for check in checks]}
+
+
+def _read_mode(spec: Fields, name: str, _: object) -> Any:
+    scope = spec.child_or_empty(name)
+    mode = scope.choice("admissionMode", _ADMISSION_MODES, None)
+    scope.reject_unknown()
+    return mode
+
+
+def _read_wait(spec: Fields, name: str, _: object) -> WaitForPodsReady | None:
+    wait = spec.child(name)
+    if wait is None:
+        return None
+    wait.reject_unsupported(
+        "blockAdmission",
+        "Admission is blocked for the whole installation or not at all.",
+        "Set it in the Configuration named default.",
     )
-    fields.reject_unknown()
-    return read
+    return WAIT_RECORD.read_nested(wait)
 
 
-def cluster_queue_spec(spec: ClusterQueueSpec) -> dict[str, Any]:
-    """The spec of a ClusterQueue."""
-    rendered: dict[str, Any] = {"resourceGroups": rendered_groups(spec.resource_groups)}
-    if spec.cohort_name:
-        rendered["cohortName"] = spec.cohort_name
-    rendered["queueingStrategy"] = spec.queueing_strategy
-    if spec.namespace_selector is not None:
-        rendered["namespaceSelector"] = rendered_selector(spec.namespace_selector)
-    rendered["flavorFungibility"] = _rendered_fungibility(spec)
-    rendered["preemption"] = rendered_preemption(spec.preemption)
-    if spec.admission_checks:
-        rendered["admissionChecksStrategy"] = {
-            "admissionChecks": [
-                {"name": check.name}
-                | ({"onFlavors": list(check.on_flavors)} if check.on_flavors else {})
-                for check in spec.admission_checks
-            ]
-        }
-    rendered["stopPolicy"] = spec.stop_policy
-    rendered |= rendered_weight(spec.fair_weight_milli)
-    if spec.admission_mode is not None:
-        rendered["admissionScope"] = {"admissionMode": spec.admission_mode}
-    if spec.wait_for_pods_ready is not None:
-        rendered["waitForPodsReady"] = rendered_wait(spec.wait_for_pods_ready)
-    return rendered
+def _read_cohort_name(spec: Fields, name: str, _: object) -> str:
+    return spec.text(name) or spec.text("cohort")
+
+
+CLUSTER_QUEUE_RECORD = Record(
+    ClusterQueueSpec,
+    listed("resourceGroups", GROUP_RECORD),
+    field("cohortName", read=_read_cohort_name, omits_usual=True),
+    field("queueingStrategy"),
+    nested("namespaceSelector", LABEL_SELECTOR_RECORD),
+    nested(
+        "flavorFungibility",
+        Record(
+            FlavorFungibility,
+            field("whenCanBorrow", read=_read_fungibility),
+            field("whenCanPreempt", read=_read_fungibility),
+            field("preference"),
+        ),
+    ),
+    nested("preemption", PREEMPTION_RECORD),
+    field(
+        "admissionChecksStrategy",
+        "admission_checks",
+        read=_read_checks,
+        render=_rendered_checks,
+        omits_usual=True,
+    ),
+    field("stopPolicy"),
+    WEIGHT_FIELD,
+    field(
+        "admissionScope",
+        "admission_mode",
+        read=_read_mode,
+        render=lambda mode: {"admissionMode": mode},
+        omits_usual=True,
+    ),
+    field("waitForPodsReady", read=_read_wait, render=WAIT_RECORD.render, omits_usual=True),
+    unsupported={
+        "concurrentAdmissionPolicy": (
+            "Concurrent admission of variants is not served.",
+            "Remove it: one variant is chosen by flavorFungibility.",
+        ),
+    },
+)
+
+
+def _read(spec: Fields) -> ReadSpec:
+    """The spec of a ClusterQueue, and what a change leaves as it is."""
+    return CLUSTER_QUEUE_RECORD.read(spec), () if spec.has("stopPolicy") else ("stop_policy",)
 
 
 def cluster_queue_status(
@@ -162,16 +152,6 @@ def cluster_queue_status(
         "flavorsUsage": rendered_usage(spec, status.usage, shows_borrowed=True),
         **rendered_share(status.weighted_share),
         **rendered,
-    }
-
-
-def _rendered_fungibility(spec: ClusterQueueSpec) -> dict[str, Any]:
-    fungibility = spec.flavor_fungibility
-    preference = {"preference": fungibility.preference} if fungibility.preference else {}
-    return {
-        "whenCanBorrow": fungibility.when_can_borrow,
-        "whenCanPreempt": fungibility.when_can_preempt,
-        **preference,
     }
 
 
@@ -240,7 +220,7 @@ _OLD_NAMES = (
 
 def _render(queue: Configured[ClusterQueueSpec], extras: Extras) -> dict[str, Any]:
     return {
-        "spec": cluster_queue_spec(queue.spec),
+        "spec": CLUSTER_QUEUE_RECORD.render(queue.spec),
         "status": cluster_queue_status(queue, extras.queue_status),
     }
 
@@ -248,7 +228,7 @@ def _render(queue: Configured[ClusterQueueSpec], extras: Extras) -> dict[str, An
 CLUSTER_QUEUE_CODEC = Codec(
     kind=CLUSTER_QUEUE,
     versions=(*KUEUE, OURS),
-    read=read_cluster_queue,
+    read=_read,
     render=_render,
     schema=ClusterQueueObject,
     old_names=_OLD_NAMES,

@@ -5,44 +5,48 @@ from typing import Any, Literal
 from headgate.adapters.manifests.codec import KUEUE, KUEUE_ALPHA, OURS, Codec, Extras
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.queue_preemption import (
+    MINIMUM_RUNTIME_RECORD,
     CohortPreemptionSchema,
-    read_shield,
-    rendered_runtime,
 )
+from headgate.adapters.manifests.records import Record, field, listed
 from headgate.adapters.manifests.resource_groups import (
+    GROUP_RECORD,
+    WEIGHT_FIELD,
     FairSharingSchema,
     FairSharingStatusSchema,
     ResourceGroupSchema,
-    read_groups,
-    read_weight,
-    rendered_groups,
     rendered_share,
-    rendered_weight,
 )
 from headgate.adapters.manifests.schemas import ManifestSchema, ObjectMeta
 from headgate.domain.kinds.cohort import COHORT, CohortSpec
 from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.queue_preemption import MinimumRuntime
 
 
-def read_cohort(spec: Fields) -> tuple[CohortSpec, tuple[str, ...]]:
-    """The spec of a Cohort."""
-    read = CohortSpec(
-        parent_name=spec.text("parentName") or spec.text("parent"),
-        resource_groups=read_groups(spec),
-        fair_weight_milli=read_weight(spec),
-        min_runtime=read_shield(spec.child_or_empty("preemption")),
-    )
-    return read, ()
+def _read_parent(spec: Fields, name: str, _: object) -> str:
+    return spec.text(name) or spec.text("parent")
 
 
-def cohort_spec(spec: CohortSpec) -> dict[str, Any]:
-    """The spec of a Cohort."""
-    rendered: dict[str, Any] = {"parentName": spec.parent_name} if spec.parent_name else {}
-    if spec.resource_groups:
-        rendered["resourceGroups"] = rendered_groups(spec.resource_groups)
-    if granted := rendered_runtime(spec.min_runtime):
-        rendered["preemption"] = granted
-    return rendered | rendered_weight(spec.fair_weight_milli)
+def _read_preemption(spec: Fields, name: str, _: object) -> MinimumRuntime:
+    fields = spec.child_or_empty(name)
+    read = MINIMUM_RUNTIME_RECORD.read_nested(fields.child_or_empty("minRuntime"))
+    fields.reject_unknown()
+    return read
+
+
+COHORT_RECORD = Record(
+    CohortSpec,
+    field("parentName", read=_read_parent, omits_usual=True),
+    listed("resourceGroups", GROUP_RECORD, omits_usual=True),
+    field(
+        "preemption",
+        "min_runtime",
+        read=_read_preemption,
+        render=lambda runtime: {"minRuntime": MINIMUM_RUNTIME_RECORD.render(runtime)},
+        omits_usual=True,
+    ),
+    WEIGHT_FIELD,
+)
 
 
 class CohortSpecSchema(ManifestSchema, kw_only=True, frozen=True):
@@ -72,13 +76,13 @@ class CohortObject(ManifestSchema, kw_only=True, frozen=True):
 
 def _render(cohort: Configured[CohortSpec], extras: Extras) -> dict[str, Any]:
     status = rendered_share(extras.weighted_share)
-    return {"spec": cohort_spec(cohort.spec), **({"status": status} if status else {})}
+    return {"spec": COHORT_RECORD.render(cohort.spec), **({"status": status} if status else {})}
 
 
 COHORT_CODEC = Codec(
     kind=COHORT,
     versions=(*KUEUE, KUEUE_ALPHA, OURS),
-    read=read_cohort,
+    read=lambda spec: (COHORT_RECORD.read(spec), ()),
     render=_render,
     schema=CohortObject,
     old_names=(("/spec/parentName", "parent"),),

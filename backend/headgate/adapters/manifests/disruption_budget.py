@@ -4,41 +4,31 @@ from typing import Any, Literal
 
 from headgate.adapters.manifests.codec import OURS, Codec, Extras
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.records import Record, field
 from headgate.adapters.manifests.schemas import LabelSelectorSchema, ManifestSchema, ObjectMeta
-from headgate.adapters.manifests.selectors import read_label_selector, rendered_selector
+from headgate.adapters.manifests.selectors import LABEL_SELECTOR_RECORD
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DISRUPTION_BUDGET, DisruptionBudgetSpec
 from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStatus
 from headgate.domain.values.selectors import LabelSelector
 
 
-def read_budget(spec: Fields) -> tuple[DisruptionBudgetSpec, tuple[str, ...]]:
-    """The spec of a DisruptionBudget."""
-    selector = spec.child("selector")
+def _read_selector(spec: Fields, name: str, _: object) -> LabelSelector:
+    selector = spec.child(name)
     if selector is None:
-        spec.note("selector", "selector is required.", "Select workloads by label, or all by {}.")
-    read = DisruptionBudgetSpec(
-        selector=read_label_selector(selector) if selector else LabelSelector(),
-        unit=spec.choice("unit", ("Workload", "Pod"), "Workload"),
-        min_available=spec.optional_integer("minAvailable"),
-        max_unavailable=spec.optional_integer("maxUnavailable"),
-        enforcement=spec.choice("enforcement", ("BestEffort", "Strict"), "BestEffort"),
-    )
-    return read, ()
+        spec.note(name, "selector is required.", "Select workloads by label, or all by {}.")
+        return LabelSelector()
+    return LABEL_SELECTOR_RECORD.read_nested(selector)
 
 
-def budget_body(budget: Configured[DisruptionBudgetSpec]) -> dict[str, Any]:
-    """The spec of a DisruptionBudget."""
-    spec = budget.spec
-    bounds = {"minAvailable": spec.min_available, "maxUnavailable": spec.max_unavailable}
-    return {
-        "spec": {
-            "selector": rendered_selector(spec.selector),
-            "unit": spec.unit,
-            **{name: bound for name, bound in bounds.items() if bound is not None},
-            "enforcement": spec.enforcement,
-        }
-    }
+BUDGET_RECORD = Record(
+    DisruptionBudgetSpec,
+    field("selector", read=_read_selector, render=LABEL_SELECTOR_RECORD.render),
+    field("unit"),
+    field("minAvailable"),
+    field("maxUnavailable"),
+    field("enforcement"),
+)
 
 
 def budget_status(standing: BudgetStatus) -> dict[str, Any]:
@@ -83,13 +73,13 @@ class DisruptionBudgetObject(ManifestSchema, kw_only=True, frozen=True):
 def _render(budget: Configured[DisruptionBudgetSpec], extras: Extras) -> dict[str, Any]:
     standing = extras.budget_standing
     status = {} if standing is None else {"status": budget_status(standing)}
-    return {**budget_body(budget), **status}
+    return {"spec": BUDGET_RECORD.render(budget.spec), **status}
 
 
 DISRUPTION_BUDGET_CODEC = Codec(
     kind=DISRUPTION_BUDGET,
     versions=(OURS,),
-    read=read_budget,
+    read=lambda spec: (BUDGET_RECORD.read(spec), ()),
     render=_render,
     schema=DisruptionBudgetObject,
     is_status_derived=True,

@@ -2,61 +2,44 @@
 
 from typing import Any, Literal
 
-from headgate.adapters.manifests.codec import OURS, Codec
-from headgate.adapters.manifests.fields import Fields, quantities
+import msgspec
+
+from headgate.adapters.manifests.codec import OURS, Codec, Extras, ReadSpec
+from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.records import Record, field, milli_map
 from headgate.adapters.manifests.schemas import ManifestSchema, ObjectMeta
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.limit_range import LIMIT_RANGE, LimitRangeItem, LimitRangeSpec
-from headgate.domain.values.quantities import milli_quantity
+
+_ITEM_RECORD = Record(
+    LimitRangeItem,
+    field("type"),
+    field("max", omits_usual=True),
+    field("min", omits_usual=True),
+    field("default", omits_usual=True),
+    field("defaultRequest", omits_usual=True),
+    milli_map("maxLimitRequestRatio", "max_limit_request_ratio_milli", missing=0, omits_usual=True),
+)
 
 
-def read_limit_range(spec: Fields) -> tuple[LimitRangeSpec, tuple[str, ...]]:
-    """The spec of a LimitRange."""
+def _read(spec: Fields) -> ReadSpec:
     return LimitRangeSpec(limits=tuple(_item(item) for item in spec.children("limits"))), ()
 
 
 def _item(fields: Fields) -> LimitRangeItem:
     """One item; containers have a limit where there is a largest, and a request where a limit."""
-    kind = fields.choice("type", ("Container", "Pod", "PersistentVolumeClaim"), "Container")
-    most, least = fields.amounts("max"), fields.amounts("min")
-    limits, requests = fields.amounts("default"), fields.amounts("defaultRequest")
-    if kind == "Container":
-        limits = {**most, **limits}
-        requests = {**least, **limits, **requests}
-    ratios = fields.child("maxLimitRequestRatio")
-    read = LimitRangeItem(
-        type=kind,
-        max=most,
-        min=least,
-        default=dict(sorted(limits.items())),
-        default_request=dict(sorted(requests.items())),
-        max_limit_request_ratio_milli={
-            resource: ratios.milli(resource, 0) for resource in sorted(ratios.values)
-        }
-        if ratios
-        else {},
+    read = _ITEM_RECORD.read_nested(fields)
+    if read.type != "Container":
+        return read
+    limits = {**read.max, **read.default}
+    requests = {**read.min, **limits, **read.default_request}
+    return msgspec.structs.replace(
+        read, default=dict(sorted(limits.items())), default_request=dict(sorted(requests.items()))
     )
-    if ratios:
-        ratios.reject_unknown()
-    fields.reject_unknown()
-    return read
 
 
-def limit_range_body(found: Configured[LimitRangeSpec]) -> dict[str, Any]:
-    """The spec of a LimitRange."""
-    return {"spec": {"limits": [_rendered_item(item) for item in found.spec.limits]}}
-
-
-def _rendered_item(item: LimitRangeItem) -> dict[str, Any]:
-    ratios = item.max_limit_request_ratio_milli
-    bounds = {
-        "max": quantities(item.max),
-        "min": quantities(item.min),
-        "default": quantities(item.default),
-        "defaultRequest": quantities(item.default_request),
-        "maxLimitRequestRatio": {name: milli_quantity(ratio) for name, ratio in ratios.items()},
-    }
-    return {"type": item.type, **{name: found for name, found in bounds.items() if found}}
+def _render(found: Configured[LimitRangeSpec], _: Extras) -> dict[str, Any]:
+    return {"spec": {"limits": [_ITEM_RECORD.render(item) for item in found.spec.limits]}}
 
 
 class LimitRangeItemSchema(ManifestSchema, kw_only=True, frozen=True):
@@ -88,7 +71,7 @@ class LimitRangeObject(ManifestSchema, kw_only=True, frozen=True):
 LIMIT_RANGE_CODEC = Codec(
     kind=LIMIT_RANGE,
     versions=("v1", OURS),
-    read=read_limit_range,
-    render=lambda found, _: limit_range_body(found),
+    read=_read,
+    render=_render,
     schema=LimitRangeObject,
 )

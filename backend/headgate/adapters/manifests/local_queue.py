@@ -1,8 +1,8 @@
 """The codec of LocalQueue (queueing.md §1.2)."""
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from headgate.adapters.manifests.codec import KUEUE, OURS, Codec, Extras
+from headgate.adapters.manifests.codec import KUEUE, OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.queue_status import (
     FlavorUsageSchema,
@@ -11,11 +11,8 @@ from headgate.adapters.manifests.queue_status import (
     rendered_stop,
     rendered_usage,
 )
-from headgate.adapters.manifests.resource_groups import (
-    FairSharingSchema,
-    read_weight,
-    rendered_weight,
-)
+from headgate.adapters.manifests.records import Record, field
+from headgate.adapters.manifests.resource_groups import WEIGHT_FIELD, FairSharingSchema
 from headgate.adapters.manifests.schemas import (
     ConditionSchema,
     ManifestSchema,
@@ -30,24 +27,14 @@ from headgate.domain.kinds.local_queue import LOCAL_QUEUE, LocalQueueSpec
 from headgate.domain.kinds.queue_stop import StopPolicy
 from headgate.domain.values.quantities import nano_quantity
 
+LOCAL_QUEUE_RECORD = Record(
+    LocalQueueSpec, field("clusterQueue"), field("stopPolicy"), WEIGHT_FIELD
+)
 
-def read_local_queue(spec: Fields) -> tuple[LocalQueueSpec, tuple[str, ...]]:
+
+def _read(spec: Fields) -> ReadSpec:
     """The spec of a LocalQueue, and what a change leaves as it is."""
-    read = LocalQueueSpec(
-        cluster_queue=spec.required_text("clusterQueue"),
-        stop_policy=spec.choice("stopPolicy", get_args(StopPolicy), "None"),
-        fair_weight_milli=read_weight(spec),
-    )
-    return read, () if spec.has("stopPolicy") else ("stop_policy",)
-
-
-def local_queue_spec(spec: LocalQueueSpec) -> dict[str, Any]:
-    """The spec of a LocalQueue."""
-    return {
-        "clusterQueue": spec.cluster_queue,
-        "stopPolicy": spec.stop_policy,
-        **rendered_weight(spec.fair_weight_milli),
-    }
+    return LOCAL_QUEUE_RECORD.read(spec), () if spec.has("stopPolicy") else ("stop_policy",)
 
 
 def local_queue_status(
@@ -122,7 +109,7 @@ class LocalQueueObject(ManifestSchema, kw_only=True, frozen=True):
 
 def _render(queue: Configured[LocalQueueSpec], extras: Extras) -> dict[str, Any]:
     return {
-        "spec": local_queue_spec(queue.spec),
+        "spec": LOCAL_QUEUE_RECORD.render(queue.spec),
         "status": local_queue_status(queue, extras.queue_status, extras.cluster_queue),
     }
 
@@ -130,7 +117,7 @@ def _render(queue: Configured[LocalQueueSpec], extras: Extras) -> dict[str, Any]
 LOCAL_QUEUE_CODEC = Codec(
     kind=LOCAL_QUEUE,
     versions=(*KUEUE, OURS),
-    read=read_local_queue,
+    read=_read,
     render=_render,
     schema=LocalQueueObject,
     is_status_derived=True,

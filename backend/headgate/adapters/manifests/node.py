@@ -6,7 +6,7 @@ from headgate.adapters.manifests.codec import OURS, Codec
 from headgate.adapters.manifests.fields import Fields, quantities
 from headgate.adapters.manifests.metadata import rendered_condition
 from headgate.adapters.manifests.schemas import ConditionSchema, ManifestSchema, ObjectMeta
-from headgate.adapters.manifests.selectors import TaintSchema, read_taints, rendered_taint
+from headgate.adapters.manifests.selectors import TAINT_RECORD, TaintSchema
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.decide import NODE
 from headgate.domain.nodes.state import NodeSpec
@@ -32,7 +32,7 @@ def read_node(root: Fields) -> tuple[NodeSpec, tuple[str, ...]]:
     spec.ignore(*_NODE_SPEC_OF_OTHERS)
     ready = _ready(status)
     read = NodeSpec(
-        taints=read_taints(spec, "taints"),
+        taints=tuple(TAINT_RECORD.read_nested(taint) for taint in spec.children("taints")),
         unschedulable=spec.flag("unschedulable", default=False),
         ready=True if ready is None else ready,
         allocatable=status.amounts("allocatable"),
@@ -70,7 +70,11 @@ def node_body(node: Configured[NodeSpec]) -> dict[str, Any]:
     lease = {"leaseSeconds": spec.lease_seconds} if spec.lease_seconds else {}
     return {
         "spec": {
-            **({"taints": [rendered_taint(taint) for taint in spec.taints]} if spec.taints else {}),
+            **(
+                {"taints": [TAINT_RECORD.render(each) for each in spec.taints]}
+                if spec.taints
+                else {}
+            ),
             "unschedulable": spec.unschedulable,
             **({"draining": True} if spec.draining else {}),
         },

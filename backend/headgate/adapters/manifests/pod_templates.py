@@ -49,7 +49,7 @@ def _scheduling(pod: Fields) -> Scheduling:
     return Scheduling(
         requests=_pod_requests(pod),
         node_selector=pod.text_map("nodeSelector"),
-        tolerations=read_tolerations(pod, "tolerations"),
+        tolerations=read_tolerations(pod),
         affinity=terms,
         preferred_affinity=wishes,
     )

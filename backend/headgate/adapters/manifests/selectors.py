@@ -3,6 +3,7 @@
 from typing import Any, Literal, get_args
 
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.records import Record, field, listed
 from headgate.adapters.manifests.schemas import ManifestSchema
 from headgate.domain.values.selectors import (
     LabelSelector,
@@ -15,28 +16,51 @@ from headgate.domain.values.selectors import (
     Toleration,
 )
 
-_OPERATORS = get_args(Operator)
-_EFFECTS = get_args(TaintEffect)
+
+def _read_operator(fields: Fields, name: str, _: object) -> Any:
+    if not fields.has(name):
+        fields.note(name, "operator is required.", f"Add one of {', '.join(get_args(Operator))}.")
+    return fields.choice(name, get_args(Operator), "Exists")
 
 
-def read_label_selector(fields: Fields) -> LabelSelector:
-    """A label selector; without requirements it selects everything."""
-    read = LabelSelector(
-        match_labels=fields.text_map("matchLabels"),
-        match_expressions=_requirements(fields, "matchExpressions"),
-    )
-    fields.reject_unknown()
-    return read
+def _read_effect(fields: Fields, name: str, _: object) -> Any:
+    effect = fields.raw(name)
+    return None if effect in (None, "") else fields.choice(name, get_args(TaintEffect), None)
 
 
-def read_node_term(fields: Fields) -> NodeSelectorTerm:
-    """One alternative of a node affinity."""
-    read = NodeSelectorTerm(
-        match_expressions=_requirements(fields, "matchExpressions"),
-        match_fields=_requirements(fields, "matchFields"),
-    )
-    fields.reject_unknown()
-    return read
+REQUIREMENT_RECORD = Record(
+    Requirement,
+    field("key"),
+    field("operator", read=_read_operator),
+    field("values", omits_usual=True),
+)
+
+LABEL_SELECTOR_RECORD = Record(
+    LabelSelector,
+    field("matchLabels", omits_usual=True),
+    listed("matchExpressions", REQUIREMENT_RECORD, omits_usual=True),
+)
+"""A label selector; without requirements it selects everything."""
+
+NODE_TERM_RECORD = Record(
+    NodeSelectorTerm,
+    listed("matchExpressions", REQUIREMENT_RECORD),
+    listed("matchFields", REQUIREMENT_RECORD),
+)
+"""One alternative of a node affinity."""
+
+TAINT_RECORD = Record(
+    Taint, field("key"), field("value", omits_usual=True), field("effect"), ignored=("timeAdded",)
+)
+
+TOLERATION_RECORD = Record(
+    Toleration,
+    field("key", omits_usual=True),
+    field("operator"),
+    field("value", omits_usual=True),
+    field("effect", read=_read_effect),
+    field("tolerationSeconds", "seconds"),
+)
 
 
 def read_node_affinity(
@@ -46,7 +70,9 @@ def read_node_affinity(
     terms: tuple[NodeSelectorTerm, ...] = ()
     required = fields.child("requiredDuringSchedulingIgnoredDuringExecution")
     if required is not None:
-        terms = tuple(read_node_term(term) for term in required.children("nodeSelectorTerms"))
+        terms = tuple(
+            NODE_TERM_RECORD.read_nested(term) for term in required.children("nodeSelectorTerms")
+        )
         if not terms:
             required.note(
                 "nodeSelectorTerms",
@@ -61,82 +87,16 @@ def read_node_affinity(
     return terms, wishes
 
 
-def read_taints(fields: Fields, name: str) -> tuple[Taint, ...]:
-    """A list of taints."""
-    return tuple(_taint(taint) for taint in fields.children(name))
-
-
-def read_tolerations(fields: Fields, name: str) -> tuple[Toleration, ...]:
-    """A list of tolerations."""
-    return tuple(_toleration(toleration) for toleration in fields.children(name))
-
-
-def _requirements(fields: Fields, name: str) -> tuple[Requirement, ...]:
-    return tuple(_requirement(requirement) for requirement in fields.children(name))
-
-
-def _requirement(fields: Fields) -> Requirement:
-    if not fields.has("operator"):
-        fields.note("operator", "operator is required.", f"Add one of {', '.join(_OPERATORS)}.")
-    read = Requirement(
-        key=fields.required_text("key"),
-        operator=fields.choice("operator", _OPERATORS, "Exists"),
-        values=fields.texts("values"),
-    )
-    fields.reject_unknown()
-    return read
-
-
 def _wish(fields: Fields) -> PreferredTerm:
-    read = PreferredTerm(
-        weight=fields.integer("weight", 1), term=read_node_term(fields.child_or_empty("preference"))
-    )
+    weight = fields.integer("weight", 1)
+    term = NODE_TERM_RECORD.read_nested(fields.child_or_empty("preference"))
     fields.reject_unknown()
-    return read
+    return PreferredTerm(weight=weight, term=term)
 
 
-def _taint(fields: Fields) -> Taint:
-    fields.ignore("timeAdded")
-    read = Taint(
-        key=fields.required_text("key"),
-        value=fields.text("value"),
-        effect=fields.choice("effect", _EFFECTS, "NoSchedule"),
-    )
-    fields.reject_unknown()
-    return read
-
-
-def _toleration(fields: Fields) -> Toleration:
-    effect = fields.raw("effect")
-    read = Toleration(
-        key=fields.text("key"),
-        operator=fields.choice("operator", ("Exists", "Equal"), "Equal"),
-        value=fields.text("value"),
-        effect=None if effect in (None, "") else fields.choice("effect", _EFFECTS, None),
-        seconds=fields.optional_integer("tolerationSeconds"),
-    )
-    fields.reject_unknown()
-    return read
-
-
-def rendered_selector(selector: LabelSelector) -> dict[str, Any]:
-    """A label selector; `{}` selects everything."""
-    rendered: dict[str, Any] = {}
-    if selector.match_labels:
-        rendered["matchLabels"] = selector.match_labels
-    if selector.match_expressions:
-        rendered["matchExpressions"] = [
-            {"key": requirement.key, "operator": requirement.operator}
-            | ({"values": list(requirement.values)} if requirement.values else {})
-            for requirement in selector.match_expressions
-        ]
-    return rendered
-
-
-def rendered_taint(taint: Taint) -> dict[str, str]:
-    """A taint."""
-    value = {"value": taint.value} if taint.value else {}
-    return {"key": taint.key, **value, "effect": taint.effect}
+def read_tolerations(fields: Fields) -> tuple[Toleration, ...]:
+    """Returns the tolerations of a pod, or of a change to one."""
+    return tuple(TOLERATION_RECORD.read_nested(each) for each in fields.children("tolerations"))
 
 
 class TaintSchema(ManifestSchema, kw_only=True, frozen=True):
