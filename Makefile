@@ -112,9 +112,10 @@ page-check: $(READY)
 interface: $(READY)
 	@$(PAGE) build
 
-# uv and all it installs are pinned by uv.lock; pip only brings uv in.
+# uv and all it installs are pinned by uv.lock; pip only brings uv in. Its code is compiled at once,
+# as else each of the processes that start together compiles it.
 $(READY): pyproject.toml uv.lock
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet 'uv>=0.9,<1'
-	@$(BIN)/uv sync --frozen --all-extras --quiet
+	@$(BIN)/uv sync --frozen --all-extras --quiet --compile-bytecode
 	@touch $@
