@@ -136,6 +136,11 @@ class Broker:
         with self._client() as client:
             return int(str(client.llen(queue)))
 
+    def push(self, queue: str, message: bytes) -> None:
+        """Put a message into a queue as it is."""
+        with self._client() as client:
+            client.rpush(queue, message)
+
     def _client(self) -> "redis.Redis":
         return redis.Redis(unix_socket_path=str(socket_path(self.directory)))
 

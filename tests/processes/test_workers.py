@@ -103,6 +103,39 @@ def test_an_emptied_and_a_dead_broker_cost_only_time(
     nudges.close()
 
 
+UNREADABLE_MESSAGES = (
+    *(b"", b"nonsense", b"\xff\xfe", b"7", b"null", b'"text"', b"[]", b"{}", b"[" * 100_000),
+    b'{"properties": {}}',
+    b'{"body": "?", "properties": {"delivery_tag": 1}, "headers": null}',
+    b'{"body": "e30=", "properties": {"delivery_tag": "1", "body_encoding": "none"}}',
+    (
+        b'{"body": "W10=", "headers": {"task": "unknown", "id": "1"}, "content-type":'
+        b' "application/json", "content-encoding": "utf-8", "properties": {"delivery_tag": "2",'
+        b' "body_encoding": "base64", "delivery_info": {}}}'
+    ),
+)
+
+
+def test_messages_that_cannot_be_read_do_not_end_a_worker(
+    adapters: Adapters, workers: Workers, broker: Broker
+) -> None:
+    record(adapters.log, *cluster("gpu"), submitted("first", "gpu"))
+    worker = workers.start(broker.url, environment={"HEADGATE_SWEEP_SECONDS": "86400"})
+    wait_until(lambda: admitted(adapters.log) == ["team/first"], "the worker is there")
+
+    for message in UNREADABLE_MESSAGES:
+        broker.push("admission", message)
+    wait_until(lambda: broker.waiting("admission") == 0, "the worker has taken all of them")
+
+    record(adapters.log, submitted("second", "gpu"))
+    nudges = CeleryNudges(make_celery(broker.url))
+    nudges.nudge(["clusterqueue/gpu"])
+    wait_until(lambda: len(admitted(adapters.log)) == 2, "a nudge still reaches the worker")
+    nudges.close()
+    assert worker.process is not None
+    assert worker.process.poll() is None
+
+
 def test_a_worker_that_cannot_write_log_lines_keeps_deciding(
     adapters: Adapters, workers: Workers, fresh_database_url: str
 ) -> None:

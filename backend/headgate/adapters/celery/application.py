@@ -2,6 +2,8 @@
 
 from celery import Celery
 
+from headgate.adapters.celery.transport import use_dropping_transport
+
 ADMISSION_QUEUE = "admission"
 UPKEEP_QUEUE = "upkeep"
 EVALUATE_TASK = "admission.evaluate"
@@ -14,6 +16,7 @@ def make_celery(broker_url: str) -> Celery:
 
     No result backend, no events, no ETA, no Beat: messages are hints that may be lost.
     """
+    use_dropping_transport()
     celery = Celery("headgate", broker=broker_url or NO_BROKER)
     celery.conf.update(
         task_ignore_result=True,
