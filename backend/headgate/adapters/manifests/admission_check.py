@@ -1,11 +1,11 @@
 """The codec of AdmissionCheck (queueing.md §1.6)."""
 
-from typing import Any, Literal
+from typing import Any
 
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
 from headgate.adapters.manifests.metadata import rendered_condition
 from headgate.adapters.manifests.records import Record, field, nested, read_required_text
-from headgate.adapters.manifests.schemas import ConditionSchema, ManifestSchema, ObjectMeta
+from headgate.adapters.manifests.schemas import ConditionSchema, ManifestSchema, object_schema
 from headgate.domain.kinds.admission_check import (
     ADMISSION_CHECK,
     AdmissionCheckSpec,
@@ -67,14 +67,9 @@ class AdmissionCheckStatusSchema(ManifestSchema, kw_only=True, frozen=True):
     conditions: list[ConditionSchema] = []
 
 
-class AdmissionCheckObject(ManifestSchema, kw_only=True, frozen=True):
-    """An AdmissionCheck."""
-
-    api_version: str
-    kind: Literal["AdmissionCheck"]
-    metadata: ObjectMeta
-    spec: AdmissionCheckSpecSchema
-    status: AdmissionCheckStatusSchema | None = None
+AdmissionCheckObject = object_schema(
+    "AdmissionCheck", "An AdmissionCheck.", AdmissionCheckSpecSchema, AdmissionCheckStatusSchema
+)
 
 
 ADMISSION_CHECK_CODEC = Codec(

@@ -25,7 +25,7 @@ from headgate.adapters.manifests.schemas import (
     ConditionSchema,
     LabelSelectorSchema,
     ManifestSchema,
-    ObjectMeta,
+    object_schema,
 )
 from headgate.adapters.manifests.selectors import LABEL_SELECTOR_RECORD
 from headgate.adapters.manifests.wait_for_pods_ready import WAIT_RECORD
@@ -202,14 +202,9 @@ class ClusterQueueStatusSchema(ManifestSchema, kw_only=True, frozen=True):
     fair_sharing: FairSharingStatusSchema | None = None
 
 
-class ClusterQueueObject(ManifestSchema, kw_only=True, frozen=True):
-    """A ClusterQueue."""
-
-    api_version: str
-    kind: Literal["ClusterQueue"]
-    metadata: ObjectMeta
-    spec: ClusterQueueSpecSchema
-    status: ClusterQueueStatusSchema | None = None
+ClusterQueueObject = object_schema(
+    "ClusterQueue", "A ClusterQueue.", ClusterQueueSpecSchema, ClusterQueueStatusSchema
+)
 
 
 _OLD_NAMES = (

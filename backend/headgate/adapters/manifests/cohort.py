@@ -1,6 +1,6 @@
 """The codec of Cohort (queueing.md §1.3)."""
 
-from typing import Any, Literal
+from typing import Any
 
 from headgate.adapters.manifests.codec import KUEUE, KUEUE_ALPHA, OURS, Codec, Extras
 from headgate.adapters.manifests.fields import Fields
@@ -17,7 +17,7 @@ from headgate.adapters.manifests.resource_groups import (
     ResourceGroupSchema,
     rendered_share,
 )
-from headgate.adapters.manifests.schemas import ManifestSchema, ObjectMeta
+from headgate.adapters.manifests.schemas import ManifestSchema, object_schema
 from headgate.domain.kinds.cohort import COHORT, CohortSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.queue_preemption import MinimumRuntime
@@ -64,14 +64,7 @@ class CohortStatusSchema(ManifestSchema, kw_only=True, frozen=True):
     fair_sharing: FairSharingStatusSchema | None = None
 
 
-class CohortObject(ManifestSchema, kw_only=True, frozen=True):
-    """A Cohort."""
-
-    api_version: str
-    kind: Literal["Cohort"]
-    metadata: ObjectMeta
-    spec: CohortSpecSchema
-    status: CohortStatusSchema | None = None
+CohortObject = object_schema("Cohort", "A Cohort.", CohortSpecSchema, CohortStatusSchema)
 
 
 def _render(cohort: Configured[CohortSpec], extras: Extras) -> dict[str, Any]:

@@ -14,7 +14,12 @@ from headgate.adapters.manifests.records import (
     milli_map,
     nested,
 )
-from headgate.adapters.manifests.schemas import Duration, ManifestSchema, ObjectMeta, Quantity
+from headgate.adapters.manifests.schemas import (
+    Duration,
+    ManifestSchema,
+    Quantity,
+    object_schema,
+)
 from headgate.adapters.manifests.wait_for_pods_ready import WAIT_RECORD, InstallationWaitSchema
 from headgate.domain.kinds.configuration import (
     CONFIGURATION,
@@ -295,13 +300,7 @@ class ConfigurationSpecSchema(ManifestSchema, kw_only=True, frozen=True):
     quota_release: Literal["OnStopped", "OnTerminating"] = "OnStopped"
 
 
-class ConfigurationObject(ManifestSchema, kw_only=True, frozen=True):
-    """The Configuration."""
-
-    api_version: str
-    kind: Literal["Configuration"]
-    metadata: ObjectMeta
-    spec: ConfigurationSpecSchema
+ConfigurationObject = object_schema("Configuration", "The Configuration.", ConfigurationSpecSchema)
 
 
 CONFIGURATION_CODEC = Codec(

@@ -5,7 +5,11 @@ from typing import Any, Literal
 from headgate.adapters.manifests.codec import OURS, Codec, Extras
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.records import Record, field
-from headgate.adapters.manifests.schemas import LabelSelectorSchema, ManifestSchema, ObjectMeta
+from headgate.adapters.manifests.schemas import (
+    LabelSelectorSchema,
+    ManifestSchema,
+    object_schema,
+)
 from headgate.adapters.manifests.selectors import LABEL_SELECTOR_RECORD
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DISRUPTION_BUDGET, DisruptionBudgetSpec
@@ -60,14 +64,12 @@ class DisruptionBudgetStatusSchema(ManifestSchema, kw_only=True, frozen=True):
     disrupted: list[str] = []
 
 
-class DisruptionBudgetObject(ManifestSchema, kw_only=True, frozen=True):
-    """A DisruptionBudget."""
-
-    api_version: str
-    kind: Literal["DisruptionBudget"]
-    metadata: ObjectMeta
-    spec: DisruptionBudgetSpecSchema
-    status: DisruptionBudgetStatusSchema | None = None
+DisruptionBudgetObject = object_schema(
+    "DisruptionBudget",
+    "A DisruptionBudget.",
+    DisruptionBudgetSpecSchema,
+    DisruptionBudgetStatusSchema,
+)
 
 
 def _render(budget: Configured[DisruptionBudgetSpec], extras: Extras) -> dict[str, Any]:

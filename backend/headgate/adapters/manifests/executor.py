@@ -1,10 +1,8 @@
 """The codec of Executor."""
 
-from typing import Literal
-
 from headgate.adapters.manifests.codec import OURS, Codec
 from headgate.adapters.manifests.records import Record, duration_or_never, field, nested
-from headgate.adapters.manifests.schemas import Duration, ManifestSchema, ObjectMeta
+from headgate.adapters.manifests.schemas import Duration, ManifestSchema, object_schema
 from headgate.domain.kinds.executor import (
     EXECUTOR,
     ExecutorSpec,
@@ -39,13 +37,7 @@ class ExecutorSpecSchema(ManifestSchema, kw_only=True, frozen=True):
     log_retention: LogRetentionSchema | None = None
 
 
-class ExecutorObject(ManifestSchema, kw_only=True, frozen=True):
-    """An Executor."""
-
-    api_version: str
-    kind: Literal["Executor"]
-    metadata: ObjectMeta
-    spec: ExecutorSpecSchema
+ExecutorObject = object_schema("Executor", "An Executor.", ExecutorSpecSchema)
 
 
 EXECUTOR_RECORD = Record(

@@ -7,7 +7,7 @@ import msgspec
 from headgate.adapters.manifests.codec import OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.records import Record, field, milli_map
-from headgate.adapters.manifests.schemas import ManifestSchema, ObjectMeta
+from headgate.adapters.manifests.schemas import ManifestSchema, object_schema
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.limit_range import LIMIT_RANGE, LimitRangeItem, LimitRangeSpec
 
@@ -59,13 +59,9 @@ class LimitRangeSpecSchema(ManifestSchema, kw_only=True, frozen=True):
     limits: list[LimitRangeItemSchema] = []
 
 
-class LimitRangeObject(ManifestSchema, kw_only=True, frozen=True):
-    """A LimitRange; it holds for workloads submitted after it."""
-
-    api_version: str
-    kind: Literal["LimitRange"]
-    metadata: ObjectMeta
-    spec: LimitRangeSpecSchema
+LimitRangeObject = object_schema(
+    "LimitRange", "A LimitRange; it holds for workloads submitted after it.", LimitRangeSpecSchema
+)
 
 
 LIMIT_RANGE_CODEC = Codec(

@@ -1,6 +1,6 @@
 """The codec of LocalQueue (queueing.md §1.2)."""
 
-from typing import Any, Literal
+from typing import Any
 
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.fields import Fields
@@ -16,7 +16,7 @@ from headgate.adapters.manifests.resource_groups import WEIGHT_FIELD, FairSharin
 from headgate.adapters.manifests.schemas import (
     ConditionSchema,
     ManifestSchema,
-    ObjectMeta,
+    object_schema,
 )
 from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.kinds.cluster_queue import (
@@ -97,14 +97,9 @@ class LocalQueueStatusSchema(ManifestSchema, kw_only=True, frozen=True):
     fair_sharing: LocalQueueFairSharingSchema | None = None
 
 
-class LocalQueueObject(ManifestSchema, kw_only=True, frozen=True):
-    """A LocalQueue."""
-
-    api_version: str
-    kind: Literal["LocalQueue"]
-    metadata: ObjectMeta
-    spec: LocalQueueSpecSchema
-    status: LocalQueueStatusSchema | None = None
+LocalQueueObject = object_schema(
+    "LocalQueue", "A LocalQueue.", LocalQueueSpecSchema, LocalQueueStatusSchema
+)
 
 
 def _render(queue: Configured[LocalQueueSpec], extras: Extras) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """The codec of Namespace."""
 
-from typing import Any, Literal
+from typing import Any
 
 from headgate.adapters.manifests.codec import OURS, Codec
 from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.schemas import ManifestSchema, ObjectMeta
+from headgate.adapters.manifests.schemas import object_schema
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.namespace import NAMESPACE, NamespaceSpec
 
@@ -21,12 +21,7 @@ def namespace_body(namespace: Configured[NamespaceSpec]) -> dict[str, Any]:
     return {"spec": {}, "status": {"phase": phase}}
 
 
-class NamespaceObject(ManifestSchema, kw_only=True, frozen=True):
-    """A Namespace."""
-
-    api_version: str
-    kind: Literal["Namespace"]
-    metadata: ObjectMeta
+NamespaceObject = object_schema("Namespace", "A Namespace.")
 
 
 NAMESPACE_CODEC = Codec(

@@ -1,11 +1,11 @@
 """The codec of Node: its spec, and what it reported as status (topology.md §1)."""
 
-from typing import Any, Literal
+from typing import Any
 
 from headgate.adapters.manifests.codec import OURS, Codec
 from headgate.adapters.manifests.fields import Fields, quantities
 from headgate.adapters.manifests.metadata import rendered_condition
-from headgate.adapters.manifests.schemas import ConditionSchema, ManifestSchema, ObjectMeta
+from headgate.adapters.manifests.schemas import ConditionSchema, ManifestSchema, object_schema
 from headgate.adapters.manifests.selectors import TAINT_RECORD, TaintSchema
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.decide import NODE
@@ -104,14 +104,7 @@ class NodeStatusSchema(ManifestSchema, kw_only=True, frozen=True):
     conditions: list[ConditionSchema] = []
 
 
-class NodeObject(ManifestSchema, kw_only=True, frozen=True):
-    """A Node."""
-
-    api_version: str
-    kind: Literal["Node"]
-    metadata: ObjectMeta
-    spec: NodeSpecSchema
-    status: NodeStatusSchema | None = None
+NodeObject = object_schema("Node", "A Node.", NodeSpecSchema, NodeStatusSchema)
 
 
 NODE_CODEC = Codec(

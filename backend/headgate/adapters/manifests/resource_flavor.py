@@ -1,10 +1,8 @@
 """The codec of ResourceFlavor (topology.md §1.2)."""
 
-from typing import Literal
-
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
 from headgate.adapters.manifests.records import Record, field, listed
-from headgate.adapters.manifests.schemas import ManifestSchema, ObjectMeta
+from headgate.adapters.manifests.schemas import ManifestSchema, object_schema
 from headgate.adapters.manifests.selectors import (
     TAINT_RECORD,
     TOLERATION_RECORD,
@@ -31,13 +29,9 @@ class ResourceFlavorSpecSchema(ManifestSchema, kw_only=True, frozen=True):
     topology_name: str | None = None
 
 
-class ResourceFlavorObject(ManifestSchema, kw_only=True, frozen=True):
-    """A ResourceFlavor."""
-
-    api_version: str
-    kind: Literal["ResourceFlavor"]
-    metadata: ObjectMeta
-    spec: ResourceFlavorSpecSchema
+ResourceFlavorObject = object_schema(
+    "ResourceFlavor", "A ResourceFlavor.", ResourceFlavorSpecSchema
+)
 
 
 RESOURCE_FLAVOR_CODEC = Codec(

@@ -1,6 +1,6 @@
 """Schemas that the manifests of all kinds share, for the description of the API."""
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -60,6 +60,27 @@ class LabelSelectorSchema(ManifestSchema, kw_only=True, frozen=True):
 
     match_labels: dict[str, str] = {}
     match_expressions: list[LabelSelectorRequirementSchema] = []
+
+
+def object_schema(
+    kind: str,
+    about: str,
+    spec: type[msgspec.Struct] | None = None,
+    status: type[msgspec.Struct] | None = None,
+) -> type[msgspec.Struct]:
+    """Returns the schema of an object of a kind; `about` describes it."""
+    parts: list[Any] = [("spec", spec)] if spec else []
+    if status:
+        parts.append(("status", status | None, None))
+    return msgspec.defstruct(
+        f"{kind}Object",
+        [("api_version", str), ("kind", Literal[kind]), ("metadata", ObjectMeta), *parts],
+        bases=(ManifestSchema,),
+        module=__name__,
+        namespace={"__doc__": about},
+        kw_only=True,
+        frozen=True,
+    )
 
 
 Quantity = str | int | float

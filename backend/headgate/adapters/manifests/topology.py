@@ -1,10 +1,10 @@
 """The codec of Topology (topology.md §1.1)."""
 
-from typing import Any, Literal
+from typing import Any
 
 from headgate.adapters.manifests.codec import KUEUE, KUEUE_ALPHA, OURS, Codec
 from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.schemas import ManifestSchema, ObjectMeta
+from headgate.adapters.manifests.schemas import ManifestSchema, object_schema
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.topology import TOPOLOGY, TopologySpec
 
@@ -37,13 +37,7 @@ class TopologySpecSchema(ManifestSchema, kw_only=True, frozen=True):
     levels: list[TopologyLevelSchema]
 
 
-class TopologyObject(ManifestSchema, kw_only=True, frozen=True):
-    """A Topology."""
-
-    api_version: str
-    kind: Literal["Topology"]
-    metadata: ObjectMeta
-    spec: TopologySpecSchema
+TopologyObject = object_schema("Topology", "A Topology.", TopologySpecSchema)
 
 
 TOPOLOGY_CODEC = Codec(
