@@ -51,16 +51,16 @@ def run_replay(connection: Connection, replay: ReplayInput, options: ReplayOptio
     with HeadgateClient(connection, patience_seconds=120.0) as client:
         configure(client, replay.configuration)
         before = cpu_seconds(directory)
-        player = ReplayRunner(connection, replay, options.limits, options.begin(), options.outages)
+        runner = ReplayRunner(connection, replay, options.limits, options.begin(), options.outages)
         try:
-            _watched(player, len(replay.arrivals))
+            _watched(runner, len(replay.arrivals))
         finally:
-            player.close()
+            runner.close()
         spent = spent_between(before, cpu_seconds(directory))
         outcome = audit(client, replay)
-        events = client.head() - player.first_position
-    figures = _figures(replay, player.replay_log, outcome, spent, events)
-    return replace(figures, outages=player.resilience())
+        events = client.head() - runner.first_position
+    figures = _figures(replay, runner.replay_log, outcome, spent, events)
+    return replace(figures, outages=runner.resilience())
 
 
 def configure(client: HeadgateClient, configuration: list[Object]) -> None:
@@ -134,7 +134,7 @@ def _outages(found: Resilience | None) -> list[tuple[str, str]]:
     ]
 
 
-def _watched(player: ReplayRunner, total: int) -> None:
+def _watched(runner: ReplayRunner, total: int) -> None:
     parts = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -148,7 +148,7 @@ def _watched(player: ReplayRunner, total: int) -> None:
             told = f"{replay_log.admissions} admitted, {replay_log.undecided} undecided"
             progress.update(task, completed=replay_log.finished, told=told)
 
-        player.replay(tell)
+        runner.replay(tell)
 
 
 def _figures(
