@@ -1,9 +1,10 @@
 """Runs all that `make test` promises: `python .ci/jobs.py [arguments of pytest]`.
 
-Two lanes run at once: the page's build and then the tests of Python in one, the checks in the
-other, as tests often wait for processes and leave a core free. Every job runs even if another
-fails, so that one run shows every failure. The tests write to the terminal while they run; the
-output of a check that failed follows after them, and a table says how long each took.
+Three lanes run at once: the page's build and then the tests of Python, the checks of Python, and
+those of the page. Tests often wait for processes, and checks of lower priority use what
+is left of the cores. Every job runs even if another fails, so that one run shows every failure. The
+tests write to the terminal while they run; the output of a check that failed follows after them,
+and a table says how long each took.
 """
 
 import os
@@ -45,8 +46,9 @@ def main(arguments: list[str]) -> int:
     pytest = (sys.executable, "-m", "pytest", "-n", str(TEST_PROCESSES), *arguments)
     lanes = (
         # The page first, as tests drive it in a browser.
-        [make("interface"), Job("tests", pytest, live=True)],
-        [make(target) for target in ("lint", "types", "imports", "documentation", "page-check")],
+        [Job("interface", make("interface")), Job("tests", pytest, live=True)],
+        [check("lint"), check("types"), check("imports"), check("documentation")],
+        [check("page-check")],
     )
     with ThreadPoolExecutor(len(lanes)) as pool:
         results = [result for lane in pool.map(run_lane, lanes) for result in lane]
@@ -61,9 +63,14 @@ def main(arguments: list[str]) -> int:
     return int(any(result.code != 0 for result in results))
 
 
-def make(target: str) -> Job:
-    """A check, as the Makefile has it."""
-    return Job(target, ("make", "--no-print-directory", "-s", target))
+def check(target: str) -> Job:
+    """A check of the Makefile, with a lower priority, as waits of tests have limits."""
+    return Job(target, ("nice", "-n", "5", *make(target)))
+
+
+def make(target: str) -> tuple[str, ...]:
+    """A command of the Makefile."""
+    return ("make", "--no-print-directory", "-s", target)
 
 
 def run_lane(jobs: list[Job]) -> list[Result]:

@@ -21,5 +21,6 @@ export default defineConfig({
     reportCompressedSize: false,
   },
   server: { proxy: { "/v1": { target: api }, "/healthz": { target: api } } },
-  test: { environment: "node", include: ["src/**/*.test.ts"] },
+  // Tests of pure functions change nothing outside of themselves: a process for each file is most of the time.
+  test: { environment: "node", include: ["src/**/*.test.ts"], pool: "threads", isolate: false },
 });
