@@ -35,11 +35,11 @@ class QuotaResult(msgspec.Struct, frozen=True, gc=False):
     """
 
     mode: Mode
-    level: int
+    borrowing_level: int
     need: int
     have: int
     nominal: int
-    most: int
+    maximum: int
     reason: str = ""
     is_non_preemptible: bool = False
     is_withheld: bool = False
@@ -66,9 +66,9 @@ class FlavorAttempt(msgspec.Struct, frozen=True):
         return min([answer.mode for answer in self.answers.values()], default=Mode.FIT)
 
     @property
-    def level(self) -> int:
+    def borrowing_level(self) -> int:
         """The highest borrowing level of its resources."""
-        return max([answer.level for answer in self.answers.values()], default=0)
+        return max([answer.borrowing_level for answer in self.answers.values()], default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class PlacementShortfall:
 
     With several layers of topology slices `layers` tells it for each; `lacks_leader` if the leader
     of the group has no host. `is_occupied` if a placement exists and other pods occupy it.
-    `standing` pods of the pod set run already, and the units are to be added to them. `reason` says
+    `running_pods` pods of the pod set run already, and the units are to be added to them. `reason` says
     it where no numbers do.
     """
 
@@ -101,7 +101,7 @@ class PlacementShortfall:
     layers: tuple[SliceLayerShortfall, ...] = ()
     lacks_leader: bool = False
     is_occupied: bool = False
-    standing: int = 0
+    running_pods: int = 0
 
 
 class VictimSearch(msgspec.Struct, frozen=True, gc=False):

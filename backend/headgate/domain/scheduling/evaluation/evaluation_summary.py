@@ -70,8 +70,8 @@ def _summary(
         }
     return EvaluationSummary(
         cluster_queue=evaluation.cluster_queue,
-        tries=evaluation.flavor_attempts,
-        unplaced=evaluation.shortfalls,
+        flavor_attempts=evaluation.flavor_attempts,
+        shortfalls=evaluation.shortfalls,
         search=evaluation.search or _not_allowed(partition, evaluation),
         leaving=leaving,
         is_deferred=evaluation.mode == Mode.DEFERRED,

@@ -113,7 +113,7 @@ def _non_preemptible_part(
 
 def _withheld(answer: QuotaResult, left: int, need: int) -> QuotaResult:
     """NO_FIT, since quota beyond `left` is withheld for pending non-preemptible workloads."""
-    if need > answer.most:
+    if need > answer.maximum:
         return answer
     told = replace(answer, mode=Mode.NO_FIT, reason="WaitingForQuota")
     if left >= answer.have - answer.debt:
@@ -128,7 +128,7 @@ def _exceeded(answer: QuotaResult, left: int, asked: int) -> QuotaResult:
     If even borrowing could never be enough, the result keeps the larger shortage.
     """
     nominal = answer.nominal
-    if answer.reason == "ExceedsMaxQuota" and asked - nominal < answer.need - answer.most:
+    if answer.reason == "ExceedsMaxQuota" and asked - nominal < answer.need - answer.maximum:
         return answer
     have = max(0, left)
     return replace(
@@ -136,7 +136,7 @@ def _exceeded(answer: QuotaResult, left: int, asked: int) -> QuotaResult:
         mode=Mode.NO_FIT,
         need=asked,
         have=have,
-        most=nominal,
+        maximum=nominal,
         reason="ExceedsMaxQuota" if asked > nominal else "WaitingForQuota",
         is_non_preemptible=True,
         debt=have - left,

@@ -71,8 +71,8 @@ class EvaluationSummary(msgspec.Struct, frozen=True, gc=False):
     """
 
     cluster_queue: str
-    tries: tuple[FlavorAttempt, ...]
-    unplaced: tuple[tuple[str, str, PlacementShortfall], ...]
+    flavor_attempts: tuple[FlavorAttempt, ...]
+    shortfalls: tuple[tuple[str, str, PlacementShortfall], ...]
     search: VictimSearch | None
     leaving: tuple[str, ...] = ()
     is_deferred: bool = False
@@ -144,7 +144,7 @@ def _mildness(blocker: Blocker) -> int:
 
 def _flavor_blockers(summary: EvaluationSummary, supply: FindSupply) -> list[NeededBlocker]:
     found: list[NeededBlocker] = []
-    for attempt in summary.tries:
+    for attempt in summary.flavor_attempts:
         need = (attempt.pod_set, attempt.group)
         if attempt.refusal is not None:
             refused = Blocker(
@@ -170,7 +170,7 @@ def _short_of_quota(
     supply: QuotaSupply,
 ) -> Blocker:
     impossible = answer.reason == "ExceedsMaxQuota"
-    have = answer.most if impossible else answer.have
+    have = answer.maximum if impossible else answer.have
     return Blocker(
         type="Quota",
         reason="ExceedsMaxQuota" if impossible else "WaitingForQuota",
@@ -199,8 +199,8 @@ def _quota_message(
         "nominal": Amount(resource, answer.nominal),
     }
     if answer.reason == "ExceedsMaxQuota":
-        if answer.most:
-            arguments["at_most"] = Amount(resource, answer.most)
+        if answer.maximum:
+            arguments["at_most"] = Amount(resource, answer.maximum)
         if answer.is_non_preemptible:
             return Message("RequestExceedsNominalQuota", arguments)
         is_bound = supply.max_without_borrowing_limit >= answer.need
@@ -216,13 +216,13 @@ def _quota_message(
 
 
 def _topology_blockers(summary: EvaluationSummary) -> list[NeededBlocker]:
-    groups = {(t.pod_set, t.flavor): t.group for t in summary.tries if t.refusal is None}
+    groups = {(t.pod_set, t.flavor): t.group for t in summary.flavor_attempts if t.refusal is None}
     return [
         (
             (pod_set, groups.get((pod_set, flavor), 0)),
             placement_blocker(pod_set, flavor, shortfall),
         )
-        for pod_set, flavor, shortfall in summary.unplaced
+        for pod_set, flavor, shortfall in summary.shortfalls
     ]
 
 

@@ -42,8 +42,8 @@ def _message(shortfall: PlacementShortfall) -> Message:
     if not shortfall.hosts:
         return message("FlavorHasNoHosts")
     arguments: dict[str, Argument] = {}
-    if shortfall.standing:
-        arguments["running"] = shortfall.standing
+    if shortfall.running_pods:
+        arguments["running"] = shortfall.running_pods
     if shortfall.layers:
         arguments["layers"] = tuple(
             message("SlicesOfLayer", fits=layer.fits, needs=layer.needs, slice_level=layer.level)

@@ -211,7 +211,7 @@ def _find_flavor(
         mode = attempts[0].mode
         if mode == Mode.NO_FIT:
             continue
-        here = _RatedFlavor(flavor.name, mode, attempts[0].level)
+        here = _RatedFlavor(flavor.name, mode, attempts[0].borrowing_level)
         if best is None or _is_preferred(here, best, fungibility):
             best = here
         if not _should_try_next_flavor(here, fungibility):

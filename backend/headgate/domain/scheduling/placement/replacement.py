@@ -328,7 +328,7 @@ def _grown(placement: PodSetPlacement, stays: PlacedPods) -> PlacedPods | Placem
         return stays
     found = add_pods(placement.context, placement.pod_set, stays.assignment)
     if isinstance(found, PlacementShortfall):
-        return replace(found, standing=standing)
+        return replace(found, running_pods=standing)
     placed = pods_of_assignment(placement.context, found)
     assert placed is not None, "what was just placed is there"
     return placed
