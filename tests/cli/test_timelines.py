@@ -97,7 +97,7 @@ def test_the_past_blocker_is_reported_where_wanted(headgate: Invoker) -> None:
     (brief,) = headgate.json(*asked)["entries"]
     (whole,) = headgate.json(*asked, "--whole")["entries"]
     assert "blockers" not in brief["data"]["explanation"]
-    assert whole["data"]["explanation"]["blockers"][0]["message"] == "too little"
+    assert whole["data"]["explanation"]["blockers"][0]["message"]["text"] == "Does not fit"
 
 
 def test_the_past_has_a_timeline_of_its_own(headgate: Invoker, often_explained: int) -> None:

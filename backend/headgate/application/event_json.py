@@ -6,12 +6,13 @@ from typing import Any
 import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, visible_to
-from headgate.application.access.typed_redaction import message_json, redactor_of
+from headgate.application.access.typed_redaction import redactor_of
 from headgate.application.queries.views import timestamp
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
 from headgate.event_log.codec import encode
+from headgate.messages.catalogue import text_of
 from headgate.messages.explanations import sentence_of
 from headgate.messages.rendering import IsVisible
 
@@ -44,10 +45,10 @@ def shown_event(
 
 
 def _add_texts(shown: dict[str, Any], found: Explanation, is_visible: IsVisible) -> None:
-    """Adds the sentence, and the messages of blockers with the fields of the blockers."""
+    """Adds the sentence, and texts of blockers with the amounts and names in their fields."""
     shown["sentence"] = sentence_of(found, is_visible)
     for each, blocker in zip(shown.get("blockers", ()), found.blockers, strict=False):
-        each["message"] = message_json(blocker.full_message, is_visible)
+        each["message"]["text"] = text_of(blocker.full_message, is_visible)
 
 
 def _envelope(recorded: RecordedEvent, kind: str, data: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON

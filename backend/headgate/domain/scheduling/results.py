@@ -86,8 +86,8 @@ class PlacementShortfall:
 
     With several layers of topology slices `layers` tells it for each; `lacks_leader` if the leader
     of the group has no host. `is_occupied` if a placement exists and other pods occupy it.
-    `running_pods` pods of the pod set run already, and the units are to be added to them. `reason` says
-    it where no numbers do.
+    `running_pods` pods of the pod set run already, and the units are to be added to them. `reason`
+    says it where no numbers do.
     """
 
     reason: Message | None = None

@@ -33,7 +33,7 @@ class DeactivationLimit:
     """One limit that may deactivate a workload: its field, its value, and how much is used."""
 
     field: str
-    most: int
+    maximum: int
     used: int
     decided: bool
 
@@ -121,21 +121,21 @@ def _limits(config: ObjectSet, workload: Workload) -> tuple[DeactivationLimit, .
     cause = workload.deactivation.cause if workload.deactivation else ""
     attempts = workload.deactivation.requeues if workload.deactivation else workload.requeue.count
     waits = waits_for_pods_ready(config, workload)
-    if waits is not None and (most := waits.requeuing_strategy.backoff_limit_count) is not None:
+    if waits is not None and (count := waits.requeuing_strategy.backoff_limit_count) is not None:
         met = cause == "RequeuingLimitExceeded"
-        found.append(DeactivationLimit("backoffLimitCount", most, attempts, met))
-    if waits is not None and (most := waits.requeuing_strategy.retry_limit_seconds) is not None:
-        found.append(
-            DeactivationLimit("maxBackOffRetryTimeout", most, 0, cause == "RequeuingTimeExceeded")
-        )
-    most_run = workload.spec.maximum_execution_time_seconds
-    if most_run is not None:
-        ran = (
-            most_run if resets_execution_time(workload) else workload.accumulated_execution_seconds
-        )
+        found.append(DeactivationLimit("backoffLimitCount", count, attempts, met))
+    if waits is not None and (retries := waits.requeuing_strategy.retry_limit_seconds) is not None:
         found.append(
             DeactivationLimit(
-                "maximumExecutionTimeSeconds", most_run, ran, exceeded_execution_time(workload)
+                "maxBackOffRetryTimeout", retries, 0, cause == "RequeuingTimeExceeded"
+            )
+        )
+    max_run = workload.spec.maximum_execution_time_seconds
+    if max_run is not None:
+        ran = max_run if resets_execution_time(workload) else workload.accumulated_execution_seconds
+        found.append(
+            DeactivationLimit(
+                "maximumExecutionTimeSeconds", max_run, ran, exceeded_execution_time(workload)
             )
         )
     return tuple(found)

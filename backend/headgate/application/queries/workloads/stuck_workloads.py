@@ -33,7 +33,7 @@ class LimitView(Whole, kw_only=True, frozen=True):
     """One limit: the field, what it allows, how much is used, and whether it decided."""
 
     field: str
-    most: int
+    maximum: int
     used: int
     decided: bool
 
@@ -149,7 +149,7 @@ def _view(case: StuckWorkload, scope: NamespaceScope) -> StuckWorkloadView:
         next_try_at=timestamp_or_none(case.next_try_at),
         gives_up_at=timestamp_or_none(case.gives_up_at),
         limits=[
-            LimitView(field=one.field, most=one.most, used=one.used, decided=one.decided)
+            LimitView(field=one.field, maximum=one.maximum, used=one.used, decided=one.decided)
             for one in case.limits
         ],
         helps=case.helps,

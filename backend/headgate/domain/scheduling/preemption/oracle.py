@@ -25,7 +25,7 @@ def preemption_oracle(context: PreemptionContext, *, preempts: bool) -> Oracle:
         found = context.simulations.get((key, need))
         if found is None:
             found = context.simulations[key, need] = simulate_preemption(context, key, need)
-        return found.mode, found.level
+        return found.mode, found.borrowing_level
 
     borrows = policies.borrow_within_cohort.policy != "Never"
     fair = context.partition.config.configuration.fair_sharing

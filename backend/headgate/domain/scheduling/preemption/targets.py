@@ -61,7 +61,7 @@ class SimulatedPreemption(msgspec.Struct, frozen=True, gc=False):
     """
 
     mode: Mode
-    level: int
+    borrowing_level: int
     plan: VictimPlan
 
 

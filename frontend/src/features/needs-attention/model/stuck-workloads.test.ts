@@ -11,8 +11,8 @@ describe("cases", () => {
   });
 
   it("tells how much of a limit is used", () => {
-    expect(limitWords({ field: "backoffLimitCount", most: 3, used: 3, decided: true })).toBe("3 of 3 requeues");
-    expect(limitWords({ field: "maxBackOffRetryTimeout", most: 7200, used: 0, decided: false })).toBe("tries for 2 h at most");
+    expect(limitWords({ field: "backoffLimitCount", maximum: 3, used: 3, decided: true })).toBe("3 of 3 requeues");
+    expect(limitWords({ field: "maxBackOffRetryTimeout", maximum: 7200, used: 0, decided: false })).toBe("tries for 2 h at most");
   });
 
   it("heads a preview with the number of eligible workloads", () => {

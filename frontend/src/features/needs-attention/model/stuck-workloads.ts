@@ -63,9 +63,9 @@ export function filtersIn(url: UrlState): StuckFilters {
 
 /** How much of a limit is used: "3 of 3 requeues". */
 export function limitWords(limit: NonNullable<StuckWorkload["limits"]>[number]): string {
-  if (limit.field === "backoffLimitCount") return `${limit.used} of ${limit.most} requeues`;
-  const most = formatDuration(limit.most);
-  return limit.field === "maximumExecutionTimeSeconds" ? `ran ${formatDuration(limit.used)} of ${most}` : `tries for ${most} at most`;
+  if (limit.field === "backoffLimitCount") return `${limit.used} of ${limit.maximum} requeues`;
+  const maximum = formatDuration(limit.maximum);
+  return limit.field === "maximumExecutionTimeSeconds" ? `ran ${formatDuration(limit.used)} of ${maximum}` : `tries for ${maximum} at most`;
 }
 
 /** The name by which a case is chosen and opened. */

@@ -3423,7 +3423,7 @@ export interface components {
         /** LimitView */
         LimitView: {
             field: string;
-            most: number;
+            maximum: number;
             used: number;
             decided: boolean;
         };
