@@ -77,23 +77,27 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def full_message(self) -> Message:
-        """The message with the fields of the blocker among its arguments."""
-        arguments: dict[str, Argument] = {
-            "pod_set": self.pod_set,
-            "flavor": self.flavor,
-            "resource": self.resource,
-            "level": self.level,
-            "domain": self.domain,
-            "need": self._amount(self.need),
-            "have": self._amount(self.have),
-            "short_by": self._amount(self.short_by),
-            "held_by": () if self.type == "Hold" else workload_references(self.held_by),
-            "excluded_hosts": tuple(map(exclusion_message, self.excluded_hosts)),
-        }
-        return Message(self.message.code, {**arguments, **self.message.arguments})
-
-    def _amount(self, amount: int | None) -> Amount | int | None:
-        return amount if amount is None or not self.resource else Amount(self.resource, amount)
+        """The message with the fields of the blocker that are set among its arguments."""
+        found: dict[str, Argument] = {"pod_set": self.pod_set, "flavor": self.flavor}
+        resource = self.resource
+        if resource:
+            found["resource"] = resource
+        if self.level:
+            found["level"] = self.level
+        if self.domain:
+            found["domain"] = self.domain
+        if self.need is not None:
+            found["need"] = Amount(resource, self.need) if resource else self.need
+        if self.have is not None:
+            found["have"] = Amount(resource, self.have) if resource else self.have
+        if self.short_by is not None:
+            found["short_by"] = Amount(resource, self.short_by) if resource else self.short_by
+        if self.held_by and self.type != "Hold":
+            found["held_by"] = workload_references(self.held_by)
+        if self.excluded_hosts:
+            found["excluded_hosts"] = tuple(map(exclusion_message, self.excluded_hosts))
+        found.update(self.message.arguments)
+        return Message(self.message.code, found)
 
 
 EXCLUSION_CODES: dict[ExclusionCause, str] = {
