@@ -6,8 +6,7 @@ from itertools import count
 import msgspec
 import pytest
 
-from headgate.adapters.memory.backtest_store import MemoryBacktestStore
-from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.adapters.memory.stores import MemoryBacktestStore, MemoryStateCache
 from headgate.application.backtests.jobs import Backtest, OverlayFact
 from headgate.application.backtests.runner import BacktestLimits, BacktestRunner, run_backtest_slice
 from headgate.application.time_travel.historical_states import HistoricalStates

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 
 import psycopg
 
-from headgate.adapters.memory.backtest_store import MemoryBacktestStore
-from headgate.adapters.memory.cycle_store import MemoryCycleStore
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog, MemoryTail
 from headgate.adapters.memory.followers import MemoryFollowers
 from headgate.adapters.memory.partitions import MemoryPartitions
 from headgate.adapters.memory.read_models import MemoryReadModels
-from headgate.adapters.memory.state_cache import MemoryStateCache
-from headgate.adapters.memory.tokens import MemoryTokens
+from headgate.adapters.memory.stores import (
+    MemoryBacktestStore,
+    MemoryCycleStore,
+    MemoryStateCache,
+    MemoryTokens,
+)
 from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
 from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.cycle_store import PostgresCycleStore

@@ -10,7 +10,7 @@ from random import Random
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
-from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleStore
 from headgate.application.ports import EventLog
 from headgate.application.queries.cycles import rerun_cycle

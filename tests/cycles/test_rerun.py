@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.queries.cycles import rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates

@@ -2,7 +2,7 @@
 
 from prometheus_client import generate_latest
 
-from headgate.adapters.memory.cycle_store import MemoryCycleStore
+from headgate.adapters.memory.stores import MemoryCycleStore
 from headgate.application.cycles.cycle_records import CycleOutcome, CycleRecord
 from headgate.application.metrics.cycle_durations import MAX_RECORD_DELAY, CycleDurations
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
-from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.commands.append_unit import unit_of
 from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.live_state.live_state import LiveState, SnapshotRule

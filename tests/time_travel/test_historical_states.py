@@ -6,7 +6,7 @@ import pytest
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
-from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.time_travel.historical_ports import point_at_instant, point_at_position
 from headgate.application.time_travel.historical_states import HistoricalStates, HistoryCacheLimits
 from headgate.domain.cluster_state import ClusterState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.adapters.memory.state_cache import MemoryStateCache
+from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.live_state.snapshot_store import NO_PARTS, Parts, SnapshotStore
 from headgate.domain.cluster_state import ClusterState
 from tests.properties.state_digest import state_digest_text

@@ -1,0 +1,181 @@
+"""Cycle records, backtests, tokens and cached folds in memory."""
+
+from threading import Lock
+
+from msgspec.structs import replace
+
+from headgate.adapters.memory.database import MemoryDatabase
+from headgate.application.access.identity import Token
+from headgate.application.backtests.jobs import UNFINISHED, Backtest, ClaimedBacktest
+from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.live_state.snapshot_store import NO_PARTS, Parts
+from headgate.domain.values.instants import Instant
+
+
+class MemoryCycleStore:
+    """Fills the port `CycleBook`."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, CycleRecord] = {}
+
+    def put(self, record: CycleRecord) -> None:
+        """Keep a record."""
+        self._kept[record.id] = record
+
+    def find(self, cycle_id: str) -> CycleRecord | None:
+        """The record of that id, if it is kept."""
+        return self._kept.get(cycle_id)
+
+    def page(self, query: CycleQuery) -> list[CycleRecord]:
+        """Records that match, newest first, keyset paged."""
+        found = [record for record in self._newest_first() if _matches(query, record)]
+        return found[: query.limit]
+
+    def timings(self, since: Instant, *, limit: int) -> list[CycleTiming]:
+        """How long those took that were planned at `since` or later, oldest first."""
+        found = [_timing(record) for record in reversed(self._newest_first()) if record.at >= since]
+        return found[:limit]
+
+    def forget(self, *, keep: int) -> int:
+        """Delete all but the newest so many; how many went."""
+        old = self._newest_first()[keep:]
+        for record in old:
+            del self._kept[record.id]
+        return len(old)
+
+    def _newest_first(self) -> list[CycleRecord]:
+        return sorted(self._kept.values(), key=lambda one: (one.at, one.id), reverse=True)
+
+
+def _timing(record: CycleRecord) -> CycleTiming:
+    fields = CycleTiming.__struct_fields__
+    return CycleTiming(**{name: getattr(record, name) for name in fields})
+
+
+def _matches(query: CycleQuery, record: CycleRecord) -> bool:
+    return (
+        (not query.partition or record.partition == query.partition)
+        and (query.up_to is None or record.input_position < query.up_to)
+        and (query.before is None or (record.at, record.id) < query.before)
+    )
+
+
+class MemoryBacktestStore:
+    """Fills the port `BacktestBook`."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Backtest] = {}
+        self._progress: dict[str, bytes | None] = {}
+        self._claimed: dict[str, str] = {}
+        self._lock = Lock()
+
+    def add(self, job: Backtest) -> None:
+        """Keep a new job."""
+        self._kept[job.id] = job
+        self._progress[job.id] = None
+
+    def find(self, job_id: str) -> Backtest | None:
+        """The job of that id, if it is kept."""
+        return self._kept.get(job_id)
+
+    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[Backtest]:
+        """Jobs without their outcome, newest first, keyset paged."""
+        found = self._newest_first()
+        after = [job for job in found if before is None or (job.created_at, job.id) < before]
+        return [replace(job, outcome=None) for job in after[:limit]]
+
+    def unfinished(self) -> int:
+        """How many are waiting or running."""
+        return sum(job.state in UNFINISHED for job in self._kept.values())
+
+    def claim(self, owner: str, *, lease_seconds: int) -> ClaimedBacktest | None:
+        """The oldest unfinished job that is not claimed; a claim in memory never expires."""
+        del lease_seconds
+        with self._lock:
+            for job in reversed(self._newest_first()):
+                if job.state in UNFINISHED and job.id not in self._claimed:
+                    self._claimed[job.id] = owner
+                    return ClaimedBacktest(job=job, progress=self._progress[job.id])
+        return None
+
+    def save(self, job: Backtest, progress: bytes | None) -> bool:
+        """Keep it as it is now, one revision on; False if it has changed since it was read."""
+        with self._lock:
+            known = self._kept.get(job.id)
+            if known is None or known.revision != job.revision:
+                return False
+            self._kept[job.id] = replace(job, revision=job.revision + 1)
+            self._progress[job.id] = progress
+            self._claimed.pop(job.id, None)
+            return True
+
+    def forget(self, *, keep: int) -> int:
+        """Delete all finished jobs but the newest so many; how many went."""
+        old = [job for job in self._newest_first() if job.state not in UNFINISHED][keep:]
+        for job in old:
+            del self._kept[job.id], self._progress[job.id]
+        return len(old)
+
+    def _newest_first(self) -> list[Backtest]:
+        return sorted(self._kept.values(), key=lambda one: (one.created_at, one.id), reverse=True)
+
+
+class MemoryTokens:
+    """Fills the port `Tokens`."""
+
+    def __init__(self, database: MemoryDatabase) -> None:
+        self._database = database
+
+    def all(self) -> list[Token]:
+        """Every token, by name."""
+        with self._database.lock:
+            return [token for _, token in sorted(self._database.tokens.items())]
+
+    def add(self, token: Token) -> bool:
+        """Keep a token; False if one of that name or digest exists."""
+        with self._database.lock:
+            known = self._database.tokens.values()
+            if any(other.name == token.name or other.digest == token.digest for other in known):
+                return False
+            self._database.tokens[token.name] = token
+            return True
+
+    def remove(self, name: str) -> bool:
+        """Forget a token; False if there was none."""
+        with self._database.lock:
+            return self._database.tokens.pop(name, None) is not None
+
+
+class MemoryStateCache:
+    """Fills the port `StateCache`."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str, int], bytes] = {}
+        self._parts: dict[str, bytes] = {}
+
+    def newest(
+        self, name: str, fold_version: str, *, at_most: int | None = None
+    ) -> tuple[int, bytes] | None:
+        """The latest cached fold not past `at_most`, with its position."""
+        positions = [
+            position
+            for known, version, position in self._kept
+            if (known, version) == (name, fold_version) and (at_most is None or position <= at_most)
+        ]
+        if not positions:
+            return None
+        return max(positions), self._kept[name, fold_version, max(positions)]
+
+    def put(
+        self, name: str, fold_version: str, position: int, body: bytes, parts: Parts = NO_PARTS
+    ) -> bool:
+        """Keep a fold and its parts; false if a part is neither given nor there."""
+        if any(given is None and known not in self._parts for known, given in parts.items()):
+            return False
+        self._parts |= {known: given for known, given in parts.items() if given is not None}
+        self._kept[name, fold_version, position] = body
+        return True
+
+    def part(self, name: str) -> bytes | None:
+        """A part of some fold that is kept."""
+        return self._parts.get(name)
