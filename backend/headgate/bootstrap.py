@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from celery import Celery
 
-from headgate.adapters.celery.application import (
+from headgate.adapters.celery.nudges import (
     ADMISSION_QUEUE,
     UPKEEP_QUEUE,
+    CeleryNudges,
     broker_failure,
     make_celery,
 )
-from headgate.adapters.celery.nudges import CeleryNudges
 from headgate.adapters.postgres.archive import LogArchive
 from headgate.adapters.postgres.archive_files import LogArchiveFiles
 from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
