@@ -27,9 +27,8 @@ from headgate.adapters.postgres.read_models import PostgresReadModels
 from headgate.adapters.postgres.state_cache import PostgresStateCache
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.postgres.tokens import PostgresTokens
-from headgate.adapters.system.ids import TimeOrderedIds
 from headgate.adapters.system.log_lines import configure_log_lines
-from headgate.adapters.system.randomness import unique_key
+from headgate.adapters.system.randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.source_version import fold_version
 from headgate.application.backtests.runner import BacktestRunner
 from headgate.application.live_state.live_state import LiveState
