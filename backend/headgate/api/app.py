@@ -20,7 +20,7 @@ from headgate.api.executors.controller import Executors, report_routes
 from headgate.api.headers import add_headers
 from headgate.api.history import History
 from headgate.api.nodes import NodeActions
-from headgate.api.objects.controller import controllers as object_controllers
+from headgate.api.objects import controllers as object_controllers
 from headgate.api.parameters import (
     check_media_type,
     reach_position,

@@ -1,1 +1,0 @@
-"""Configured objects: one resource for each kind, all with the same verbs."""
