@@ -15,9 +15,7 @@ from headgate.adapters.celery.nudges import (
 )
 from headgate.adapters.postgres.archive import LogArchive
 from headgate.adapters.postgres.archive_files import LogArchiveFiles
-from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
 from headgate.adapters.postgres.connections import Pool, open_pool
-from headgate.adapters.postgres.cycle_store import PostgresCycleStore
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.maintenance import PostgresInspection, PostgresMaintenance
@@ -25,8 +23,12 @@ from headgate.adapters.postgres.migrate import migrate
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresReadModels
 from headgate.adapters.postgres.state_cache import PostgresStateCache
+from headgate.adapters.postgres.stores import (
+    PostgresBacktestStore,
+    PostgresCycleStore,
+    PostgresTokens,
+)
 from headgate.adapters.postgres.tail import PostgresTail
-from headgate.adapters.postgres.tokens import PostgresTokens
 from headgate.adapters.system.log_lines import configure_log_lines
 from headgate.adapters.system.randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.source_version import fold_version

@@ -17,16 +17,18 @@ from headgate.adapters.memory.stores import (
     MemoryStateCache,
     MemoryTokens,
 )
-from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
 from headgate.adapters.postgres.connections import open_pool
-from headgate.adapters.postgres.cycle_store import PostgresCycleStore
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresReadModels
 from headgate.adapters.postgres.state_cache import PostgresStateCache
+from headgate.adapters.postgres.stores import (
+    PostgresBacktestStore,
+    PostgresCycleStore,
+    PostgresTokens,
+)
 from headgate.adapters.postgres.tail import PostgresTail
-from headgate.adapters.postgres.tokens import PostgresTokens
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.application.access.identity import Tokens
 from headgate.application.backtests.jobs import BacktestStore

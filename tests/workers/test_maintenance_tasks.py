@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
 from headgate.adapters.postgres.connections import Pool, connection_of, open_pool
-from headgate.adapters.postgres.cycle_store import PostgresCycleStore
 from headgate.adapters.postgres.maintenance import PostgresMaintenance
+from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
 from headgate.application import maintenance
 from headgate.application.cycles.cycle_records import CycleQuery
 from headgate.application.maintenance import MaintenanceSchedule

@@ -1,9 +1,8 @@
 """Chores that keep the store small; safe to run anywhere, any time, and twice."""
 
-from headgate.adapters.postgres.backtest_store import PostgresBacktestStore
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.adapters.postgres.cycle_store import PostgresCycleStore
 from headgate.adapters.postgres.migrate import newest_revision
+from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
 
 _FORGET_KEYS = """
     DELETE FROM idempotency WHERE (key, actor) IN (

@@ -1,0 +1,211 @@
+"""Cycle records, backtests and tokens in Postgres."""
+
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+from psycopg.types.json import Jsonb
+
+from headgate.adapters.postgres.connections import Pool, connection_of
+from headgate.application.access.identity import Token
+from headgate.application.backtests.jobs import Backtest, ClaimedBacktest
+from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleTiming
+from headgate.domain.values.instants import Instant
+
+_PUT = """
+    INSERT INTO cycle_record (id, partition, at, input_position, body) VALUES (%s, %s, %s, %s, %s)
+    ON CONFLICT (id) DO UPDATE SET body = excluded.body
+"""
+_FORGET_CYCLES = """
+    DELETE FROM cycle_record WHERE (at, id) < (
+        SELECT at, id FROM cycle_record ORDER BY at DESC, id DESC OFFSET %s - 1 LIMIT 1)
+"""
+_TIMINGS = "SELECT body FROM cycle_record WHERE at >= %s ORDER BY at, id LIMIT %s"
+_CYCLE_DECODER = msgspec.msgpack.Decoder(CycleRecord)
+_TIMING = msgspec.msgpack.Decoder(CycleTiming)
+
+
+class PostgresCycleStore:
+    """Fills the port `CycleBook`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def put(self, record: CycleRecord) -> None:
+        """Keep a record; one that is lost in a crash is no loss of truth, and is not waited for."""
+        body = msgspec.msgpack.encode(record)
+        with connection_of(self._pool) as connection, connection.transaction():
+            connection.execute("SET LOCAL synchronous_commit = off")
+            values = (record.id, record.partition, record.at, record.input_position, body)
+            connection.execute(_PUT, values)
+
+    def find(self, cycle_id: str) -> CycleRecord | None:
+        """The record of that id, if it is kept."""
+        found = self._read("id = %s", [cycle_id], 1)
+        return found[0] if found else None
+
+    def page(self, query: CycleQuery) -> list[CycleRecord]:
+        """Records that match, newest first, keyset paged."""
+        conditions, values = ["true"], list[Any]()
+        if query.partition:
+            conditions.append("partition = %s")
+            values.append(query.partition)
+        if query.up_to is not None:
+            conditions.append("input_position < %s")
+            values.append(query.up_to)
+        if query.before is not None:
+            conditions.append("(at, id) < (%s, %s)")
+            values.extend(query.before)
+        return self._read(" AND ".join(conditions), values, query.limit)
+
+    def timings(self, since: Instant, *, limit: int) -> list[CycleTiming]:
+        """How long those took that were planned at `since` or later, oldest first."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(_TIMINGS, (since, limit)).fetchall()
+        return [_TIMING.decode(row[0]) for row in rows]
+
+    def forget(self, *, keep: int) -> int:
+        """Delete all but the newest so many; how many went."""
+        with connection_of(self._pool) as connection:
+            return connection.execute(_FORGET_CYCLES, (keep,)).rowcount
+
+    def _read(self, condition: str, values: list[Any], limit: int) -> list[CycleRecord]:
+        query = (
+            f"SELECT body FROM cycle_record WHERE {condition} ORDER BY at DESC, id DESC LIMIT %s"
+        )
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(query, [*values, limit]).fetchall()
+        return [_CYCLE_DECODER.decode(row[0]) for row in rows]
+
+
+_ADD = """
+    INSERT INTO backtest (id, created_at, is_over, revision, body) VALUES (%s, %s, false, %s, %s)
+"""
+
+
+_CLAIM = """
+    UPDATE backtest SET taken_by = %s, taken_until = now() + make_interval(secs => %s)
+    WHERE id = (
+        SELECT id FROM backtest WHERE NOT is_over AND (taken_until IS NULL OR taken_until < now())
+        ORDER BY created_at, id LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING body, progress
+"""
+
+
+_SAVE = """
+    UPDATE backtest SET body = %s, outcome = %s, progress = %s, is_over = %s, revision = %s,
+        taken_by = '', taken_until = NULL
+    WHERE id = %s AND revision = %s
+"""
+
+
+_FORGET_BACKTESTS = """
+    DELETE FROM backtest WHERE is_over AND (created_at, id) < (
+        SELECT created_at, id FROM backtest WHERE is_over
+        ORDER BY created_at DESC, id DESC OFFSET %s - 1 LIMIT 1)
+"""
+
+
+_PAGE = """
+    SELECT body FROM backtest WHERE (created_at, id) < (%s, %s)
+    ORDER BY created_at DESC, id DESC LIMIT %s
+"""
+
+
+_BACKTEST_DECODER = msgspec.msgpack.Decoder(Backtest)
+
+
+_LAST = (2**62, "")
+
+
+class PostgresBacktestStore:
+    """Fills the port `BacktestBook`; outcomes have their own column, as lists leave them out."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def add(self, job: Backtest) -> None:
+        """Keep a new job."""
+        self._do(_ADD, (job.id, job.created_at, job.revision, msgspec.msgpack.encode(job)))
+
+    def find(self, job_id: str) -> Backtest | None:
+        """The job of that id, if it is kept."""
+        with connection_of(self._pool) as connection:
+            query = "SELECT coalesce(outcome, body) FROM backtest WHERE id = %s"
+            row = connection.execute(query, (job_id,)).fetchone()
+        return _BACKTEST_DECODER.decode(row[0]) if row else None
+
+    def page(self, *, before: tuple[Instant, str] | None, limit: int) -> list[Backtest]:
+        """Jobs without their outcome, newest first, keyset paged."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(_PAGE, (*(before or _LAST), limit)).fetchall()
+        return [_BACKTEST_DECODER.decode(row[0]) for row in rows]
+
+    def unfinished(self) -> int:
+        """How many are waiting or running."""
+        with connection_of(self._pool) as connection:
+            row = connection.execute("SELECT count(*) FROM backtest WHERE NOT is_over").fetchone()
+        assert row is not None, "a count is always there"
+        return int(row[0])
+
+    def claim(self, owner: str, *, lease_seconds: int) -> ClaimedBacktest | None:
+        """Claims the oldest unclaimed unfinished job, for a time or until it is saved."""
+        with connection_of(self._pool) as connection:
+            row = connection.execute(_CLAIM, (owner, lease_seconds)).fetchone()
+        return (
+            ClaimedBacktest(job=_BACKTEST_DECODER.decode(row[0]), progress=row[1]) if row else None
+        )
+
+    def save(self, job: Backtest, progress: bytes | None) -> bool:
+        """Keep it as it is now, one revision on; False if it has changed since it was read."""
+        saved = replace(job, revision=job.revision + 1)
+        whole = msgspec.msgpack.encode(saved) if saved.outcome is not None else None
+        body = msgspec.msgpack.encode(replace(saved, outcome=None))
+        is_over = job.finished_at is not None
+        found = (body, whole, progress, is_over, saved.revision, job.id, job.revision)
+        return self._do(_SAVE, found) == 1
+
+    def forget(self, *, keep: int) -> int:
+        """Delete all finished jobs but the newest so many; how many went."""
+        return self._do(_FORGET_BACKTESTS, (keep,))
+
+    def _do(self, statement: str, values: tuple[Any, ...]) -> int:
+        with connection_of(self._pool) as connection:
+            return connection.execute(statement, values).rowcount
+
+
+_FIELDS = Token.__struct_fields__
+
+
+_COLUMNS = ", ".join(_FIELDS)
+
+
+class PostgresTokens:
+    """Fills the port `Tokens`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def all(self) -> list[Token]:
+        """Every token, by name."""
+        with connection_of(self._pool) as connection:
+            rows = connection.execute(f"SELECT {_COLUMNS} FROM token ORDER BY name").fetchall()
+        return [_token(row) for row in rows]
+
+    def add(self, token: Token) -> bool:
+        """Keep a token; False if one of that name or digest exists."""
+        values = msgspec.to_builtins(token)
+        values["namespaces"] = Jsonb(values["namespaces"])
+        places = ", ".join(f"%({name})s" for name in _FIELDS)
+        query = f"INSERT INTO token ({_COLUMNS}) VALUES ({places}) ON CONFLICT DO NOTHING"
+        with connection_of(self._pool) as connection:
+            return connection.execute(query, values).rowcount == 1
+
+    def remove(self, name: str) -> bool:
+        """Forget a token; False if there was none."""
+        with connection_of(self._pool) as connection:
+            return connection.execute("DELETE FROM token WHERE name = %s", (name,)).rowcount == 1
+
+
+def _token(row: tuple[Any, ...]) -> Token:
+    return msgspec.convert(dict(zip(_FIELDS, row, strict=True)), Token)
