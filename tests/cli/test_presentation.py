@@ -1,10 +1,14 @@
 """Ages, amounts, columns and codes read as people expect them."""
 
+import csv
+import io
+from collections.abc import Callable
+
 import pytest
 from msgspec.structs import replace
 
 from headgate.cli.failures import ExitCode, code_of_status, tell_problem, worst
-from headgate.cli.presentation.output import columns, comma_separated
+from headgate.cli.presentation.output import columns, comma_separated, say, show
 from headgate.cli.presentation.units import (
     age,
     amount,
@@ -160,3 +164,34 @@ def test_the_connection_may_be_named_anywhere() -> None:
         ["--server", "u", "--token=t", "get", "cq", "-o", "json"]
     )
     assert hoisted(["why", "--", "--server"]) == ["why", "--", "--server"]
+
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2Jgone\r\x9b8m\x7f"
+
+
+@pytest.mark.parametrize("write", [show, say])
+def test_control_characters_do_not_reach_a_terminal(
+    write: Callable[[str], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(f"{HOSTILE}\nnext\tline")
+
+    written = "".join(capsys.readouterr())
+    assert written == ("\\u001b]0;owned\\u0007\\u001b[2Jgone\\u000d\\u009b8m\\u007f\nnext\tline\n")
+
+
+def test_a_cell_stays_in_its_line_and_column() -> None:
+    table = columns(["name", "reason"], [["a", "\u202eb\n\x1b[31mc"]])
+
+    assert table.splitlines()[1] == "a      \\u202eb\\u000a\\u001b[31mc"
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+cmd", "@SUM(A1)", "-cmd|'/c calc'!A1", "\t=1"])
+def test_spreadsheets_show_cells_and_compute_none(cell: str) -> None:
+    written = comma_separated(["name"], [[cell]], with_headers=False)
+    (row,) = csv.reader(io.StringIO(written, newline=""))
+    assert row == [f"'{cell}"]
+
+
+@pytest.mark.parametrize("cell", ["-", "-5", "-0.25", "a=b", "", "team-a/x"])
+def test_plain_cells_of_csv_stay_as_they_are(cell: str) -> None:
+    assert comma_separated(["name"], [[cell]], with_headers=False).strip('"') == cell

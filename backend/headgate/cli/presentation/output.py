@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import sys
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -33,6 +34,12 @@ PHASE_COLORS = {
 
 Rows = Sequence[Sequence[str]]
 
+_CONTROL = re.compile(r"(\x1b\[(?:0|[39][0-7])m)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters besides tabs and ends of lines; the group is a color set by this module."""
+_CONTROL_IN_CELL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_FORMULA = re.compile(r"[=+@\t]|-.*[^0-9.]", re.DOTALL)
+"""What spreadsheets compute, in place of showing it; not a dash and not a negative number."""
+
 
 class Format(StrEnum):
     """How an answer is written."""
@@ -48,12 +55,24 @@ class Format(StrEnum):
 
 def show(text: str) -> None:
     """Writes data to stdout."""
-    typer.echo(text)
+    typer.echo(_escaped(text))
 
 
 def say(text: str) -> None:
     """Writes a message for users to stderr."""
-    typer.echo(text, err=True)
+    typer.echo(_escaped(text), err=True)
+
+
+def _escaped(text: str) -> str:
+    """The text with control characters as escapes, as JSON has them.
+
+    Reasons and messages are written by many users, and a terminal obeys what it is sent.
+    """
+    return _CONTROL.sub(lambda found: found[1] or _escape(found), text)
+
+
+def _escape(found: "re.Match[str]") -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def stderr_console() -> Console:
@@ -76,7 +95,8 @@ def tinted(text: str, phase: str) -> str:
 
 def columns(headers: Sequence[str], rows: Rows, *, with_headers: bool = True) -> str:
     """Returns the rows under their headers, each column as wide as its widest cell."""
-    lines = [[header.upper() for header in headers], *rows] if with_headers else list(rows)
+    cells = [[_CONTROL_IN_CELL.sub(_escape, cell) for cell in row] for row in rows]
+    lines = [[header.upper() for header in headers], *cells] if with_headers else cells
     if not lines:
         return ""
     widths = [max(len(line[index]) for line in lines) for index in range(len(headers))]
@@ -84,13 +104,17 @@ def columns(headers: Sequence[str], rows: Rows, *, with_headers: bool = True) ->
 
 
 def comma_separated(headers: Sequence[str], rows: Rows, *, with_headers: bool = True) -> str:
-    """Returns the rows as CSV (RFC 4180)."""
+    """Returns the rows as CSV (RFC 4180); a quote stands before what spreadsheets would compute."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if with_headers:
         writer.writerow([header.lower() for header in headers])
-    writer.writerows(rows)
+    writer.writerows([_csv_cell(cell) for cell in row] for row in rows)
     return text.getvalue().rstrip("\n")
+
+
+def _csv_cell(cell: str) -> str:
+    return ("'" if _FORMULA.match(cell) else "") + _escaped(cell)
 
 
 def fields(pairs: Sequence[tuple[str, str]]) -> str:
