@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from headgate.domain.field_rules import name_violations, range_violations
 from headgate.domain.rejection import InvalidObject, Violation, violation
 from headgate.domain.values.names import (
     broken_rule_of_dns_label,
@@ -21,12 +22,11 @@ def identity_violations(
     name: str,
     namespace: str,
     broken_rule: Callable[[str], str | None] = broken_rule_of_name,
-) -> tuple[Violation, ...]:
-    """Broken rules of the name and namespace of a new object."""
-    found = [violation_of("/metadata/name", name, broken_rule)]
+) -> Iterator[Violation]:
+    """Yields broken rules of the name and namespace of a new object."""
+    yield from name_violations("/metadata/name", name, broken_rule)
     if namespace:
-        found.append(violation_of("/metadata/namespace", namespace, broken_rule_of_dns_label))
-    return tuple(violation for violation in found if violation)
+        yield from name_violations("/metadata/namespace", namespace, broken_rule_of_dns_label)
 
 
 def marking_violations(
@@ -36,87 +36,54 @@ def marking_violations(
     return (*label_violations(_LABELS, labels), *_annotation_violations(annotations))
 
 
-def label_violations(pointer: str, labels: Mapping[str, str]) -> tuple[Violation, ...]:
-    """Broken rules of keys and values that have the syntax of Kubernetes labels."""
-    found: list[Violation | None] = []
+def label_violations(pointer: str, labels: Mapping[str, str]) -> Iterator[Violation]:
+    """Yields broken rules of keys and values that have the syntax of Kubernetes labels."""
     for key, value in labels.items():
-        found.append(violation_of(child(pointer, key), key, broken_rule_of_label_key))
-        found.append(violation_of(child(pointer, key), value, broken_rule_of_label_value))
-    return tuple(violation for violation in found if violation)
-
-
-def violation_of(
-    pointer: str, text: str, broken_rule: Callable[[str], str | None]
-) -> Violation | None:
-    """The violation of a rule about one text, if it breaks it."""
-    rule = broken_rule(text)
-    if rule is None:
-        return None
-    return violation(
-        pointer, "Stated", rule=f"{_shown(text)} {rule}.", remedy="Choose another one that fits."
-    )
+        yield from name_violations(child(pointer, key), key, broken_rule_of_label_key)
+        yield from name_violations(child(pointer, key), value, broken_rule_of_label_value)
 
 
 def raise_if_invalid(kind: str, name: str, violations: Iterable[Violation]) -> None:
-    """Raise `InvalidObject` with every violation, if there is any."""
+    """Raises `InvalidObject` with every violation, if there is any."""
     found = tuple(violations)
-    if not found:
-        return
-    raise invalid_object(f"{kind} {name}".strip(), found)
+    if found:
+        raise invalid_object(f"{kind} {name}".strip(), found)
 
 
 def invalid_object(name: str, violations: tuple[Violation, ...]) -> InvalidObject:
-    """Returns the rejection of an object with all its violations, of which there is at least one.
+    """Returns the rejection of an object for violations, of which there is at least one.
 
     `name` is the kind and the name, as far as they are known.
     """
+    first = violations[0]
     return InvalidObject(
         "ObjectInvalid",
         violations=violations,
         name=name,
         errors=len(violations),
-        pointer=violations[0].pointer,
-        first=violations[0].message,
+        pointer=first.pointer,
+        first=first.message,
     )
 
 
 def _annotation_violations(annotations: Mapping[str, str]) -> Iterator[Violation]:
     for key in annotations:
-        found = violation_of(child(_ANNOTATIONS, key), key.lower(), broken_rule_of_label_key)
-        if found:
-            yield found
+        yield from name_violations(child(_ANNOTATIONS, key), key.lower(), broken_rule_of_label_key)
     size = sum(len(key) + len(value) for key, value in annotations.items())
     if size > MAX_ANNOTATIONS_BYTES:
         yield violation(
-            _ANNOTATIONS,
-            "Stated",
-            rule=f"All annotations together have at most {MAX_ANNOTATIONS_BYTES} characters.",
-            remedy=f"Shorten them: they have {size}.",
+            _ANNOTATIONS, "AnnotationsTooLong", maximum=MAX_ANNOTATIONS_BYTES, length=size
         )
 
 
-def _shown(text: str) -> str:
-    return repr(text) if len(text) <= 80 else f"{text[:77]!r}..."  # noqa: PLR2004
-
-
 def optional_name_violations(pointer: str, name: str) -> Iterator[Violation]:
-    """Broken rules of the name of another object; an empty name breaks none."""
-    found = violation_of(pointer, name, broken_rule_of_name) if name else None
-    if found:
-        yield found
+    """Yields broken rules of the name of another object; an empty name breaks none."""
+    return name_violations(pointer, name) if name else iter(())
 
 
 def amount_violations(pointer: str, amounts: Mapping[str, int]) -> Iterator[Violation]:
-    """Broken rules of amounts by resource: invalid names, negative amounts."""
+    """Yields broken rules of amounts by resource: invalid names, negative amounts."""
     for resource, amount in amounts.items():
         place = child(pointer, resource)
-        found = violation_of(place, resource, broken_rule_of_label_key)
-        if found:
-            yield found
-        if amount < 0:
-            yield violation(
-                place,
-                "Stated",
-                rule=f"The amount of {resource} is at least 0.",
-                remedy="Give an amount that is not negative.",
-            )
+        yield from name_violations(place, resource, broken_rule_of_label_key)
+        yield from range_violations(place, amount, 0)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from headgate.domain.metadata import label_violations, violation_of
+from headgate.domain.field_rules import duplicate_violations, name_violations, shown
+from headgate.domain.metadata import label_violations
 from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.names import broken_rule_of_label_key, broken_rule_of_label_value
 from headgate.domain.values.pointers import child
@@ -16,17 +17,15 @@ from headgate.domain.values.selectors import (
 
 
 def selector_violations(pointer: str, selector: LabelSelector) -> Iterator[Violation]:
-    """Broken rules of a label selector."""
+    """Yields broken rules of a label selector."""
     yield from label_violations(child(pointer, "matchLabels"), selector.match_labels)
     for index, requirement in enumerate(selector.match_expressions):
         place = child(pointer, "matchExpressions", index)
         yield from _requirement_violations(place, requirement)
         if requirement.operator in {"Gt", "Lt"}:
+            choices = ("In", "NotIn", "Exists", "DoesNotExist")
             yield violation(
-                child(place, "operator"),
-                "Stated",
-                rule="A label selector knows In, NotIn, Exists and DoesNotExist.",
-                remedy="Use one of those.",
+                child(place, "operator"), "NotOneOf", value=requirement.operator, choices=choices
             )
 
 
@@ -37,86 +36,55 @@ def term_violations(pointer: str, terms: Iterable[NodeSelectorTerm]) -> Iterator
 
 
 def node_term_violations(pointer: str, term: NodeSelectorTerm) -> Iterator[Violation]:
-    """Broken rules of one term of a node affinity."""
+    """Yields broken rules of one term of a node affinity."""
     for at, requirement in enumerate(term.match_expressions):
         yield from _requirement_violations(child(pointer, "matchExpressions", at), requirement)
     for at, requirement in enumerate(term.match_fields):
         if requirement.key != "metadata.name":
-            yield violation(
-                child(pointer, "matchFields", at, "key"),
-                "Stated",
-                rule="The only field of a node that can be matched is metadata.name.",
-                remedy="Use metadata.name, or match labels with matchExpressions.",
-            )
+            place = child(pointer, "matchFields", at, "key")
+            yield violation(place, "NodeFieldUnknown", value=shown(requirement.key))
 
 
 def taint_violations(pointer: str, taints: tuple[Taint, ...]) -> Iterator[Violation]:
-    """Broken rules of a list of taints: syntax, and two with the same key and effect."""
-    seen: dict[tuple[str, str], int] = {}
+    """Yields broken rules of a list of taints: syntax, and two with one key and effect."""
     for index, taint in enumerate(taints):
-        place = child(pointer, index)
-        yield from _key_and_value_violations(place, taint.key, taint.value)
-        first = seen.setdefault((taint.key, taint.effect), index)
-        if first != index:
-            yield violation(
-                place,
-                "Stated",
-                rule=f"Taint {index} has the key and effect of taint {first}.",
-                remedy="Keep one of them.",
-            )
+        yield from _key_and_value_violations(child(pointer, index), taint.key, taint.value)
+    yield from duplicate_violations(
+        (child(pointer, index), f"{taint.key}:{taint.effect}") for index, taint in enumerate(taints)
+    )
 
 
 def toleration_violations(pointer: str, tolerations: Iterable[Toleration]) -> Iterator[Violation]:
-    """Broken rules of a list of tolerations."""
+    """Yields broken rules of a list of tolerations."""
     for index, toleration in enumerate(tolerations):
         place = child(pointer, index)
         if toleration.key:
             yield from _key_and_value_violations(place, toleration.key, toleration.value)
         elif toleration.operator == "Equal":
-            yield violation(
-                child(place, "operator"),
-                "Stated",
-                rule="A toleration without a key tolerates every taint and must say Exists.",
-                remedy="Set operator: Exists, or name a key.",
-            )
+            yield violation(child(place, "operator"), "TolerationWithoutKey")
         if toleration.operator == "Exists" and toleration.value:
-            yield violation(
-                child(place, "value"),
-                "Stated",
-                rule="A toleration with the operator Exists has no value.",
-                remedy="Remove the value, or set operator: Equal.",
-            )
+            yield violation(child(place, "value"), "TolerationValueNotAllowed")
 
 
 def _key_and_value_violations(pointer: str, key: str, value: str) -> Iterator[Violation]:
-    found = (
-        violation_of(child(pointer, "key"), key, broken_rule_of_label_key),
-        violation_of(child(pointer, "value"), value, broken_rule_of_label_value),
-    )
-    yield from (violation for violation in found if violation)
+    yield from name_violations(child(pointer, "key"), key, broken_rule_of_label_key)
+    yield from name_violations(child(pointer, "value"), value, broken_rule_of_label_value)
 
 
 def _requirement_violations(pointer: str, requirement: Requirement) -> Iterator[Violation]:
-    found = violation_of(child(pointer, "key"), requirement.key, broken_rule_of_label_key)
-    if found:
-        yield found
-    rule = _broken_rule_of_values(requirement)
-    if rule:
-        yield violation(
-            child(pointer, "values"), "Stated", rule=rule, remedy="Make values and operator agree."
-        )
+    yield from name_violations(child(pointer, "key"), requirement.key, broken_rule_of_label_key)
+    code = _broken_rule_of_values(requirement)
+    if code:
+        yield violation(child(pointer, "values"), code, operator=requirement.operator)
 
 
 def _broken_rule_of_values(requirement: Requirement) -> str | None:
+    values = requirement.values
     match requirement.operator:
         case "In" | "NotIn":
-            if not requirement.values:
-                return f"The operator {requirement.operator} needs at least one value."
+            return None if values else "SelectorValuesMissing"
         case "Exists" | "DoesNotExist":
-            if requirement.values:
-                return f"The operator {requirement.operator} has no values."
+            return "SelectorValuesNotAllowed" if values else None
         case "Gt" | "Lt":
-            values = requirement.values
-            if len(values) != 1 or not values[0].lstrip("-").isdecimal():
-                return f"The operator {requirement.operator} has exactly one value, an integer."
-    return None
+            is_one = len(values) == 1 and values[0].lstrip("-").isdecimal()
+            return None if is_one else "SelectorValueNotInteger"

@@ -1,10 +1,21 @@
 """The catalogue of texts by code, and the text and remedy of a message (language.md §1.7)."""
 
 from collections.abc import Mapping
+from headgate.domain.values.message import Message
+from headgate.domain.values.message import MessageOrText
+from headgate.messages import field_rules
+from headgate.messages import findings
+from headgate.messages import object_rules
+from headgate.messages import pending_reasons
+from headgate.messages import rejections
+from headgate.messages import workload_events
+from headgate.messages import workload_rules
+from headgate.messages.rendering import Absent
+from headgate.messages.rendering import IsVisible
+from headgate.messages.rendering import Text
+from headgate.messages.rendering import everything_visible
+from headgate.messages.rendering import fill
 
-from headgate.domain.values.message import Message, MessageOrText
-from headgate.messages import findings, pending_reasons, rejections, workload_events
-from headgate.messages.rendering import Absent, IsVisible, Text, everything_visible, fill
 
 AS_RECORDED = "AsRecorded"
 """The code of a sentence that the log holds from before messages had codes, as `text`."""
@@ -12,12 +23,16 @@ AS_RECORDED = "AsRecorded"
 REMEDY_OF = "RemedyOf"
 """The code of the remedy of another message, as its argument `found`."""
 
-TEXTS: Mapping[str, Text] = {
-    **pending_reasons.TEXTS,
-    **workload_events.TEXTS,
-    **rejections.TEXTS,
-    **findings.TEXTS,
-}
+FAMILIES: tuple[Mapping[str, Text], ...] = (
+    pending_reasons.TEXTS,
+    workload_events.TEXTS,
+    rejections.TEXTS,
+    field_rules.TEXTS,
+    object_rules.TEXTS,
+    workload_rules.TEXTS,
+    findings.TEXTS,
+)
+TEXTS: Mapping[str, Text] = {code: text for each in FAMILIES for code, text in each.items()}
 WITHHELD = "Recorded as a sentence by an earlier version; shown to administrators only"
 
 

@@ -2,9 +2,10 @@
 
 A template is a sentence with arguments in braces. `{name}` formats by type; `{name:word}` counts
 (`{pods:pod}` is `1 pod` or `3 pods`); `{name:duration}`, `{name:time}`, `{name:label}`,
-`{name:number}`, `{name:user}`, `{name:all}` and `{name:lower}` format as `_FORMATS` says.
-`{name:uid}` is UNKNOWN where it is empty or the message refers to an object that is not visible. A
-part in square brackets is left out where an argument in it is absent, empty or false.
+`{name:number}`, `{name:user}`, `{name:all}` and `{name:lower}` format as `_FORMATS` says, and
+`{name:kind}` writes references with their kinds. `{name:uid}` is UNKNOWN where it is empty or the
+message refers to an object that is not visible. A part in square brackets is left out where an
+argument in it is absent, empty or false.
 """
 
 import re
@@ -101,12 +102,14 @@ def _formatted(
     is_visible: IsVisible,
 ) -> str:
     if isinstance(value, tuple):
-        return _listed(list(_items(value, units, text_of, is_visible)), how)
+        return _listed(list(_items(value, how, units, text_of, is_visible)), how)
     if isinstance(value, Message):
         text = text_of(value)
         return text[:1].lower() + text[1:] if how == "lower" else text
     if isinstance(value, ObjectReference):
-        return value.key if is_visible(value) else foreign_objects(value.kind, 0)
+        if not is_visible(value):
+            return foreign_objects(value.kind, 0)
+        return f"{value.kind}/{value.key}" if how == "kind" else value.key
     if isinstance(value, Amount):
         return _number(value, units) if how == "number" else amount_text(value, units)
     if how in _FORMATS:
@@ -116,6 +119,7 @@ def _formatted(
 
 def _items(
     values: tuple[Argument, ...],
+    how: str,
     units: Mapping[str, tuple[str, int]],
     text_of: Callable[[Message], str],
     is_visible: IsVisible,
@@ -125,7 +129,7 @@ def _items(
         if isinstance(value, ObjectReference) and not is_visible(value):
             hidden[value.kind] = hidden.get(value.kind, 0) + 1
         else:
-            yield _formatted(value, "", units, text_of, is_visible)
+            yield _formatted(value, how if how == "kind" else "", units, text_of, is_visible)
     yield from (foreign_objects(kind, number) for kind, number in hidden.items())
 
 

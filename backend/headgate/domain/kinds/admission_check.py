@@ -3,6 +3,7 @@
 import msgspec
 from msgspec.structs import replace
 
+from headgate.domain.field_rules import length_violations
 from headgate.domain.kinds.configured_object import (
     Absent,
     ObjectChanged,
@@ -75,33 +76,18 @@ _CONTROLLER = "/spec/controllerName"
 
 
 def check_violations(spec: AdmissionCheckSpec) -> tuple[Violation, ...]:
-    """Broken rules of an AdmissionCheck."""
-    if 1 <= len(spec.controller_name) <= MAX_CONTROLLER_NAME_LENGTH:
-        return ()
-    return (
-        violation(
-            _CONTROLLER,
-            "Stated",
-            rule=f"controllerName has 1 to {MAX_CONTROLLER_NAME_LENGTH} characters.",
-            remedy="Name the controller that answers for this check.",
-        ),
-    )
+    """Returns broken rules of an AdmissionCheck."""
+    name = spec.controller_name
+    return tuple(length_violations(_CONTROLLER, name, MAX_CONTROLLER_NAME_LENGTH, minimum=1))
 
 
 def check_change_violations(
     before: AdmissionCheckSpec, after: AdmissionCheckSpec
 ) -> tuple[Violation, ...]:
-    """A check belongs to one controller for life."""
+    """Returns the violation by a change of the controller."""
     if before.controller_name == after.controller_name:
         return ()
-    return (
-        violation(
-            _CONTROLLER,
-            "Stated",
-            rule=f"controllerName never changes; it is {before.controller_name}.",
-            remedy="Make another AdmissionCheck for the other controller.",
-        ),
-    )
+    return (violation(_CONTROLLER, "FieldImmutable", value=before.controller_name),)
 
 
 class ReportCheck(msgspec.Struct, frozen=True, kw_only=True):

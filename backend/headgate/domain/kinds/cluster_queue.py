@@ -5,6 +5,11 @@ from typing import Literal
 
 import msgspec
 
+from headgate.domain.field_rules import (
+    count_violations,
+    duplicate_violations,
+    name_violations,
+)
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
     ObjectCreated,
@@ -28,10 +33,9 @@ from headgate.domain.kinds.queue_stop import (
 )
 from headgate.domain.kinds.resource_groups import ResourceGroup, group_violations, weight_violations
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
-from headgate.domain.metadata import optional_name_violations, violation_of
+from headgate.domain.metadata import optional_name_violations
 from headgate.domain.rejection import Violation, violation
 from headgate.domain.selection_rules import selector_violations
-from headgate.domain.values.names import broken_rule_of_name
 from headgate.domain.values.pointers import child
 from headgate.domain.values.selectors import LabelSelector
 
@@ -128,15 +132,10 @@ def cluster_queue_violations(spec: ClusterQueueSpec) -> tuple[Violation, ...]:
 
 
 def new_cluster_queue_violations(spec: ClusterQueueSpec) -> tuple[Violation, ...]:
-    """Broken rules of a new ClusterQueue: a check must name flavors that the queue has."""
-    known = flavor_names(spec)
+    """Returns broken rules of a new ClusterQueue: a check must name flavors that the queue has."""
+    known = tuple(flavor_names(spec))
     return tuple(
-        violation(
-            child(_CHECKS, index, "onFlavors", at),
-            "Stated",
-            rule=f"Flavor {flavor} of check {check.name} is not a flavor of this ClusterQueue.",
-            remedy="Name one of its flavors, or add this one to a resource group.",
-        )
+        violation(child(_CHECKS, index, "onFlavors", at), "NotOneOf", value=flavor, choices=known)
         for index, check in enumerate(spec.admission_checks)
         for at, flavor in enumerate(check.on_flavors)
         if flavor not in known
@@ -162,42 +161,19 @@ def _policy_violations(spec: ClusterQueueSpec) -> Iterator[Violation]:
     fungibility = spec.flavor_fungibility
     policies = {fungibility.when_can_borrow, fungibility.when_can_preempt}
     if fungibility.preference is not None and policies != {"TryNextFlavor"}:
-        yield violation(
-            "/spec/flavorFungibility/preference",
-            "Stated",
-            rule="A preference needs whenCanBorrow and whenCanPreempt to be TryNextFlavor.",
-            remedy="Set both to TryNextFlavor, or remove the preference.",
-        )
+        yield violation("/spec/flavorFungibility/preference", "PreferenceWithoutTryNextFlavor")
     yield from preemption_violations(spec.preemption)
 
 
 def _check_violations(checks: tuple[AdmissionCheckRule, ...]) -> Iterator[Violation]:
-    if len(checks) > MAX_CHECKS:
-        yield violation(
-            _CHECKS,
-            "Stated",
-            rule=f"A ClusterQueue has at most {MAX_CHECKS} admission checks.",
-            remedy=f"Remove {len(checks) - MAX_CHECKS} of them.",
-        )
-    seen: dict[str, int] = {}
+    yield from count_violations(_CHECKS, len(checks), MAX_CHECKS)
+    names = [(child(_CHECKS, index, "name"), check.name) for index, check in enumerate(checks)]
+    for pointer, name in names:
+        yield from name_violations(pointer, name)
+    yield from duplicate_violations(names)
     for index, check in enumerate(checks):
-        found = violation_of(child(_CHECKS, index, "name"), check.name, broken_rule_of_name)
-        if found:
-            yield found
-        if seen.setdefault(check.name, index) != index:
-            yield violation(
-                child(_CHECKS, index, "name"),
-                "Stated",
-                rule=f"Check {check.name} is listed twice.",
-                remedy="Name each check once, with all its flavors.",
-            )
-        if len(check.on_flavors) > MAX_FLAVORS_OF_CHECK:
-            yield violation(
-                child(_CHECKS, index, "onFlavors"),
-                "Stated",
-                rule=f"A check names at most {MAX_FLAVORS_OF_CHECK} flavors.",
-                remedy="Name fewer, or none for all flavors.",
-            )
+        place = child(_CHECKS, index, "onFlavors")
+        yield from count_violations(place, len(check.on_flavors), MAX_FLAVORS_OF_CHECK)
 
 
 def _selector_violations(spec: ClusterQueueSpec) -> Iterator[Violation]:

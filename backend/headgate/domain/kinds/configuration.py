@@ -6,6 +6,12 @@ from typing import Literal
 
 import msgspec
 
+from headgate.domain.field_rules import (
+    count_violations,
+    duplicate_violations,
+    name_violations,
+    range_violations,
+)
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
     ObjectCreated,
@@ -14,7 +20,6 @@ from headgate.domain.kinds.configured_object import (
 )
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
-from headgate.domain.metadata import violation_of
 from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.names import broken_rule_of_label_key
 from headgate.domain.values.pointers import child
@@ -173,67 +178,43 @@ def configuration_violations(spec: ConfigurationSpec) -> tuple[Violation, ...]:
         *_resource_violations(spec.resources),
         *_retention_violations(spec.retention),
         *_preemption_violations(spec.preemption),
-        *_at_least("/spec/topology/notReadyTimeout", spec.topology.not_ready_seconds, 0),
+        *range_violations("/spec/topology/notReadyTimeout", spec.topology.not_ready_seconds, 0),
     )
 
 
 def _fair_sharing_violations(sharing: FairSharing | None) -> Iterator[Violation]:
     if sharing is not None and sharing.preemption_strategies not in _ALLOWED_STRATEGIES:
-        yield violation(
-            _STRATEGIES,
-            "Stated",
-            rule="The strategies are LessThanOrEqualToFinalShare, LessThanInitialShare, or both "
-            "in this order.",
-            remedy="List one of them, or both in this order.",
-        )
+        yield violation(_STRATEGIES, "StrategiesInvalid", choices=DEFAULT_FAIR_STRATEGIES)
 
 
 def _admission_fair_sharing_violations(sharing: AdmissionFairSharing | None) -> Iterator[Violation]:
     if sharing is None:
         return
     part = "/spec/admissionFairSharing"
-    yield from _at_least(f"{part}/usageHalfLifeTime", sharing.usage_half_life_seconds, 0)
-    yield from _at_least(
+    yield from range_violations(f"{part}/usageHalfLifeTime", sharing.usage_half_life_seconds, 0)
+    yield from range_violations(
         f"{part}/usageSamplingInterval", sharing.usage_sampling_interval_seconds, 1
     )
     for resource, weight in sharing.resource_weights_milli.items():
         pointer = child(f"{part}/resourceWeights", resource)
-        found = violation_of(pointer, resource, broken_rule_of_label_key)
-        if found:
-            yield found
-        yield from _at_least(pointer, weight, 0)
+        yield from name_violations(pointer, resource, broken_rule_of_label_key)
+        yield from range_violations(pointer, weight, 0)
 
 
 def _resource_violations(rules: ResourceRules) -> Iterator[Violation]:
+    prefixes = "/spec/resources/excludeResourcePrefixes"
     if rules.exclude_resource_prefixes and rules.quota_check_strategy == "IgnoreUndeclared":
-        yield violation(
-            "/spec/resources/excludeResourcePrefixes",
-            "Stated",
-            rule="Prefixes are excluded only where undeclared resources block.",
-            remedy="Remove the prefixes, or set quotaCheckStrategy to BlockUndeclared.",
-        )
+        yield violation(prefixes, "PrefixesIgnored")
     for index, prefix in enumerate(rules.exclude_resource_prefixes):
         if not prefix:
-            yield violation(
-                child("/spec/resources/excludeResourcePrefixes", index),
-                "Stated",
-                rule="An empty prefix would exclude every resource.",
-                remedy="Give a prefix such as example.com/.",
-            )
-    if len(rules.transformations) > MAX_TRANSFORMATIONS:
-        yield violation(
-            _TRANSFORMATIONS,
-            "Stated",
-            rule=f"There are at most {MAX_TRANSFORMATIONS} transformations.",
-            remedy=f"Remove {len(rules.transformations) - MAX_TRANSFORMATIONS} of them.",
-        )
+            yield violation(child(prefixes, index), "PrefixEmpty")
+    yield from count_violations(_TRANSFORMATIONS, len(rules.transformations), MAX_TRANSFORMATIONS)
     yield from _transformation_violations(rules.transformations)
 
 
 def _transformation_violations(
     transformations: tuple[Transformation, ...],
 ) -> Iterator[Violation]:
-    seen: dict[str, int] = {}
     for index, transformation in enumerate(transformations):
         pointer = child(_TRANSFORMATIONS, index)
         names = (
@@ -242,38 +223,24 @@ def _transformation_violations(
             *((("multiplyBy", transformation.multiply_by),) if transformation.multiply_by else ()),
         )
         for place, name in names:
-            found = violation_of(f"{pointer}/{place}", name, broken_rule_of_label_key)
-            if found:
-                yield found
-        if seen.setdefault(transformation.input, index) != index:
-            yield violation(
-                f"{pointer}/input",
-                "Stated",
-                rule=f"{transformation.input} is transformed by an earlier entry already.",
-                remedy="Put all outputs of a resource into one transformation.",
-            )
+            yield from name_violations(f"{pointer}/{place}", name, broken_rule_of_label_key)
+    yield from duplicate_violations(
+        (child(_TRANSFORMATIONS, index, "input"), each.input)
+        for index, each in enumerate(transformations)
+    )
 
 
 def _retention_violations(retention: Retention) -> Iterator[Violation]:
     part = "/spec/objectRetentionPolicies/workloads"
-    yield from _at_least(f"{part}/afterFinished", retention.after_finished_seconds, 0)
-    yield from _at_least(f"{part}/afterDeactivatedByKueue", retention.after_deactivated_seconds, 0)
+    yield from range_violations(f"{part}/afterFinished", retention.after_finished_seconds, 0)
+    yield from range_violations(
+        f"{part}/afterDeactivatedByKueue", retention.after_deactivated_seconds, 0
+    )
 
 
 def _preemption_violations(rules: PreemptionRules) -> Iterator[Violation]:
-    yield from _at_least("/spec/preemption/roundTimeToLive", rules.round_ttl_seconds, 1)
-    yield from _at_least("/spec/preemption/mostDomains", rules.most_domains, 1)
-
-
-def _at_least(pointer: str, value: int | None, least: int) -> Iterator[Violation]:
-    if value is not None and value < least:
-        name = pointer.rpartition("/")[2]
-        yield violation(
-            pointer,
-            "Stated",
-            rule=f"{name} is at least {least}; not {value}.",
-            remedy=f"Give {least} or more.",
-        )
+    yield from range_violations("/spec/preemption/roundTimeToLive", rules.round_ttl_seconds, 1)
+    yield from range_violations("/spec/preemption/mostDomains", rules.most_domains, 1)
 
 
 MILLI = 1000
@@ -333,9 +300,7 @@ def _rounded_up(amount: Fraction) -> int:
 
 
 def _broken_rule_of_only_name(text: str) -> str | None:
-    return (
-        None if text == CONFIGURATION_NAME else "is no Configuration: the only one is named default"
-    )
+    return None if text == CONFIGURATION_NAME else "ConfigurationNameInvalid"
 
 
 CONFIGURATION: Kind[ConfigurationSpec] = Kind(

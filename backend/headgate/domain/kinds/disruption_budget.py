@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from headgate.domain.field_rules import range_violations
 from headgate.domain.kinds.configured_object import (
     NamespacedObjectCreated,
     ObjectChanged,
@@ -60,22 +61,11 @@ def budget_violations(spec: DisruptionBudgetSpec) -> tuple[Violation, ...]:
 
 
 def _bound_violations(spec: DisruptionBudgetSpec) -> Iterator[Violation]:
-    bounds = (("minAvailable", spec.min_available), ("maxUnavailable", spec.max_unavailable))
-    if sum(bound is not None for _, bound in bounds) != 1:
-        yield violation(
-            "/spec",
-            "Stated",
-            rule="A budget has exactly one of minAvailable and maxUnavailable.",
-            remedy="Set one of the two and remove the other.",
-        )
-    for field, bound in bounds:
-        if bound is not None and bound < 0:
-            yield violation(
-                f"/spec/{field}",
-                "Stated",
-                rule=f"{field} is at least 0.",
-                remedy="Give a number that is not negative.",
-            )
+    bounds = {"minAvailable": spec.min_available, "maxUnavailable": spec.max_unavailable}
+    if sum(bound is not None for bound in bounds.values()) != 1:
+        yield violation("/spec", "NotExactlyOne", fields=tuple(bounds))
+    for field, bound in bounds.items():
+        yield from range_violations(f"/spec/{field}", bound, 0)
 
 
 DISRUPTION_BUDGET: Kind[DisruptionBudgetSpec] = Kind(

@@ -8,6 +8,12 @@ from typing import Literal
 
 import msgspec
 
+from headgate.domain.field_rules import (
+    count_violations,
+    duplicate_violations,
+    name_violations,
+    range_violations,
+)
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
     ObjectCreated,
@@ -15,9 +21,8 @@ from headgate.domain.kinds.configured_object import (
     ObjectDeletionRequested,
 )
 from headgate.domain.kinds.object_commands import Kind
-from headgate.domain.metadata import label_violations, violation_of
+from headgate.domain.metadata import label_violations
 from headgate.domain.rejection import Violation, violation
-from headgate.domain.values.names import broken_rule_of_name
 from headgate.domain.values.pointers import child
 
 NodeLossPolicy = Literal["Replace", "Fence", "Wait"]
@@ -86,53 +91,30 @@ class ExecutorDeleted(ObjectDeleted, frozen=True, tag="executor.deleted"):
 
 
 def executor_violations(spec: ExecutorSpec) -> tuple[Violation, ...]:
-    """Broken rules of an Executor taken by itself."""
+    """Returns broken rules of an Executor taken by itself."""
     lease = (MIN_EXECUTOR_LEASE_SECONDS, MAX_EXECUTOR_LEASE_SECONDS)
     ports, logs = spec.rendezvous_ports, spec.log_retention
+    least = max(MIN_PORT, ports.first)
     return (
         *_node_violations(spec),
-        *_outside("/spec/leaseSeconds", spec.lease_seconds, *lease),
-        *_outside("/spec/rendezvousPorts/first", ports.first, MIN_PORT, MAX_PORT),
-        *_outside("/spec/rendezvousPorts/last", ports.last, max(MIN_PORT, ports.first), MAX_PORT),
-        *_outside("/spec/logRetention/maxMebibytes", logs.max_mebibytes, 0, MAX_LOG_MEBIBYTES),
+        *range_violations("/spec/leaseSeconds", spec.lease_seconds, *lease),
+        *range_violations("/spec/rendezvousPorts/first", ports.first, MIN_PORT, MAX_PORT),
+        *range_violations("/spec/rendezvousPorts/last", ports.last, least, MAX_PORT),
+        *range_violations(
+            "/spec/logRetention/maxMebibytes", logs.max_mebibytes, 0, MAX_LOG_MEBIBYTES
+        ),
     )
 
 
 def _node_violations(spec: ExecutorSpec) -> Iterator[Violation]:
     if bool(spec.node_selector) == bool(spec.flavors):
-        yield violation(
-            "/spec",
-            "Stated",
-            rule="An Executor has exactly one of nodeSelector and flavors.",
-            remedy="Select its nodes by label, or name the ResourceFlavors of its nodes.",
-        )
+        yield violation("/spec", "NotExactlyOne", fields=("nodeSelector", "flavors"))
     yield from label_violations("/spec/nodeSelector", spec.node_selector)
-    if len(spec.flavors) > MAX_EXECUTOR_FLAVORS:
-        yield violation(
-            "/spec/flavors",
-            "Stated",
-            rule=f"An Executor names at most {MAX_EXECUTOR_FLAVORS} flavors.",
-            remedy="Name fewer, or select nodes by label.",
-        )
-    for index, flavor in enumerate(spec.flavors):
-        place = child("/spec/flavors", index)
-        found = violation_of(place, flavor, broken_rule_of_name)
-        if found:
-            yield found
-        if flavor in spec.flavors[:index]:
-            yield violation(
-                place, "Stated", rule=f"Flavor {flavor} is listed twice.", remedy="Name it once."
-            )
-
-
-def _outside(pointer: str, value: int, least: int, most: int) -> Iterator[Violation]:
-    if not least <= value <= most:
-        yield violation(
-            pointer,
-            "Stated",
-            rule=f"{pointer.rpartition('/')[2]} lies between {least} and {most}.",
-            remedy="Give a number in this range.",
-        )
+    yield from count_violations("/spec/flavors", len(spec.flavors), MAX_EXECUTOR_FLAVORS)
+    flavors = [(child("/spec/flavors", index), name) for index, name in enumerate(spec.flavors)]
+    for pointer, name in flavors:
+        yield from name_violations(pointer, name)
+    yield from duplicate_violations(flavors)
 
 
 EXECUTOR: Kind[ExecutorSpec] = Kind(

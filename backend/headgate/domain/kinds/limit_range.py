@@ -14,8 +14,9 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.metadata import amount_violations
 from headgate.domain.rejection import Violation, violation
+from headgate.domain.values.message import Amount
 from headgate.domain.values.pointers import child
-from headgate.domain.values.quantities import Requests, quantity_of
+from headgate.domain.values.quantities import Requests
 
 
 class LimitRangeItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,12 +88,7 @@ def _item_violations(place: str, item: LimitRangeItem) -> Iterator[Violation]:
         yield from _order_violations(place, (lower, amounts[lower]), (upper, amounts[upper]))
     for resource, ratio in item.max_limit_request_ratio_milli.items():
         if ratio < MILLI:
-            yield violation(
-                child(place, "maxLimitRequestRatio", resource),
-                "Stated",
-                rule="No limit is below its request, so that the ratio is at least 1.",
-                remedy="Give 1 or more.",
-            )
+            yield violation(child(place, "maxLimitRequestRatio", resource), "RatioBelowOne")
 
 
 def _order_violations(
@@ -101,13 +97,9 @@ def _order_violations(
     (low, least), (high, most) = lower, upper
     for resource in sorted(least.keys() & most.keys()):
         if least[resource] > most[resource]:
-            bound = quantity_of(resource, most[resource])
-            yield violation(
-                child(place, low, resource),
-                "Stated",
-                rule=f"{low} of {resource} is at most its {high}, {bound}.",
-                remedy=f"Lower {low}, or raise {high}.",
-            )
+            bound = Amount(resource, most[resource])
+            pointer = child(place, low, resource)
+            yield violation(pointer, "LimitRangeDescending", lower=low, upper=high, bound=bound)
 
 
 LIMIT_RANGE: Kind[LimitRangeSpec] = Kind(

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from headgate.domain.field_rules import name_violations
 from headgate.domain.kinds.configured_object import (
     NamespacedObjectCreated,
     ObjectChanged,
@@ -18,9 +19,7 @@ from headgate.domain.kinds.queue_stop import (
     evolve_stoppable,
 )
 from headgate.domain.kinds.resource_groups import weight_violations
-from headgate.domain.metadata import violation_of
 from headgate.domain.rejection import Violation, violation
-from headgate.domain.values.names import broken_rule_of_name
 
 
 class LocalQueueSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,25 +67,20 @@ class LocalQueueResumed(StatusEvent, frozen=True, kw_only=True, tag="local_queue
 
 
 def local_queue_violations(spec: LocalQueueSpec) -> tuple[Violation, ...]:
-    """Broken rules of a LocalQueue taken by itself."""
-    found = violation_of("/spec/clusterQueue", spec.cluster_queue, broken_rule_of_name)
-    return (*((found,) if found else ()), *weight_violations(spec.fair_weight_milli))
+    """Returns broken rules of a LocalQueue taken by itself."""
+    return (
+        *name_violations("/spec/clusterQueue", spec.cluster_queue),
+        *weight_violations(spec.fair_weight_milli),
+    )
 
 
 def local_queue_change_violations(
     before: LocalQueueSpec, after: LocalQueueSpec
 ) -> tuple[Violation, ...]:
-    """A LocalQueue leads to one ClusterQueue for life."""
+    """Returns the violation by a change of the ClusterQueue."""
     if before.cluster_queue == after.cluster_queue:
         return ()
-    return (
-        violation(
-            "/spec/clusterQueue",
-            "Stated",
-            rule=f"clusterQueue never changes; it is {before.cluster_queue}.",
-            remedy="Make another LocalQueue for the other ClusterQueue.",
-        ),
-    )
+    return (violation("/spec/clusterQueue", "FieldImmutable", value=before.cluster_queue),)
 
 
 _STOP_EVENTS = StopEvents(LocalQueueStopped, LocalQueueResumed)

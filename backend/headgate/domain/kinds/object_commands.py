@@ -26,6 +26,7 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.metadata import identity_violations, marking_violations, raise_if_invalid
 from headgate.domain.rejection import AlreadyExists, InUse, NotFound, Violation
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import reference_of_stream
 from headgate.domain.values.names import broken_rule_of_name
 
 ObjectSpec = TypeVar("ObjectSpec", bound=msgspec.Struct)
@@ -256,11 +257,8 @@ def request_deletion(
     if not command.users or kind.when_in_use == "Goes":
         return (kind.deleted(),)
     if kind.when_in_use == "Refuses":
-        raise InUse(
-            "Stated",
-            rule=f"{kind.name} {current.name} is used by {_shown_referrers(command.users)}.",
-            remedy="Delete those first.",
-        )
+        users = tuple(reference_of_stream(user) for user in command.users)
+        raise InUse("ObjectInUse", kind=kind.name, name=current.name, users=users)
     return () if current.terminating_at is not None else (kind.deletion_requested(),)
 
 
@@ -276,11 +274,7 @@ def finish_deletion(
 def existing_object(kind: str, state: ObjectState[ObjectSpec]) -> Configured[ObjectSpec]:
     """The object; raises `NotFound` where there is none."""
     if isinstance(state, Absent):
-        raise NotFound(
-            "Stated",
-            rule=f"There is no such {kind}.",
-            remedy="Check its name and namespace, or create it.",
-        )
+        raise NotFound("ObjectNotFound", kind=kind)
     return state
 
 
@@ -292,19 +286,5 @@ def kept(current: ObjectSpec, command: Change[ObjectSpec]) -> ObjectSpec:
 
 
 def _taken(kind: str, state: Configured[ObjectSpec]) -> AlreadyExists:
-    if state.terminating_at is not None:
-        return AlreadyExists(
-            "Stated",
-            rule=f"{kind} {state.name} is being deleted and waits until nothing uses it.",
-            remedy="Wait until it is gone, or choose another name.",
-        )
-    return AlreadyExists(
-        "Stated",
-        rule=f"{kind} {state.name} exists.",
-        remedy="Change it instead, or choose another name.",
-    )
-
-
-def _shown_referrers(users: tuple[str, ...]) -> str:
-    shown = ", ".join(users[:5])
-    return shown if len(users) <= 5 else f"{shown} and {len(users) - 5} more"  # noqa: PLR2004
+    code = "ObjectExists" if state.terminating_at is None else "ObjectTerminating"
+    return AlreadyExists(code, kind=kind, name=state.name)

@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from headgate.domain.field_rules import range_violations
 from headgate.domain.rejection import Violation, violation
 
 WithinClusterQueuePolicy = Literal["Never", "LowerPriority", "LowerOrNewerEqualPriority"]
@@ -77,47 +78,27 @@ _PREEMPTION = "/spec/preemption"
 
 
 def preemption_violations(preemption: ClusterQueuePreemption) -> Iterator[Violation]:
-    """Broken rules of the policies taken by themselves (trap T18)."""
+    """Yields broken rules of the policies taken by themselves (trap T18)."""
     if preemption.borrow_within_cohort.policy != "Never" and (
         preemption.reclaim_within_cohort == "Never"
     ):
         yield violation(
-            f"{_PREEMPTION}/borrowWithinCohort/policy",
-            "Stated",
-            rule="Preempting while borrowing needs reclaimWithinCohort to be other than Never.",
-            remedy="Set reclaimWithinCohort to LowerPriority or Any, or this policy to Never.",
+            f"{_PREEMPTION}/borrowWithinCohort/policy", "BorrowWithoutReclaimWithinCohort"
         )
     grace = preemption.soft_eviction.max_grace_seconds
     yield from runtime_violations(preemption.min_runtime)
-    yield from _length("softEviction/maxGraceSeconds", grace, MAX_GRACE_SECONDS)
-    yield from _rate_violations(preemption)
+    yield from range_violations(
+        f"{_PREEMPTION}/softEviction/maxGraceSeconds", grace, 0, MAX_GRACE_SECONDS
+    )
+    if preemption.rate_limit is not None:
+        rate = f"{_PREEMPTION}/rateLimit"
+        yield from range_violations(f"{rate}/perMinute", preemption.rate_limit.per_minute, 1)
+        yield from range_violations(f"{rate}/burst", preemption.rate_limit.burst, 1)
 
 
 def runtime_violations(runtime: MinimumRuntime) -> Iterator[Violation]:
-    """Broken rules of the minimum runtimes of a ClusterQueue or Cohort."""
-    yield from _length("minRuntime/preempt", runtime.preempt_seconds, MAX_MINIMUM_RUNTIME_SECONDS)
-    yield from _length("minRuntime/reclaim", runtime.reclaim_seconds, MAX_MINIMUM_RUNTIME_SECONDS)
-
-
-def _length(field: str, seconds: int, most: int) -> Iterator[Violation]:
-    if not 0 <= seconds <= most:
-        yield violation(
-            f"{_PREEMPTION}/{field}",
-            "Stated",
-            rule=f"{field.rpartition('/')[2]} lies between 0 and {most} seconds.",
-            remedy="Give a length in this range, or make the workload NonPreemptible.",
-        )
-
-
-def _rate_violations(preemption: ClusterQueuePreemption) -> Iterator[Violation]:
-    rate = preemption.rate_limit
-    if rate is None:
-        return
-    for field, number in (("perMinute", rate.per_minute), ("burst", rate.burst)):
-        if number < 1:
-            yield violation(
-                f"{_PREEMPTION}/rateLimit/{field}",
-                "Stated",
-                rule=f"{field} is at least 1.",
-                remedy="Give a positive number, or remove rateLimit for no limit.",
-            )
+    """Yields broken rules of the minimum runtimes of a ClusterQueue or Cohort."""
+    lengths = {"preempt": runtime.preempt_seconds, "reclaim": runtime.reclaim_seconds}
+    for field, seconds in lengths.items():
+        pointer = f"{_PREEMPTION}/minRuntime/{field}"
+        yield from range_violations(pointer, seconds, 0, MAX_MINIMUM_RUNTIME_SECONDS)

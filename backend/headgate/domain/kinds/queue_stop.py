@@ -7,8 +7,10 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from headgate.domain.field_rules import action_violations
 from headgate.domain.kinds.configured_object import (
     Absent,
+    Configured,
     ObjectEvent,
     StatusEvent,
     evolve_object,
@@ -98,7 +100,7 @@ def decide_stoppable(
         case Change():
             return _change(kind, events, state, command, at)
         case StopQueue():
-            started = _wanted_stop(existing_object(kind.name, state).spec, command, at)
+            started = _wanted_stop(kind, existing_object(kind.name, state), command, at)
             return (events.stopped(policy=command.policy, stop=started),) if started else ()
         case ResumeQueue():
             if not _must_resume(existing_object(kind.name, state).spec, command, at):
@@ -142,15 +144,18 @@ def _change(
     return (*changes, events.stopped(policy=policy, stop=stop))
 
 
-def _wanted_stop(spec: StoppableSpec, command: StopQueue, at: Instant) -> Stop | None:
-    """The stop to record; None if the queue is stopped in just this way already."""
-    raise_if_invalid("The request to stop", "", _stop_violations(command, at))
+def _wanted_stop(
+    kind: Kind[QueueSpec], queue: Configured[QueueSpec], command: StopQueue, at: Instant
+) -> Stop | None:
+    """Returns the stop to record; None for a queue that is stopped in this way already."""
+    raise_if_invalid(kind.name, queue.name, _stop_violations(command, at))
     stop = Stop(
         owner=command.owner, reason=command.reason, stopped_at=at, expires_at=command.expires_at
     )
-    if spec.stop is None or spec.stop_policy != command.policy:
+    present: Stop | None = queue.spec.stop
+    if present is None or queue.spec.stop_policy != command.policy:
         return stop
-    return None if replace(spec.stop, stopped_at=at) == stop else stop
+    return None if replace(present, stopped_at=at) == stop else stop
 
 
 def _must_resume(spec: StoppableSpec, command: ResumeQueue, at: Instant) -> bool:
@@ -172,23 +177,6 @@ def _stop_of_manifest(policy: StopPolicy, by: str, at: Instant) -> Stop | None:
 
 def _stop_violations(command: StopQueue, at: Instant) -> Iterator[Violation]:
     if command.policy == "None":
-        yield violation(
-            "/policy",
-            "Stated",
-            rule="A queue is stopped with Hold or HoldAndDrain.",
-            remedy="Use resume to let it admit again.",
-        )
-    if not command.reason.strip():
-        yield violation(
-            "/reason",
-            "Stated",
-            rule="Stopping a queue needs a reason.",
-            remedy="Give the reason in a few words; it is shown with pending workloads.",
-        )
-    if command.expires_at is not None and command.expires_at <= at:
-        yield violation(
-            "/expiresAt",
-            "Stated",
-            rule="The end of a stop lies in the future.",
-            remedy="Give a later time, or none.",
-        )
+        choices = ("Hold", "HoldAndDrain")
+        yield violation("/policy", "NotOneOf", value=command.policy, choices=choices)
+    yield from action_violations(command.reason, command.expires_at, at)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from headgate.domain.field_rules import count_violations, name_violations
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
     ObjectCreated,
@@ -13,15 +14,9 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import (
     Kind,
 )
-from headgate.domain.metadata import (
-    label_violations,
-    violation_of,
-)
+from headgate.domain.metadata import label_violations
 from headgate.domain.rejection import Violation, violation
 from headgate.domain.selection_rules import taint_violations, toleration_violations
-from headgate.domain.values.names import (
-    broken_rule_of_name,
-)
 from headgate.domain.values.selectors import Taint, Toleration
 
 
@@ -73,17 +68,10 @@ def resource_flavor_violations(spec: ResourceFlavorSpec) -> tuple[Violation, ...
 def resource_flavor_change_violations(
     before: ResourceFlavorSpec, after: ResourceFlavorSpec
 ) -> tuple[Violation, ...]:
-    """A flavor that lies in a topology stays there."""
+    """Returns the violation by a flavor that leaves the Topology it lies in."""
     if not before.topology_name or before.topology_name == after.topology_name:
         return ()
-    return (
-        violation(
-            "/spec/topologyName",
-            "Stated",
-            rule=f"topologyName never changes once it is set; it is {before.topology_name}.",
-            remedy="Make another ResourceFlavor for the other Topology.",
-        ),
-    )
+    return (violation("/spec/topologyName", "FieldImmutable", value=before.topology_name),)
 
 
 def _flavor_size_violations(spec: ResourceFlavorSpec) -> Iterator[Violation]:
@@ -93,28 +81,15 @@ def _flavor_size_violations(spec: ResourceFlavorSpec) -> Iterator[Violation]:
         ("tolerations", len(spec.tolerations)),
     )
     for field, count in counted:
-        if count > MAX_FLAVOR_ENTRIES:
-            yield violation(
-                f"/spec/{field}",
-                "Stated",
-                rule=f"A ResourceFlavor has at most {MAX_FLAVOR_ENTRIES} {field}.",
-                remedy=f"Remove {count - MAX_FLAVOR_ENTRIES} of the {count}.",
-            )
+        yield from count_violations(f"/spec/{field}", count, MAX_FLAVOR_ENTRIES)
 
 
 def _topology_name_violations(spec: ResourceFlavorSpec) -> Iterator[Violation]:
     if not spec.topology_name:
         return
-    found = violation_of("/spec/topologyName", spec.topology_name, broken_rule_of_name)
-    if found:
-        yield found
+    yield from name_violations("/spec/topologyName", spec.topology_name)
     if not spec.node_labels:
-        yield violation(
-            "/spec/nodeLabels",
-            "Stated",
-            rule="A flavor with a topology needs at least one node label to find its nodes by.",
-            remedy="Add the label that all nodes of this flavor carry.",
-        )
+        yield violation("/spec/nodeLabels", "NodeLabelsMissing")
 
 
 def _references(spec: ResourceFlavorSpec) -> tuple[tuple[str, str], ...]:

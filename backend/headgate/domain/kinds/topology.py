@@ -4,6 +4,12 @@ from collections.abc import Iterator
 
 import msgspec
 
+from headgate.domain.field_rules import (
+    count_violations,
+    duplicate_violations,
+    length_violations,
+    name_violations,
+)
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
     ObjectCreated,
@@ -12,9 +18,6 @@ from headgate.domain.kinds.configured_object import (
 )
 from headgate.domain.kinds.object_commands import (
     Kind,
-)
-from headgate.domain.metadata import (
-    violation_of,
 )
 from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.names import MAX_LEVEL_KEY_LENGTH, broken_rule_of_label_key
@@ -63,72 +66,36 @@ _LEVELS = "/spec/levels"
 def topology_violations(spec: TopologySpec) -> tuple[Violation, ...]:
     """Broken rules of the levels of a Topology."""
     return (
-        *_level_count_violations(spec.levels),
+        *count_violations(_LEVELS, len(spec.levels), MAX_LEVELS, 1),
         *_level_key_violations(spec.levels),
         *_level_order_violations(spec.levels),
     )
 
 
 def topology_change_violations(before: TopologySpec, after: TopologySpec) -> tuple[Violation, ...]:
-    """Levels may change only where hosts stay the leaves, so that usage keeps its place."""
+    """Returns the violation by a change of levels, unless hosts stay the leaves."""
     if before.levels == after.levels or (_ends_in_hosts(before) and _ends_in_hosts(after)):
         return ()
-    return (
-        violation(
-            _LEVELS,
-            "Stated",
-            rule=f"Levels change only if {HOSTNAME_LABEL} is the last one before and after.",
-            remedy=f"Keep {HOSTNAME_LABEL} last, or make another Topology.",
-        ),
-    )
+    return (violation(_LEVELS, "LevelsImmutable", label=HOSTNAME_LABEL),)
 
 
 def _ends_in_hosts(spec: TopologySpec) -> bool:
     return spec.levels[-1:] == (HOSTNAME_LABEL,)
 
 
-def _level_count_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
-    if not 1 <= len(levels) <= MAX_LEVELS:
-        yield violation(
-            _LEVELS,
-            "Stated",
-            rule=f"A Topology has 1 to {MAX_LEVELS} levels, widest first; this one {len(levels)}.",
-            remedy="Name the node labels that tell blocks, racks and hosts apart.",
-        )
-
-
 def _level_key_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
-    seen: dict[str, int] = {}
-    for index, level in enumerate(levels):
-        place = child(_LEVELS, index, "nodeLabel")
-        found = violation_of(place, level, broken_rule_of_label_key)
-        if found:
-            yield found
-        if len(level) > MAX_LEVEL_KEY_LENGTH:
-            yield violation(
-                place,
-                "Stated",
-                rule=f"A level key has at most {MAX_LEVEL_KEY_LENGTH} characters.",
-                remedy="Use a shorter label.",
-            )
-        if seen.setdefault(level, index) != index:
-            yield violation(
-                place,
-                "Stated",
-                rule=f"Level {level} is listed twice.",
-                remedy="Name each level once.",
-            )
+    places = [(child(_LEVELS, index, "nodeLabel"), key) for index, key in enumerate(levels)]
+    for pointer, level in places:
+        yield from name_violations(pointer, level, broken_rule_of_label_key)
+        yield from length_violations(pointer, level, MAX_LEVEL_KEY_LENGTH)
+    yield from duplicate_violations(places)
 
 
 def _level_order_violations(levels: tuple[str, ...]) -> Iterator[Violation]:
     for index, level in enumerate(levels[:-1]):
         if level == HOSTNAME_LABEL:
-            yield violation(
-                child(_LEVELS, index, "nodeLabel"),
-                "Stated",
-                rule=f"{HOSTNAME_LABEL} can only be the last level: nothing is narrower.",
-                remedy="Move it to the end.",
-            )
+            pointer = child(_LEVELS, index, "nodeLabel")
+            yield violation(pointer, "HostLevelNotLast", label=HOSTNAME_LABEL)
 
 
 TOPOLOGY: Kind[TopologySpec] = Kind(

@@ -5,7 +5,8 @@ from typing import Literal
 
 import msgspec
 
-from headgate.domain.rejection import Violation, violation
+from headgate.domain.field_rules import range_violations
+from headgate.domain.rejection import Violation
 
 
 class RequeuingStrategy(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,10 +49,4 @@ def wait_violations(pointer: str, wait: WaitForPodsReady | None) -> Iterator[Vio
         ("requeuingStrategy/backoffResetAfter", requeuing.reset_after_seconds),
     )
     for field, length in lengths:
-        if length is not None and length < 0:
-            yield violation(
-                f"{pointer}/{field}",
-                "Stated",
-                rule=f"{field.rpartition('/')[2]} is at least 0.",
-                remedy="Give a length that is not negative.",
-            )
+        yield from range_violations(f"{pointer}/{field}", length, 0)

@@ -1,10 +1,10 @@
 """WorkloadPriorityClass: a named priority and its protection (queueing.md §1.5)."""
 
-from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
+from headgate.domain.field_rules import length_violations, range_violations
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
     ObjectCreated,
@@ -14,7 +14,7 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import (
     Kind,
 )
-from headgate.domain.rejection import Violation, violation
+from headgate.domain.rejection import Violation
 
 
 class WorkloadPriorityClassSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,32 +63,12 @@ MAX_PRIORITY = 2**31 - 1
 
 
 def priority_class_violations(spec: WorkloadPriorityClassSpec) -> tuple[Violation, ...]:
-    """Broken rules of a WorkloadPriorityClass."""
-    return tuple(_violations(spec))
-
-
-def _violations(spec: WorkloadPriorityClassSpec) -> Iterator[Violation]:
-    if not MIN_PRIORITY <= spec.value <= MAX_PRIORITY:
-        yield violation(
-            "/value",
-            "Stated",
-            rule=f"A priority lies between {MIN_PRIORITY} and {MAX_PRIORITY}.",
-            remedy="Choose a number in this range.",
-        )
-    if len(spec.description) > MAX_DESCRIPTION_LENGTH:
-        yield violation(
-            "/description",
-            "Stated",
-            rule=f"A description has at most {MAX_DESCRIPTION_LENGTH} characters.",
-            remedy=f"Shorten it: it has {len(spec.description)}.",
-        )
-    if spec.max_protection_delta is not None and spec.max_protection_delta < 0:
-        yield violation(
-            "/maxProtectionDelta",
-            "Stated",
-            rule="maxProtectionDelta is at least 0: protection is never below priority.",
-            remedy="Give 0 for no more protection than the priority itself.",
-        )
+    """Returns broken rules of a WorkloadPriorityClass."""
+    return (
+        *range_violations("/value", spec.value, MIN_PRIORITY, MAX_PRIORITY),
+        *length_violations("/description", spec.description, MAX_DESCRIPTION_LENGTH),
+        *range_violations("/maxProtectionDelta", spec.max_protection_delta, 0),
+    )
 
 
 FIRST_PRIORITY = 2**31

@@ -52,7 +52,7 @@ def _report(state: NodeState, command: ReportNode, at: Instant) -> tuple[ObjectE
         *amount_violations("/usedByOthers", command.used_by_others),
         *lease_violations(command.lease_seconds),
     )
-    raise_if_invalid("The report of node", node.name, violations)
+    raise_if_invalid("Node", node.name, violations)
     spec = node.spec
     known = (spec.ready, spec.allocatable, spec.used_by_others, spec.lease_seconds)
     told = (command.ready, command.allocatable, command.used_by_others, command.lease_seconds)

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from headgate.domain.field_rules import range_violations
 from headgate.domain.metadata import amount_violations
-from headgate.domain.rejection import Violation, violation
+from headgate.domain.rejection import Violation
 from headgate.domain.selection_rules import taint_violations
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.selectors import Taint
@@ -43,14 +44,8 @@ def node_violations(spec: NodeSpec) -> tuple[Violation, ...]:
 
 
 def lease_violations(seconds: int) -> Iterator[Violation]:
-    """Broken rules of the length of a lease."""
-    if not 0 <= seconds <= MAX_LEASE_SECONDS:
-        yield violation(
-            "/leaseSeconds",
-            "Stated",
-            rule=f"A lease is 0 (none) to {MAX_LEASE_SECONDS} seconds long.",
-            remedy="Give several times the interval between two heartbeats.",
-        )
+    """Yields broken rules of the length of a lease; 0 is no lease."""
+    yield from range_violations("/leaseSeconds", seconds, 0, MAX_LEASE_SECONDS)
 
 
 def silent_at(spec: NodeSpec) -> Instant | None:

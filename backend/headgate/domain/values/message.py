@@ -64,6 +64,12 @@ def workload_reference(key: str) -> ObjectReference:
     return ObjectReference("workload", key)
 
 
+def reference_of_stream(stream: str) -> ObjectReference:
+    """Returns the reference to the object of a stream: `localqueue/team-a/main`."""
+    kind, _, key = stream.partition("/")
+    return ObjectReference(kind, key)
+
+
 def workload_references(keys: "tuple[str, ...]") -> tuple[ObjectReference, ...]:
     """Returns the references to workloads, in the order of their keys given."""
     return tuple(workload_reference(key) for key in keys)

@@ -1,6 +1,6 @@
 """What may be called how: the name and label rules of Kubernetes (DNS-1123, qualified names).
 
-Each function answers with the broken rule as a sentence, or None where the text is fine.
+Each function returns the code of the broken rule, or None for a valid text.
 """
 
 import re
@@ -21,10 +21,7 @@ def broken_rule_of_dns_label(text: str) -> str | None:
     """The rule that `text` breaks as the name of a namespace or pod set."""
     if len(text) <= MAX_LABEL_LENGTH and _LABEL.fullmatch(text):
         return None
-    return (
-        "must be 1 to 63 lower case letters, digits or '-', "
-        "beginning and ending with a letter or digit"
-    )
+    return "NotDnsLabel"
 
 
 @lru_cache(maxsize=8192)
@@ -32,10 +29,7 @@ def broken_rule_of_name(text: str) -> str | None:
     """The rule that `text` breaks as the name of an object (a DNS-1123 subdomain)."""
     if len(text) <= MAX_SUBDOMAIN_LENGTH and _SUBDOMAIN.fullmatch(text):
         return None
-    return (
-        "must be 1 to 253 lower case letters, digits, '-' or '.', each part between dots "
-        "beginning and ending with a letter or digit"
-    )
+    return "NotDnsSubdomain"
 
 
 @lru_cache(maxsize=8192)
@@ -43,13 +37,10 @@ def broken_rule_of_label_key(text: str) -> str | None:
     """The rule that `text` breaks as the key of a label, a taint, or a resource."""
     prefix, slash, name = text.rpartition("/")
     if slash and broken_rule_of_name(prefix):
-        return "must have a DNS name of at most 253 characters before the '/'"
+        return "LabelPrefixInvalid"
     if len(name) <= MAX_LABEL_LENGTH and _QUALIFIED.fullmatch(name):
         return None
-    return (
-        "must be 1 to 63 letters, digits, '-', '_' or '.', beginning and ending with a letter "
-        "or digit, with at most one prefix like 'example.com/'"
-    )
+    return "NotLabelKey"
 
 
 @lru_cache(maxsize=8192)
@@ -57,7 +48,4 @@ def broken_rule_of_label_value(text: str) -> str | None:
     """The rule that `text` breaks as the value of a label."""
     if not text or (len(text) <= MAX_LABEL_LENGTH and _QUALIFIED.fullmatch(text)):
         return None
-    return (
-        "must be empty or at most 63 letters, digits, '-', '_' or '.', "
-        "beginning and ending with a letter or digit"
-    )
+    return "NotLabelValue"

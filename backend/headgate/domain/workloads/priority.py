@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from headgate.domain.field_rules import range_violations, shown
 from headgate.domain.kinds.configuration import PreemptionRules
 from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
 from headgate.domain.metadata import raise_if_invalid
@@ -26,6 +27,7 @@ from headgate.domain.workloads.preemption_events import DivergingPodSet
 from headgate.domain.workloads.protection import (
     PriorityClasses,
     protection_bound,
+    protection_range_violations,
     with_preemption_settings,
 )
 from headgate.domain.workloads.specs import (
@@ -150,45 +152,21 @@ def _class_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iterator[
         (_PREEMPTION_CLASS, spec.preemption_priority_class_name),
     )
     for pointer, name in named:
-        if name and name not in classes:
-            known = ", ".join(sorted(classes)[:10]) or "there are none yet"
-            yield violation(
-                pointer,
-                "Stated",
-                rule=f"There is no priority class {name}.",
-                remedy=f"Name one that exists ({known}), or create it first.",
-            )
+        yield from class_name_violations(pointer, name, classes)
+
+
+def class_name_violations(pointer: str, name: str, classes: PriorityClasses) -> Iterator[Violation]:
+    """Yields the violation by the name of a class that does not exist; empty breaks no rule."""
+    if name and name not in classes:
+        yield violation(pointer, "PriorityClassNotFound", name=name, known=tuple(sorted(classes)))
 
 
 def _protection_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iterator[Violation]:
     protection = spec.preemption_priority
     if protection is None:
         return
-    if protection < spec.priority:
-        yield violation(
-            _PREEMPTION_CLASS,
-            "Stated",
-            rule=f"Preemption priority {protection} is below scheduling priority {spec.priority}: "
-            "work that may evict others must be as well protected.",
-            remedy="Name a preemption class with a value at least as high.",
-        )
-    names = (
-        spec.priority_class.name if spec.priority_class else "",
-        spec.preemption_priority_class_name,
-    )
-    deltas = [
-        delta
-        for name in names
-        if name and (delta := classes[name].spec.max_protection_delta) is not None
-    ]
-    if deltas and protection > spec.priority + min(deltas):
-        yield violation(
-            child(_PREEMPTION_CLASS),
-            "Stated",
-            rule=f"Preemption priority {protection} is more than maxProtectionDelta {min(deltas)} "
-            f"above scheduling priority {spec.priority}.",
-            remedy="Name a preemption class with a lower value, or have the delta raised.",
-        )
+    delta = protection_bound(spec, spec.preemption_priority_class_name, classes)
+    yield from protection_range_violations(_PREEMPTION_CLASS, protection, spec.priority, delta)
 
 
 def diverging_pod_sets(spec: WorkloadSpec, classes: PriorityClasses) -> tuple[DivergingPodSet, ...]:
@@ -215,24 +193,19 @@ def divergence_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Itera
         if found is not None:
             yield violation(
                 child("/spec/podSets", index, "priorityClassName"),
-                "Stated",
-                rule=f"Its pods have priority {found.priority} and policy {found.policy}, the "
-                f"workload {spec.priority} and {spec.preemption_policy}.",
-                remedy="Give pods and workload the same class.",
+                "PodPriorityDiverges",
+                pod_priority=found.priority,
+                pod_policy=found.policy,
+                priority=spec.priority,
+                policy=spec.preemption_policy,
             )
 
 
 def unknown_class_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iterator[Violation]:
     """Violations of pod sets that name a class which does not exist."""
     for index, pod_set in enumerate(spec.pod_sets):
-        name = pod_set.priority_class_name
-        if name and name not in classes:
-            yield violation(
-                child("/spec/podSets", index, "priorityClassName"),
-                "Stated",
-                rule=f"There is no priority class {name}.",
-                remedy="Name one that exists, or none: it is only compared with the workload's.",
-            )
+        pointer = child("/spec/podSets", index, "priorityClassName")
+        yield from class_name_violations(pointer, pod_set.priority_class_name, classes)
 
 
 def class_of(pod_set: PodSet) -> str:
@@ -311,26 +284,10 @@ def _boost_violations(
     spec: WorkloadSpec, classes: PriorityClasses, said: str, boost: int | None
 ) -> Iterator[Violation]:
     if boost is None:
-        yield violation(
-            _BOOST_POINTER,
-            "Stated",
-            rule=f"{said!r:.80} is no priority boost: a boost is a whole number.",
-            remedy="Write it like 100 or -50, or remove the annotation.",
-        )
+        yield violation(_BOOST_POINTER, "NotIntegerString", value=shown(said))
         return
-    if not MIN_PRIORITY <= spec.priority + boost <= MAX_PRIORITY:
-        yield violation(
-            _BOOST_POINTER,
-            "Stated",
-            rule=f"Priority {spec.priority} with a boost of {boost} is beyond what a priority may "
-            f"be, {MIN_PRIORITY} to {MAX_PRIORITY}.",
-            remedy="Choose a smaller boost.",
-        )
+    lowest, highest = MIN_PRIORITY - spec.priority, MAX_PRIORITY - spec.priority
+    yield from range_violations(_BOOST_POINTER, boost, lowest, highest)
     bound = protection_bound(spec, spec.preemption_priority_class_name, classes)
     if bound is not None and boost > bound:
-        yield violation(
-            _BOOST_POINTER,
-            "Stated",
-            rule=f"A boost of {boost} is more than maxProtectionDelta {bound} of its class.",
-            remedy=f"Choose at most {bound}, or have the delta raised.",
-        )
+        yield violation(_BOOST_POINTER, "BoostAboveDelta", boost=boost, delta=bound)

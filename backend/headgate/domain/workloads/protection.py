@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
+from headgate.domain.field_rules import range_violations
 from headgate.domain.kinds.configuration import PreemptionRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, WorkloadPriorityClassSpec
@@ -56,9 +57,7 @@ def protection_bound(spec: WorkloadSpec, class_name: str, classes: PriorityClass
 def change_protection(state: WorkloadState, command: ChangeProtection) -> tuple[WorkloadEvent, ...]:
     """Changes the protection, unless priority and class are the present ones."""
     workload = require_not_terminating(state)
-    raise_if_invalid(
-        "The protection of", workload.key, tuple(_protection_change_violations(workload, command))
-    )
+    raise_if_invalid("Workload", workload.key, _protection_change_violations(workload, command))
     before = protection_of(workload.spec)
     after = workload.spec.priority if command.priority is None else command.priority
     known = workload.spec.preemption_priority_class_name
@@ -82,6 +81,25 @@ def set_gate(state: WorkloadState, command: SetPreemptionGate) -> tuple[Workload
     return (kind(gate=command.gate),)
 
 
+def protection_range_violations(
+    pointer: str, protection: int, priority: int, delta: int | None
+) -> Iterator[Violation]:
+    """Violations of a preemption priority: below the priority, or too far above it."""
+    if protection < priority:
+        yield violation(
+            pointer, "PreemptionPriorityTooLow", protection=protection, priority=priority
+        )
+    elif delta is not None and protection > priority + delta:
+        yield violation(
+            pointer,
+            "PreemptionPriorityTooHigh",
+            protection=protection,
+            priority=priority,
+            delta=delta,
+            maximum=priority + delta,
+        )
+
+
 def _protection_change_violations(
     workload: Workload, command: ChangeProtection
 ) -> Iterator[Violation]:
@@ -89,31 +107,13 @@ def _protection_change_violations(
     if wanted is None:
         return
     pointer = "/preemptionPriorityClassName" if command.class_name else "/preemptionPriority"
-    if not own <= wanted <= MAX_PRIORITY:
-        yield violation(
-            pointer,
-            "Stated",
-            rule=f"Preemption priority {wanted} is below scheduling priority {own}: "
-            "work that may evict others must be as well protected."
-            if wanted < own
-            else f"A priority is at most {MAX_PRIORITY}.",
-            remedy="Choose one that is at least as high as the scheduling priority.",
-        )
-    elif command.most is not None and wanted > own + command.most:
-        yield violation(
-            pointer,
-            "Stated",
-            rule=f"Preemption priority {wanted} is more than maxProtectionDelta {command.most} "
-            f"above scheduling priority {own}.",
-            remedy=f"Choose at most {own + command.most}, or have the delta raised.",
-        )
-    elif command.most is None and not command.class_name and command.authority == "User":
-        yield violation(
-            pointer,
-            "Stated",
-            rule="A plain number needs a priority class with maxProtectionDelta to bound it.",
-            remedy="Name a preemptionPriorityClassName, or ask an admin.",
-        )
+    if wanted > MAX_PRIORITY:
+        yield from range_violations(pointer, wanted, own, MAX_PRIORITY)
+        return
+    yield from protection_range_violations(pointer, wanted, own, command.most)
+    is_bounded = command.most is not None or command.class_name
+    if wanted >= own and not is_bounded and command.authority == "User":
+        yield violation(pointer, "PreemptionPriorityUnbounded")
 
 
 SUBMITTER_SOURCES: tuple[SettingSource, ...] = ("Spec", "Label", "PodTemplates")

@@ -149,5 +149,5 @@ def _check_limit_range(config: ObjectSet, workload: Workload) -> QueueCheckFailu
     broken = pod_limit_violations(workload.spec, bounds)
     if not broken:
         return None
-    rule = str(broken[0].message.arguments["rule"]).removesuffix(".")
+    rule = broken[0].message
     return QueueCheckFailure("OutsideLimitRange", message("OutsideLimitRange", rule=rule))

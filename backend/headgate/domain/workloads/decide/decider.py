@@ -9,6 +9,7 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.metadata import identity_violations, marking_violations, raise_if_invalid
 from headgate.domain.rejection import AlreadyExists, IllegalNow
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import workload_reference
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ActivateWorkload,
@@ -129,14 +130,8 @@ def decide(
 
 def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
     if isinstance(state, Workload):
-        leaving = state.terminating_at is not None
-        raise AlreadyExists(
-            "Stated",
-            rule=f"Workload {state.key} {'is being deleted' if leaving else 'exists'}.",
-            remedy="Wait until it is gone, or choose another name."
-            if leaving
-            else "Choose another name, or delete that one first.",
-        )
+        code = "ObjectExists" if state.terminating_at is None else "ObjectTerminating"
+        raise AlreadyExists(code, kind="Workload", name=state.key)
     key = f"{command.namespace}/{command.name}"
     raise_if_invalid(
         "Workload",
@@ -223,11 +218,8 @@ def _require_same_kind(workload: Workload, command: ChangeSpec) -> None:
     before = workload.annotations.get(SUBMITTED_AS, "Workload")
     after = command.annotations.get(SUBMITTED_AS, "Workload")
     if before not in {"Workload", after} and after != "Workload":
-        raise IllegalNow(
-            "Stated",
-            rule=f"{workload.key} was submitted as {before} and cannot become a {after}.",
-            remedy="Choose another name for this one.",
-        )
+        found = workload_reference(workload.key)
+        raise IllegalNow("ManifestKindImmutable", workload=found, before=before, after=after)
 
 
 WORKLOAD: Decider[WorkloadCommand, WorkloadState, WorkloadEvent] = Decider(

@@ -6,10 +6,11 @@ present one, records nothing (queueing.md §5.2-5.4, §1.7, §3.11; preemption.m
 
 from collections.abc import Iterator
 
+from headgate.domain.field_rules import range_violations, shown
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import IllegalNow, Violation, violation
 from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.values.message import message
+from headgate.domain.values.message import message, workload_reference
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.commands import (
@@ -117,23 +118,12 @@ def report_finished(state: WorkloadState, command: ReportFinished) -> tuple[Work
 def _reclaim_violations(workload: Workload, command: ReportReclaimable) -> Iterator[Violation]:
     counts = {pod_set.name: pod_set.count for pod_set in workload.spec.pod_sets}
     for name, count in sorted(command.pods.items()):
-        most = counts.get(name)
+        most, pointer = counts.get(name), child("/pods", name)
         if most is None:
-            yield violation(
-                child("/pods", name),
-                "Stated",
-                rule=f"Workload {workload.key} has no pod set {name}.",
-                remedy=f"Name one of {', '.join(counts)}.",
-            )
+            yield violation(pointer, "NotOneOf", value=shown(name), choices=tuple(counts))
             continue
         least = workload.reclaimable.get(name, 0) if _reclaimable_only_grows(workload, name) else 0
-        if not least <= count <= most:
-            yield violation(
-                child("/pods", name),
-                "Stated",
-                rule=f"Of pod set {name}, {least} to {most} pods can be reclaimable now.",
-                remedy="Report all that have ended so far; while it holds quota none comes back.",
-            )
+        yield from range_violations(pointer, count, least, most)
 
 
 def _reclaimable_only_grows(workload: Workload, name: str) -> bool:
@@ -151,11 +141,8 @@ def _reclaimable_only_grows(workload: Workload, name: str) -> bool:
 
 def _require_admitted(workload: Workload) -> None:
     if not is_admitted(workload):
-        raise IllegalNow(
-            "Stated",
-            rule=f"Workload {workload.key} is {phase_of(workload)}; it has no pods to report of.",
-            remedy="Stop what runs for it, and start pods only for workloads that are assigned.",
-        )
+        found, phase = workload_reference(workload.key), phase_of(workload)
+        raise IllegalNow("NoPodsToReport", workload=found, phase=phase)
 
 
 def acknowledge_eviction(
@@ -234,11 +221,8 @@ def _deadline_extension(eviction: Eviction, until: Instant | None) -> tuple[Work
 def _require_named_handler(workload: Workload, eviction: Eviction, handler: str) -> None:
     wanted = eviction.soft.handler if eviction.soft else ""
     if wanted and handler and handler != wanted:
-        raise IllegalNow(
-            "Stated",
-            rule=f"The eviction of {workload.key} is for the handler {wanted}, not for {handler}.",
-            remedy=f"Acknowledge it as {wanted}, or leave it to that one.",
-        )
+        found = workload_reference(workload.key)
+        raise IllegalNow("HandlerDiffers", workload=found, expected=wanted, handler=handler)
 
 
 def _partial_stop_events(workload: Workload, eviction: str) -> tuple[WorkloadEvent, ...]:
@@ -275,12 +259,8 @@ def report_check_state(
     if workload.finished_at is not None or workload.eviction is not None:
         return ()
     if workload.admission is None or command.check not in workload.checks:
-        raise IllegalNow(
-            "Stated",
-            rule=f"Workload {workload.key} is {phase_of(workload)} and does not wait for check "
-            f"{command.check}.",
-            remedy="Report on workloads that have quota and name the check in their status.",
-        )
+        found, phase = workload_reference(workload.key), phase_of(workload)
+        raise IllegalNow("CheckNotAwaited", workload=found, phase=phase, check=command.check)
     told = WorkloadCheckReported(
         check=command.check,
         state=command.state,
@@ -289,7 +269,7 @@ def report_check_state(
         pod_set_updates=command.pod_set_updates,
     )
     known = workload.check_states.get(command.check)
-    raise_if_invalid("Report on", workload.key, _update_violations(workload, command, known))
+    raise_if_invalid("Workload", workload.key, _update_violations(workload, command, known))
     return () if known is not None and _says(known) == _says(told) else (told,)
 
 
@@ -302,12 +282,7 @@ def _update_violations(
     before = known.pod_set_updates if known is not None else ()
     agreed = known is not None and known.state == command.state == "Ready"
     if before != updates and (agreed or (updates and is_admitted(workload))):
-        yield violation(
-            "/podSetUpdates",
-            "Stated",
-            rule="podSetUpdates cannot change once the check was Ready or pods may have started.",
-            remedy="Report the same again, or Retry to have the workload sent back first.",
-        )
+        yield violation("/podSetUpdates", "PodSetUpdatesImmutable")
 
 
 def _says(told: AdmissionCheckState | WorkloadCheckReported) -> tuple[object, ...]:

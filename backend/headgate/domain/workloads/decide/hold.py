@@ -4,8 +4,9 @@ A hold records its owner as `admin:<name>` or `user:<name>`. An admin's hold cov
 an admin releases it, after which the user's hold applies again.
 """
 
+from headgate.domain.field_rules import action_violations
 from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import IllegalNow, Violation, violation
+from headgate.domain.rejection import IllegalNow
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import HoldWorkload, ReleaseWorkload
 from headgate.domain.workloads.decide.preconditions import require_exists, require_not_terminating
@@ -19,7 +20,8 @@ USER = "user:"
 def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[WorkloadEvent, ...]:
     """Holds the workload, unless an equal hold exists."""
     workload = require_not_terminating(state)
-    raise_if_invalid("The request to hold", workload.key, _violations(command, at))
+    violations = action_violations(command.reason, command.expires_at, at)
+    raise_if_invalid("Workload", workload.key, violations)
     prefix = ADMIN if command.authority == "Admin" else USER
     owner = prefix + command.owner.removeprefix(ADMIN).removeprefix(USER)
     wanted = WorkloadHeld(owner=owner, reason=command.reason, expires_at=command.expires_at)
@@ -57,31 +59,4 @@ def _has_expired(hold: Hold, at: Instant) -> bool:
 
 def _require_no_admin_hold(present: Hold) -> None:
     if is_admins(present):
-        raise IllegalNow(
-            "Stated",
-            rule=f"It is held by {present.owner}: {present.reason}",
-            remedy="Ask an admin to release it.",
-        )
-
-
-def _violations(command: HoldWorkload, at: Instant) -> list[Violation]:
-    found = []
-    if not command.reason.strip():
-        found.append(
-            violation(
-                "/reason",
-                "Stated",
-                rule="Holding a workload needs a reason.",
-                remedy="Say in a few words why.",
-            )
-        )
-    if command.expires_at is not None and command.expires_at <= at:
-        found.append(
-            violation(
-                "/expiresAt",
-                "Stated",
-                rule="The end of a hold lies in the future.",
-                remedy="Give a later time, or none.",
-            )
-        )
-    return found
+        raise IllegalNow("HeldByAdmin", owner=present.owner, reason=present.reason)

@@ -15,6 +15,7 @@ from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.limit_range import LimitRangeItem, LimitRangeSpec
 from headgate.domain.kinds.runtime_class import RuntimeClassSpec
 from headgate.domain.rejection import Violation, violation
+from headgate.domain.values.message import Amount
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import Requests, amount_of_nanos, milli_quantity, quantity_of
 from headgate.domain.values.selectors import toleration_fields
@@ -222,15 +223,17 @@ def _chosen_of_request_and_limit(asked: ContainerResources, chosen: Any) -> Nano
 
 
 def _range_violations(
-    place: str, what: str, most: Nanos, least: Nanos, bounds: LimitRangeBounds
+    place: str, scope: str, most: Nanos, least: Nanos, bounds: LimitRangeBounds
 ) -> Iterator[Violation]:
-    item = bounds.container if what == "container" else bounds.pod
+    item = bounds.container if scope == "container" else bounds.pod
     for name, bound in nanos_of_amounts(item.max).items():
         if most.get(name, bound) > bound:
-            yield _violation(place, f"A {what} has at most", name, item.max[name], most[name])
+            asked, maximum = _amount(name, most[name]), Amount(name, item.max[name])
+            yield violation(place, "AboveLimitRange", scope=scope, maximum=maximum, amount=asked)
     for name, bound in nanos_of_amounts(item.min).items():
         if least.get(name, bound) < bound:
-            yield _violation(place, f"A {what} has at least", name, item.min[name], least[name])
+            asked, minimum = _amount(name, least[name]), Amount(name, item.min[name])
+            yield violation(place, "BelowLimitRange", scope=scope, minimum=minimum, amount=asked)
 
 
 def _ratio_violations(
@@ -239,14 +242,8 @@ def _ratio_violations(
     for name, ratio in item.max_limit_request_ratio_milli.items():
         request, limit = asked.effective().get(name, 0), asked.limits.get(name, 0)
         if request and limit * MILLI > request * ratio:
-            times = milli_quantity(ratio)
-            yield violation(
-                child(place, "limits", name),
-                "Stated",
-                rule=f"By the LimitRange of the namespace the limit of {name} is at most {times}"
-                " times its request.",
-                remedy="Lower the limit, or raise the request.",
-            )
+            pointer, maximum = child(place, "limits", name), milli_quantity(ratio)
+            yield violation(pointer, "LimitRequestRatioTooHigh", resource=name, maximum=maximum)
 
 
 def _limit_violations(
@@ -257,24 +254,12 @@ def _limit_violations(
     for name, limit in asked.limits.items():
         request = asked.requests.get(name, 0)
         if limit < request <= most.get(name, request):
-            given = quantity_of(name, amount_of_nanos(name, limit))
-            yield violation(
-                child(place, "requests", name),
-                "Stated",
-                rule=f"The namespace limits containers that state no limit to {given} of {name}.",
-                remedy="Lower the request, or state a limit.",
-            )
+            pointer = child(place, "requests", name)
+            yield violation(pointer, "RequestAboveDefaultLimit", limit=_amount(name, limit))
 
 
-def _violation(place: str, what: str, name: str, bound: int, nanos: int) -> Violation:
-    found = quantity_of(name, amount_of_nanos(name, nanos))
-    limit = quantity_of(name, bound)
-    return violation(
-        place,
-        "Stated",
-        rule=f"{what} {limit} of {name} by the LimitRange of the namespace; this one has {found}.",
-        remedy=f"Give an amount of {name} within the range, or have the range changed.",
-    )
+def _amount(resource: str, nanos: int) -> Amount:
+    return Amount(resource, amount_of_nanos(resource, nanos))
 
 
 def pod_runtime_violations(spec: WorkloadSpec) -> tuple[Violation, ...]:
@@ -297,10 +282,10 @@ def _conflicts(place: str, pod_set: PodSet) -> Iterator[Violation]:
     stated = pod.get("nodeSelector") or {}
     for key, wanted in sorted(pod_set.defaults.node_selector.items()):
         if stated.get(key, wanted) != wanted:
-            runtime = pod.get("runtimeClassName")
             yield violation(
                 child(place, "nodeSelector", key),
-                "Stated",
-                rule=f"Pods of RuntimeClass {runtime} go to nodes with {key}={wanted}.",
-                remedy=f"Remove {key} from the nodeSelector, or name another runtimeClassName.",
+                "RuntimeClassSelectorDiffers",
+                runtime_class=str(pod.get("runtimeClassName")),
+                key=key,
+                value=wanted,
             )

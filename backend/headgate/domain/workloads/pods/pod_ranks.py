@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.rejection import InvalidObject, NotFound
+from headgate.domain.values.message import workload_reference
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.trimmed_assignments import pod_count
@@ -72,11 +73,8 @@ def _assigned(workload: Workload, pod_set: str) -> tuple[PodSetAssignment, Topol
         if given.name == pod_set and given.topology_assignment is not None:
             known = given.topology_assignment
             return replace(given, count=pod_count(known)), known
-    raise NotFound(
-        "Stated",
-        rule=f"Pod set {pod_set} of workload {workload.key} has no topology assignment now.",
-        remedy="Start its pods wherever its flavors allow, or wait until it is admitted.",
-    )
+    found = workload_reference(workload.key)
+    raise NotFound("PodSetWithoutTopology", pod_set=pod_set, workload=found)
 
 
 def _index_of(workload: Workload, pod_set: str) -> PodIndex | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from headgate.domain.field_rules import duplicate_violations, shown
 from headgate.domain.metadata import label_violations
 from headgate.domain.rejection import Violation, violation
 from headgate.domain.selection_rules import toleration_violations
@@ -42,27 +43,19 @@ def update_violations(
     pointer: str, updates: tuple[PodSetUpdate, ...], pod_sets: tuple[PodSet, ...]
 ) -> Iterator[Violation]:
     """Violations of the updates that one check reports, without regard to other checks."""
-    known = [pod_set.name for pod_set in pod_sets]
-    seen: dict[str, int] = {}
+    known = tuple(pod_set.name for pod_set in pod_sets)
     for index, update in enumerate(updates):
         place = child(pointer, index)
         if update.name not in known:
             yield violation(
-                child(place, "name"),
-                "Stated",
-                rule=f"The workload has no pod set {update.name!r:.80}.",
-                remedy=f"Name one of {', '.join(known)}.",
-            )
-        if seen.setdefault(update.name, index) != index:
-            yield violation(
-                child(place, "name"),
-                "Stated",
-                rule=f"Pod set {update.name} is updated twice.",
-                remedy="Put all that is added to a pod set into one entry.",
+                child(place, "name"), "NotOneOf", value=shown(update.name), choices=known
             )
         yield from label_violations(child(place, "labels"), update.labels)
         yield from label_violations(child(place, "nodeSelector"), update.node_selector)
         yield from toleration_violations(child(place, "tolerations"), update.tolerations)
+    yield from duplicate_violations(
+        (child(pointer, index, "name"), update.name) for index, update in enumerate(updates)
+    )
 
 
 def merged_updates(
