@@ -18,6 +18,10 @@ from tests.architecture.sources import tree
 CODE_AT = {
     "message": 0,
     "violation": 1,
+    "note": 1,
+    "reject_unsupported": 1,
+    "_unreadable": 0,
+    "_problem": 1,
     "at": 1,
     **dict.fromkeys(("InvalidObject", "InvalidRequest", "NotFound", "AlreadyExists"), 0),
     **dict.fromkeys(("InUse", "IllegalNow"), 0),

@@ -179,10 +179,10 @@ def test_manifests_for_kueue_are_read_as_they_are(text: str) -> None:
         ("v1", "Pod", "Workload with a pod set"),
         ("ray.io/v1", "RayJob", "Workload with a pod set"),
         ("batch/v1", "CronJob", "jobTemplate"),
-        ("kueue.x-k8s.io/v1beta1", "ProvisioningRequestConfig", "Leave it out"),
+        ("kueue.x-k8s.io/v1beta1", "ProvisioningRequestConfig", "Omit it"),
         ("scheduling.kai.nvidia.com/v2alpha2", "PodGroup", "preemptibility"),
         ("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", "nominalQuota"),
-        ("rbac.authorization.k8s.io/v1", "ClusterRole", "Accepted are"),
+        ("rbac.authorization.k8s.io/v1", "ClusterRole", "Known kinds"),
     ],
 )
 def test_kinds_of_others_are_told_what_serves_in_their_place(
@@ -196,12 +196,12 @@ def test_kinds_of_others_are_told_what_serves_in_their_place(
 
 def test_no_kind_that_is_read_is_told_to_be_written_otherwise() -> None:
     for kind in INSTEAD:
-        assert "There is no kind" in refused(a_manifest(kind))["/kind"]
+        assert "is not supported" in refused(a_manifest(kind))["/kind"]
 
 
 def test_a_manifest_without_a_version_is_told_which_to_write() -> None:
     told = refused("kind: Cohort\nmetadata: {name: x}\n")["/apiVersion"]
-    assert told == "A Cohort says its apiVersion. Write apiVersion: kueue.x-k8s.io/v1beta2."
+    assert told == "apiVersion is required Write apiVersion: kueue.x-k8s.io/v1beta2."
 
 
 def test_a_misspelt_field_is_told_what_is_likely_meant() -> None:

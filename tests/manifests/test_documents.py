@@ -67,18 +67,18 @@ def test_keys_of_labels_may_look_like_numbers() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("a: 1\na: 2", "Line 2, column 1: the key 'a' stands twice"),
-        ("a: {b: 1, b: 2}", "the key 'b' stands twice"),
-        ("a: &x [*x]", "points to nothing complete"),
-        ("a: *nobody", "points to nothing complete"),
-        ("a: !!python/object/apply:os.system [ls]", "is not known"),
-        ("a: !!binary aGk=", "is not known"),
-        ("? [a]\n: b", "a key is a text"),
-        ("a: [1", "Line 2"),
-        ("\ta: 1", "Line 1"),
+        ("a: 1\na: 2", "line 2, column 1: duplicate key a"),
+        ("a: {b: 1, b: 2}", "duplicate key b"),
+        ("a: &x [*x]", "unknown alias"),
+        ("a: *nobody", "unknown alias"),
+        ("a: !!python/object/apply:os.system [ls]", "unknown tag"),
+        ("a: !!binary aGk=", "unknown tag"),
+        ("? [a]\n: b", "a key must be a string"),
+        ("a: [1", "line 2"),
+        ("\ta: 1", "line 1"),
         ("a: 99999999999999999999", "too large"),
-        ('a: "\\0"', "a character that is none"),
-        ("<<: 5", "merged"),
+        ('a: "\\0"', "U+0000"),
+        ("<<: 5", "value of <<"),
         ("[" * 61 + "]" * 61 + "# yaml", "nested at most 60 deep"),
     ],
 )
@@ -91,19 +91,19 @@ def test_an_alias_bomb_is_refused_before_it_grows() -> None:
     for level in range(1, 12):
         inner = ", ".join([f"*a{level - 1}"] * 10)
         lines.append(f"a{level}: &a{level} [{inner}]")
-    assert "aliases counted" in refusal("\n".join(lines))
+    assert "counting aliases" in refusal("\n".join(lines))
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"a": 1, "a": 2}', "'a' stands twice"),
-        ('{"a": NaN}', "no number"),
-        ('{"a": 1e999}', "too large"),
+        ('{"a": 1, "a": 2}', "duplicate key a"),
+        ('{"a": NaN}', "not a finite number"),
+        ('{"a": 1e999}', "not a finite number"),
         ('{"a": 99999999999999999999}', "too large"),
         ('{"a": "\\ud800"}', "surrogate"),
         ('{"a": "\\u0000"}', "U+0000"),
-        ('{"a": }', "Line 1, column 7"),
+        ('{"a": }', "line 1, column 7"),
         ("[" * 61 + "]" * 61, "60 deep"),
         ("[" * 100_000, "60 deep"),
         ("5" * 5000, "too large"),

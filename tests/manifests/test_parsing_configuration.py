@@ -315,8 +315,8 @@ def test_budgets_and_namespaces_are_read() -> None:
     ("manifest", "pointer", "told"),
     [
         ({"kind": "ClusterQueu", "apiVersion": "v1"}, "/kind", "Did you mean ClusterQueue?"),
-        ({"kind": "Zebra", "apiVersion": "v1"}, "/kind", "Accepted are ClusterQueue"),
-        ({}, "/kind", "Accepted are"),
+        ({"kind": "Zebra", "apiVersion": "v1"}, "/kind", "Known kinds: ClusterQueue"),
+        ({}, "/kind", "Known kinds:"),
         (a_manifest("Cohort", "v1"), "/apiVersion", "kueue.x-k8s.io/v1beta2"),
         (a_manifest("Node", "kueue.x-k8s.io/v1beta2"), "/apiVersion", "v1, headgate.dev/v1"),
     ],

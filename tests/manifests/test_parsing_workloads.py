@@ -178,7 +178,7 @@ def test_both_names_of_the_unit_may_stand_together_only_if_they_agree() -> None:
     assert agreed.pod_sets[0].disruption_mode == "Single"
     torn = refused(a_workload_manifest({"preemptionMode": "Pod", "disruptionMode": "All"}))
     assert list(torn) == ["/spec/podSets/0/preemptionMode"]
-    assert "set the same thing" in torn["/spec/podSets/0/preemptionMode"]
+    assert "must not differ" in torn["/spec/podSets/0/preemptionMode"]
     wrong = refused(a_workload_manifest({"preemptionMode": "Podgroup"}))
     assert "Did you mean PodGroup?" in wrong["/spec/podSets/0/preemptionMode"]
 

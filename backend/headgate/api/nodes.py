@@ -16,8 +16,8 @@ from headgate.api.schemas import Free, RequestBody
 from headgate.api.workloads.schemas import Action
 from headgate.application.commands.object_commands import NodeOrder, tell_node
 from headgate.application.queries.topology.drains import DrainPreview, drain_preview
+from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.nodes.commands import CordonNode, DrainNode, ReportNode, UncordonNode
-from headgate.domain.rejection import InvalidObject
 from headgate.domain.streams import stream_of
 
 
@@ -28,13 +28,7 @@ def read_amounts(
     problems: Problems = []
     fields = Fields({"allocatable": allocatable, "usedByOthers": others}, "", problems)
     found = (fields.amounts("allocatable"), fields.amounts("usedByOthers"))
-    if problems:
-        raise InvalidObject(
-            "Stated",
-            rule="The report holds quantities that are none.",
-            remedy="Correct what each entry of errors points to.",
-            violations=tuple(problems),
-        )
+    raise_if_invalid("Node", "", problems)
     return found
 
 

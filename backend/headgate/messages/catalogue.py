@@ -1,21 +1,19 @@
 """The catalogue of texts by code, and the text and remedy of a message (language.md §1.7)."""
 
 from collections.abc import Mapping
-from headgate.domain.values.message import Message
-from headgate.domain.values.message import MessageOrText
-from headgate.messages import field_rules
-from headgate.messages import findings
-from headgate.messages import object_rules
-from headgate.messages import pending_reasons
-from headgate.messages import rejections
-from headgate.messages import workload_events
-from headgate.messages import workload_rules
-from headgate.messages.rendering import Absent
-from headgate.messages.rendering import IsVisible
-from headgate.messages.rendering import Text
-from headgate.messages.rendering import everything_visible
-from headgate.messages.rendering import fill
 
+from headgate.domain.values.message import Message, MessageOrText
+from headgate.messages import (
+    field_rules,
+    findings,
+    manifest_rules,
+    object_rules,
+    pending_reasons,
+    rejections,
+    workload_events,
+    workload_rules,
+)
+from headgate.messages.rendering import Absent, IsVisible, Text, everything_visible, fill
 
 AS_RECORDED = "AsRecorded"
 """The code of a sentence that the log holds from before messages had codes, as `text`."""
@@ -29,6 +27,7 @@ FAMILIES: tuple[Mapping[str, Text], ...] = (
     rejections.TEXTS,
     field_rules.TEXTS,
     object_rules.TEXTS,
+    manifest_rules.TEXTS,
     workload_rules.TEXTS,
     findings.TEXTS,
 )

@@ -59,7 +59,7 @@ def _read_checks(spec: Fields, name: str, _: object) -> tuple[AdmissionCheckRule
     read = tuple(_CHECK_RECORD.read_nested(check) for check in strategy.children("admissionChecks"))
     strategy.reject_unknown()
     if strategy.values and not read and not strategy.problems:
-        strategy.note("admissionChecks", "There is at least one check.", "Name one, or none here.")
+        strategy.note("admissionChecks", "TooFew", field="admissionChecks", minimum=1)
     listed = spec.texts("admissionChecks")
     return read or tuple(AdmissionCheckRule(name=name) for name in listed)
 
@@ -79,11 +79,7 @@ def _read_wait(spec: Fields, name: str, _: object) -> WaitForPodsReady | None:
     wait = spec.child(name)
     if wait is None:
         return None
-    wait.reject_unsupported(
-        "blockAdmission",
-        "Admission is blocked for the whole installation or not at all.",
-        "Set it in the Configuration named default.",
-    )
+    wait.reject_unsupported("blockAdmission", "BlockAdmissionOfQueue")
     return WAIT_RECORD.read_nested(wait)
 
 
@@ -124,12 +120,7 @@ CLUSTER_QUEUE_RECORD = Record(
         omits_usual=True,
     ),
     field("waitForPodsReady", read=_read_wait, render=WAIT_RECORD.render, omits_usual=True),
-    unsupported={
-        "concurrentAdmissionPolicy": (
-            "Concurrent admission of variants is not served.",
-            "Remove it: one variant is chosen by flavorFungibility.",
-        ),
-    },
+    unsupported={"concurrentAdmissionPolicy": "ConcurrentAdmissionUnsupported"},
 )
 
 

@@ -14,12 +14,7 @@ from headgate.adapters.manifests.records import (
     milli_map,
     nested,
 )
-from headgate.adapters.manifests.schemas import (
-    Duration,
-    ManifestSchema,
-    Quantity,
-    object_schema,
-)
+from headgate.adapters.manifests.schemas import Duration, ManifestSchema, Quantity, object_schema
 from headgate.adapters.manifests.wait_for_pods_ready import WAIT_RECORD, InstallationWaitSchema
 from headgate.domain.kinds.configuration import (
     CONFIGURATION,
@@ -58,8 +53,7 @@ def _read_strategies(
     named = fields.texts(name) or usual
     known = tuple(_STRATEGIES[name] for name in named if name in _STRATEGIES)
     if len(known) < len(named):
-        listed = " and ".join(_STRATEGIES)
-        fields.note(name, f"The strategies are {listed}.", "List one or both.")
+        fields.note(name, "StrategiesInvalid", choices=tuple(_STRATEGIES))
     return known or usual
 
 
@@ -111,12 +105,7 @@ _RESOURCES = Record(
             milli_map("outputs", "outputs_milli", missing=0, render=_rendered_outputs),
         ),
     ),
-    unsupported={
-        "deviceClassMappings": (
-            "Device classes are not served.",
-            "Ask for devices by a resource such as nvidia.com/gpu.",
-        ),
-    },
+    unsupported={"deviceClassMappings": "DeviceClassesUnsupported"},
 )
 
 _PREEMPTION = Record(
@@ -128,12 +117,7 @@ _PREEMPTION = Record(
     duration("roundTimeToLive", "round_ttl_seconds"),
     field("mostDomains"),
     field("priorityBoost"),
-    unsupported={
-        "podShouldBeDeletedWhenPreempted": (
-            "How victims leave their ClusterQueue says.",
-            "Set preemption.softEviction.default of the ClusterQueues to Immediate or Soft.",
-        ),
-    },
+    unsupported={"podShouldBeDeletedWhenPreempted": "VictimDeletionUnsupported"},
 )
 
 _RETENTION = Record(
@@ -189,9 +173,7 @@ CONFIGURATION_RECORD = Record(
 def _read(spec: Fields) -> ReadSpec:
     """The installation-wide rules; what is left out is as in Kueue."""
     spec.ignore(*_OF_KUBERNETES)
-    spec.reject_unsupported(
-        "multiKueue", "Several clusters under one manager are not served.", "Remove multiKueue."
-    )
+    spec.reject_unsupported("multiKueue", "MultiKueueUnsupported")
     wait, blocks = _wait(spec)
     return CONFIGURATION_RECORD.read(spec, wait_for_pods_ready=wait, block_admission=blocks), ()
 

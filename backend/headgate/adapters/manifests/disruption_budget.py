@@ -5,11 +5,7 @@ from typing import Any, Literal
 from headgate.adapters.manifests.codec import OURS, Codec, Extras
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.records import Record, field
-from headgate.adapters.manifests.schemas import (
-    LabelSelectorSchema,
-    ManifestSchema,
-    object_schema,
-)
+from headgate.adapters.manifests.schemas import LabelSelectorSchema, ManifestSchema, object_schema
 from headgate.adapters.manifests.selectors import LABEL_SELECTOR_RECORD
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DISRUPTION_BUDGET, DisruptionBudgetSpec
@@ -20,7 +16,7 @@ from headgate.domain.values.selectors import LabelSelector
 def _read_selector(spec: Fields, name: str, _: object) -> LabelSelector:
     selector = spec.child(name)
     if selector is None:
-        spec.note(name, "selector is required.", "Select workloads by label, or all by {}.")
+        spec.note(name, "Required", field=name)
         return LabelSelector()
     return LABEL_SELECTOR_RECORD.read_nested(selector)
 

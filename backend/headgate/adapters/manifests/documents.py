@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from headgate.domain.rejection import InvalidObject, violation
+from headgate.domain.rejection import InvalidObject
+from headgate.domain.values.message import Argument, Message
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_NESTING = 60
@@ -30,31 +31,28 @@ def read_documents(body: bytes, content_type: str = "") -> tuple[Document, ...]:
     What does not say that it is JSON is YAML, of which JSON is a part: it is only read faster.
     """
     if len(body) > MAX_BODY_BYTES:
-        raise _unreadable(f"A body has at most {MAX_BODY_BYTES} bytes; this one has {len(body)}.")
+        raise _unreadable("BodyTooLong", maximum=MAX_BODY_BYTES, length=len(body))
     try:
         text = body.decode()
     except UnicodeDecodeError as problem:
-        raise _unreadable(f"Byte {problem.start} is not UTF-8.") from problem
+        raise _unreadable("NotUtf8", offset=problem.start) from problem
     if "json" in content_type:
         try:
             return (Document(_json_value(text)),)
         except json.JSONDecodeError as problem:
-            place = f"Line {problem.lineno}, column {problem.colno}"
-            raise _unreadable(f"{place}: {problem.msg}.") from problem
+            place = (problem.lineno, problem.colno)
+            raise _unreadable("JsonInvalid", place, reason=problem.msg) from problem
     if text.lstrip()[:1] in {"{", "["}:
         with suppress(json.JSONDecodeError):
             return (Document(_json_value(text)),)
-    try:
-        return tuple(Document(value, line) for value, line in yaml_documents(text))
-    except SyntaxProblem as problem:
-        raise _unreadable(str(problem)) from problem
+    return tuple(Document(value, line) for value, line in yaml_documents(text))
 
 
 def _json_value(text: str) -> Any:
     try:
         value = _DECODER.decode(text)
     except RecursionError as problem:
-        raise _unreadable(f"Values are nested at most {MAX_NESTING} deep.") from problem
+        raise _unreadable("NestedTooDeep", maximum=MAX_NESTING) from problem
     if text.count("{") + text.count("[") > MAX_NESTING:
         _check_depth(value)
     if "\\u" in text:
@@ -68,25 +66,25 @@ def _object_without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _unreadable(f"The key {key!r} stands twice in one object.")
+                raise _unreadable("KeyRepeated", key=key)
             seen.add(key)
     return found
 
 
 def _refused_constant(name: str) -> None:
-    raise _unreadable(f"{name} is no number of JSON.")
+    raise _unreadable("NumberNotFinite", value=name)
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise _unreadable(f"{text[:40]} is too large a number.")
+        raise _unreadable("NumberNotFinite", value=text[:40])
     return number
 
 
 def _limited(text: str) -> int:
     if len(text) > 20 or abs(int(text)) > MAX_INTEGER:  # noqa: PLR2004  (64 bits and a sign)
-        raise _unreadable(f"{text[:40]} is too large an integer.")
+        raise _unreadable("IntegerTooLarge", value=text[:40])
     return int(text)
 
 
@@ -104,7 +102,7 @@ def _check_depth(value: Any) -> None:
         level = [inner for outer in level for inner in _inner_values(outer)]
         if not level:
             return
-    raise _unreadable(f"Values are nested at most {MAX_NESTING} deep.")
+    raise _unreadable("NestedTooDeep", maximum=MAX_NESTING)
 
 
 def _inner_values(value: Any) -> Iterator[Any]:
@@ -119,18 +117,18 @@ def _check_characters(value: Any) -> None:
     try:
         written.encode()
     except UnicodeEncodeError as problem:
-        raise _unreadable("A text holds half of a surrogate pair.") from problem
+        raise _unreadable("CharacterInvalid") from problem
     if "\\u0000" in written:
-        raise _unreadable("A text holds the character U+0000.")
+        raise _unreadable("CharacterInvalid")
 
 
-def _unreadable(rule: str) -> InvalidObject:
-    return InvalidObject(
-        "Stated",
-        rule=f"The body cannot be read: {rule}",
-        remedy="Send YAML or JSON as kubectl would take it.",
-        violations=(violation("", "Stated", rule=rule, remedy="Correct it and send it again."),),
-    )
+def _unreadable(
+    code: str, place: tuple[int, int] | None = None, **arguments: Argument
+) -> InvalidObject:
+    """The rejection of a body that cannot be read, at a line and column from 1 where known."""
+    line, column = place or (None, None)
+    problem = Message(code, arguments)
+    return InvalidObject.at("", "BodyUnreadable", line=line, column=column, problem=problem)
 
 
 YAML_MAX_NESTING = 60
@@ -164,10 +162,6 @@ _TAG = "tag:yaml.org,2002:"
 _MERGE = object()
 
 
-class SyntaxProblem(Exception):
-    """The text is no YAML that we take; the message says where and why."""
-
-
 class _Container:
     """A mapping or sequence that is being read: a resource of the reading, not of the result."""
 
@@ -181,12 +175,14 @@ class _Container:
 
 
 def yaml_documents(text: str) -> Iterator[tuple[Any, int]]:
-    """Each document that is not empty, with the line it begins on; raises `SyntaxProblem`."""
+    """Each document that is not empty, with the line it begins on; raises `InvalidObject`."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         yield from _documents(yaml.parse(text, Loader=loader))
     except yaml.YAMLError as problem:
-        raise SyntaxProblem(_place_and_problem(problem)) from problem
+        place = _place(getattr(problem, "problem_mark", None))
+        reason = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
+        raise _unreadable("YamlInvalid", place, reason=reason) from problem
 
 
 def _documents(events: Iterator[Any]) -> Iterator[tuple[Any, int]]:
@@ -232,9 +228,9 @@ class _Reading:
 
     def _open(self, value: dict[Any, Any] | list[Any], event: Any) -> None:
         if len(self.stack) >= YAML_MAX_NESTING:
-            raise _problem(event, f"values are nested at most {YAML_MAX_NESTING} deep")
+            raise _problem(event, "NestedTooDeep", maximum=YAML_MAX_NESTING)
         if event.tag not in {None, "!", f"{_TAG}map", f"{_TAG}seq"}:
-            raise _problem(event, f"the tag {event.tag} is not known")
+            raise _problem(event, "TagUnknown", tag=event.tag)
         self.stack.append(_Container(value, event.anchor))
 
     def _close(self, event: Any) -> None:
@@ -246,7 +242,7 @@ class _Reading:
 
     def _alias(self, event: Any) -> None:
         if event.anchor not in self.anchors:
-            raise _problem(event, f"the alias *{event.anchor} points to nothing complete")
+            raise _problem(event, "AliasUnknown", alias=event.anchor)
         value, size = self.anchors[event.anchor]
         self._put(value, size, event, None)
 
@@ -254,7 +250,7 @@ class _Reading:
         anchor = anchor or (event.anchor if isinstance(event, yaml.ScalarEvent) else None)
         self.nodes += size if isinstance(event, yaml.AliasEvent) else 1
         if self.nodes > MAX_NODES:
-            raise _problem(event, f"there are more than {MAX_NODES} values, aliases counted")
+            raise _problem(event, "TooManyValues", maximum=MAX_NODES)
         if anchor:
             self.anchors[anchor] = (None if value is _MERGE else value, size)
         if not self.stack:
@@ -277,17 +273,17 @@ class _Reading:
             return
         sources = value if isinstance(value, list) else [value]
         if not all(isinstance(source, dict) for source in sources):
-            raise _problem(event, "what is merged with << is a mapping or a list of mappings")
+            raise _problem(event, "MergeInvalid")
         container.merged.extend(sources)
 
 
 def _key(container: _Container, key: Any, event: Any) -> None:
     if key is not _MERGE and not isinstance(key, str):
         if not isinstance(key, Hashable) or key is None:
-            raise _problem(event, "a key is a text")
+            raise _problem(event, "KeyNotString")
         key = str(key).lower() if isinstance(key, bool) else str(key)
     if key is not _MERGE and key in container.value:
-        raise _problem(event, f"the key {key!r} stands twice in one mapping")
+        raise _problem(event, "KeyRepeated", key=key)
     container.key = key
     container.has_key = True
 
@@ -295,12 +291,12 @@ def _key(container: _Container, key: Any, event: Any) -> None:
 def _scalar(event: yaml.ScalarEvent) -> Any:
     text: str = event.value
     if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise _problem(event, "a text holds a character that is none")
+        raise _problem(event, "CharacterInvalid")
     tag = (event.tag or "").removeprefix(_TAG)
     if tag in {"str", "!"} or (not event.implicit[0] and not event.tag):
         return text
     if tag not in {"", "null", "bool", "int", "float", "timestamp"}:
-        raise _problem(event, f"the tag {event.tag} is not known")
+        raise _problem(event, "TagUnknown", tag=event.tag)
     return _plain(text, event)
 
 
@@ -316,12 +312,12 @@ def _plain(text: str, event: Any) -> Any:
     if _INTEGER.fullmatch(text):
         number = _integer(text)
         if abs(number) > YAML_MAX_INTEGER:
-            raise _problem(event, f"{text} is too large an integer")
+            raise _problem(event, "IntegerTooLarge", value=text)
         return number
     if _FLOAT.fullmatch(text) and len(text) <= 64:  # noqa: PLR2004  (the longest quantity)
         number_or_infinity = float(text)
         if abs(number_or_infinity) == float("inf"):
-            raise _problem(event, f"{text} is too large a number")
+            raise _problem(event, "NumberNotFinite", value=text)
         return number_or_infinity
     return text
 
@@ -336,14 +332,9 @@ def _integer(text: str) -> int:
     return sign * int(digits)
 
 
-def _problem(event: Any, problem: str) -> SyntaxProblem:
-    mark = event.start_mark
-    return SyntaxProblem(f"Line {mark.line + 1}, column {mark.column + 1}: {problem}.")
+def _problem(event: Any, code: str, **arguments: Argument) -> InvalidObject:
+    return _unreadable(code, _place(event.start_mark), **arguments)
 
 
-def _place_and_problem(problem: yaml.YAMLError) -> str:
-    mark = getattr(problem, "problem_mark", None)
-    told = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
-    if mark is None:
-        return f"{told}."
-    return f"Line {mark.line + 1}, column {mark.column + 1}: {told}."
+def _place(mark: Any) -> tuple[int, int] | None:
+    return None if mark is None else (mark.line + 1, mark.column + 1)

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from headgate.adapters.manifests.times import seconds_of
+from headgate.domain.field_rules import shown
 from headgate.domain.rejection import Violation, violation
+from headgate.domain.values.message import Argument
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import (
     MAX_AMOUNT,
@@ -60,7 +62,7 @@ class Fields:
             return default
         if isinstance(value, str):
             return value
-        self._mistyped(name, "a text", "Put it in quotes.")
+        self.note(name, "NotString")
         return default
 
     def optional_text(self, name: str) -> str | None:
@@ -69,10 +71,15 @@ class Fields:
 
     def required_text(self, name: str) -> str:
         """A text that must be there and not be empty."""
-        if not self.has(name) or self.values[name] == "":
-            self.note(name, f"{name} is required.", f"Add {name}.")
-            return ""
+        if self.values.get(name) == "":
+            self.note(name, "Required", field=name)
+        self.require(name)
         return self.text(name)
+
+    def require(self, name: str) -> None:
+        """Note a field that is absent."""
+        if not self.has(name):
+            self.note(name, "Required", field=name)
 
     def optional_integer(self, name: str) -> int | None:
         """An integer, or None where it is absent."""
@@ -81,14 +88,14 @@ class Fields:
             return None
         if isinstance(value, int) and not isinstance(value, bool):
             return self._of_32_bits(name, value)
-        self._mistyped(name, "an integer", "Write it without quotes, point or unit.")
+        self.note(name, "NotInteger")
         return None
 
     def _of_32_bits(self, name: str, value: int) -> int | None:
         """The value if it is one of Kubernetes' int32, as all integers in Kueue's manifests are."""
         if -MAX_INT32 - 1 <= value <= MAX_INT32:
             return value
-        self.note(name, f"{name} is at most {MAX_INT32}.", "Give a number nearer to zero.")
+        self.note(name, "NotInRange", value=value, minimum=-MAX_INT32 - 1, maximum=MAX_INT32)
         return None
 
     def integer(self, name: str, default: int) -> int:
@@ -103,7 +110,7 @@ class Fields:
             return default
         if isinstance(value, bool):
             return value
-        self._mistyped(name, "true or false", "Write true or false without quotes.")
+        self.note(name, "NotBoolean")
         return default
 
     def choice(self, name: str, choices: tuple[Any, ...], default: Any) -> Any:
@@ -111,10 +118,9 @@ class Fields:
         value = self.raw(name)
         if value is None or value in choices:
             return default if value is None else value
-        listed = ", ".join(str(choice) for choice in choices)
-        near = nearest(str(value), [str(c) for c in choices])
-        remedy = f"Did you mean {near}?" if near else "Choose one of these."
-        self.note(name, f"{name} is one of {listed}; not {value!r:.80}.", remedy)
+        words = tuple(str(choice) for choice in choices)
+        near, said = nearest(str(value), words), shown(str(value))
+        self.note(name, "NotOneOf", value=said, choices=words, nearest=near)
         return default
 
     def texts(self, name: str) -> tuple[str, ...]:
@@ -124,7 +130,7 @@ class Fields:
             if isinstance(value, str):
                 found.append(value)
             else:
-                self._mistyped_at(child(name, index), "a text", "Put it in quotes.")
+                self._note_at(child(name, index), "NotString")
         return tuple(found)
 
     def text_map(self, name: str) -> dict[str, str]:
@@ -134,7 +140,7 @@ class Fields:
             if isinstance(value, str):
                 found[key] = value
             elif value is not None:
-                self._mistyped_at(child(name, key), "a text", "Put it in quotes.")
+                self._note_at(child(name, key), "NotString")
         return found
 
     def amounts(self, name: str) -> dict[str, int]:
@@ -168,7 +174,7 @@ class Fields:
         try:
             return milli_of(text or "?")
         except NotAQuantity:
-            self._mistyped(name, "a quantity", "Write it like 1, 0.5 or 500m.")
+            self.note(name, "NotQuantity")
             return default
 
     def child(self, name: str) -> "Fields | None":
@@ -178,7 +184,7 @@ class Fields:
             return None
         if isinstance(value, dict):
             return Fields(value, child(self.pointer, name), self.problems)
-        self._mistyped(name, "a mapping", "Write its fields below it.")
+        self.note(name, "NotMapping")
         return None
 
     def child_or_empty(self, name: str) -> "Fields":
@@ -191,18 +197,16 @@ class Fields:
             if isinstance(value, dict):
                 yield Fields(value, child(self.pointer, name, index), self.problems)
             else:
-                self._mistyped_at(child(name, index), "a mapping", "Write its fields.")
+                self._note_at(child(name, index), "NotMapping")
 
-    def note(self, name: str, rule: str, remedy: str) -> None:
+    def note(self, name: str, code: str, **arguments: Argument) -> None:
         """Note a problem with one field; an empty name is the mapping itself."""
-        pointer = child(self.pointer, name) if name else self.pointer
-        if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(violation(pointer, "Stated", rule=rule, remedy=remedy))
+        self._note_at(child("", name)[1:], code, **arguments)
 
-    def reject_unsupported(self, name: str, rule: str, remedy: str) -> None:
+    def reject_unsupported(self, name: str, code: str) -> None:
         """Note a field that Kueue has and we do not serve."""
         if self.has(name) and self.values[name] not in ([], {}, ""):
-            self.note(name, rule, remedy)
+            self.note(name, code)
 
     def reject_unknown(self) -> None:
         """Note every field that no reader asked for, with the nearest name that one did."""
@@ -211,8 +215,8 @@ class Fields:
             if name in known or len(self.problems) >= MAX_PROBLEMS:
                 continue
             near = nearest(name, known)
-            remedy = f"Did you mean {near}?" if near else f"Known here: {', '.join(known)}."
-            self.note(name, f"There is no field {name!r:.80} here.", remedy)
+            others = () if near else tuple(known)
+            self.note(name, "FieldUnknown", field=shown(name), nearest=near, known=others)
 
     def _list(self, name: str) -> list[Any]:
         value = self.raw(name)
@@ -220,7 +224,7 @@ class Fields:
             return []
         if isinstance(value, list):
             return value
-        self._mistyped(name, "a list", "Write each entry with a dash before it.")
+        self.note(name, "NotList")
         return []
 
     def _mapping(self, name: str) -> dict[str, Any]:
@@ -229,7 +233,7 @@ class Fields:
             return {}
         if isinstance(value, dict):
             return value
-        self._mistyped(name, "a mapping", "Write its entries as key: value.")
+        self.note(name, "NotMapping")
         return {}
 
     def _amount(self, place: str, resource: str, value: Any) -> int | None:
@@ -237,19 +241,13 @@ class Fields:
         try:
             return amount_of(resource, text or "?")
         except NotAQuantity:
-            remedy = "Write it like 2, 500m, 1.5, 1e3 or 4Gi."
-            self._mistyped_at(place, "a quantity", remedy)
+            self._note_at(place, "NotQuantity")
             return None
 
-    def _mistyped(self, name: str, wanted: str, remedy: str) -> None:
-        self._mistyped_at(child("", name)[1:], wanted, remedy)
-
-    def _mistyped_at(self, place: str, wanted: str, remedy: str) -> None:
-        pointer = f"{self.pointer}/{place}"
-        name = place.rpartition("/")[2]
-        self.problems.append(
-            violation(pointer, "Stated", rule=f"{name} is {wanted}.", remedy=remedy)
-        )
+    def _note_at(self, place: str, code: str, **arguments: Argument) -> None:
+        if len(self.problems) < MAX_PROBLEMS:
+            pointer = f"{self.pointer}/{place}" if place else self.pointer
+            self.problems.append(violation(pointer, code, **arguments))
 
 
 def quantity_text(value: Any) -> str | None:
@@ -275,7 +273,7 @@ def either(fields: Fields, name: str, also: str, read: Callable[[str], T | None]
     """
     found, other = read(name), read(also)
     if found is not None and other is not None and found != other:
-        fields.note(also, f"{also} and {name} set the same thing.", "Give only one of them.")
+        fields.note(also, "FieldsDiffer", fields=(name, also))
     return other if found is None else found
 
 
@@ -287,7 +285,7 @@ def read_seconds(fields: Fields, name: str) -> int | None:
         return in_seconds
     seconds = seconds_of(value) if isinstance(value, str) else None
     if seconds is None:
-        fields.note(name, f"{name} is a length of time.", "Write it like 30m or 1h30m.")
+        fields.note(name, "NotDuration")
     return seconds
 
 

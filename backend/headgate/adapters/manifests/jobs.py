@@ -16,6 +16,7 @@ from headgate.adapters.manifests.topology_requests import (
     ANNOTATION_PLACES,
     request_of_annotations,
 )
+from headgate.domain.field_rules import shown
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.specs import PodIndex, PodSet, WorkloadSpec
 
@@ -159,7 +160,7 @@ def _number(root: Fields, part: str, name: str) -> int | None:
         return None
     if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= 10:  # noqa: PLR2004
         return int(text)
-    fields.note(name, f"{name} is a number.", "Write an integer in quotes.")
+    fields.note(name, "NotIntegerString", value=shown(str(text)))
     return None
 
 

@@ -54,7 +54,7 @@ def read_metadata(root: Fields, kind: ManifestKind, namespace: str) -> Metadata:
     fields.ignore(*READ_BY_SERVER_ONLY)
     named = fields.text("namespace")
     if named and not kind.namespaced:
-        fields.note("namespace", "Objects of this kind have no namespace.", "Remove it.")
+        fields.note("namespace", "NamespaceNotAllowed")
     read = Metadata(
         name=fields.text("name", kind.only_name),
         namespace=(named or namespace) if kind.namespaced else "",
@@ -65,7 +65,7 @@ def read_metadata(root: Fields, kind: ManifestKind, namespace: str) -> Metadata:
         annotations=fields.text_map("annotations"),
     )
     if not read.name and not read.generate_name:
-        fields.note("name", "name is required.", "Give the object a name.")
+        fields.note("name", "Required", field="name")
     fields.reject_unknown()
     return read
 

@@ -16,7 +16,7 @@ from headgate.adapters.manifests.workload import read_workload
 from headgate.adapters.manifests.written import written_body
 from headgate.domain.kinds.registry import KINDS_BY_NAME
 from headgate.domain.metadata import identity_violations, invalid_object, marking_violations
-from headgate.domain.rejection import InvalidObject, Violation, violation
+from headgate.domain.rejection import InvalidObject, violation
 from headgate.domain.values.names import broken_rule_of_name
 from headgate.domain.values.pointers import lies_within, moved
 from headgate.domain.workloads.decide.decider import SUBMITTED_AS
@@ -38,11 +38,7 @@ def parse(
     """
     documents = [inner for outer in read_documents(body, content_type) for inner in _opened(outer)]
     if len(documents) > MAX_OBJECTS:
-        raise InvalidObject(
-            "Stated",
-            rule=f"There are {len(documents)} objects, more than {MAX_OBJECTS} at once.",
-            remedy="Send them in several parts.",
-        )
+        raise InvalidObject("TooManyObjects", count=len(documents), maximum=MAX_OBJECTS)
     return tuple(_parsed(document, namespace) for document in documents)
 
 
@@ -57,22 +53,12 @@ def parse_object(
     """The one object of `kind` that `body` asks for; raises `InvalidObject` for anything else."""
     found = parse(body, content_type=content_type, namespace=namespace)
     if len(found) != 1:
-        raise InvalidObject(
-            "Stated",
-            rule=f"The body holds {len(found)} objects; one {kind} is wanted.",
-            remedy="Send one, or all of them to /v1/apply.",
-        )
+        raise InvalidObject("NotOneObject", count=len(found), kind=kind)
     (only,) = found
     if isinstance(only, Refused):
         raise only.problem
     if only.kind != kind:
-        rule = f"The object is a {only.source}; a {kind} is wanted here."
-        raise InvalidObject(
-            "Stated",
-            rule=rule,
-            remedy="Send it to /v1/apply, or to the path of its kind.",
-            violations=(violation("/kind", "Stated", rule=rule, remedy=f"Send a {kind}."),),
-        )
+        raise InvalidObject.at("/kind", "KindDiffers", found=only.source, kind=kind)
     return only
 
 
@@ -95,7 +81,7 @@ def _parsed(document: Document, namespace: str) -> Desired | Refused:
     problems: Problems = []
     value = document.value
     if not isinstance(value, dict):
-        problems.append(_violation("", "A manifest is a mapping with apiVersion and kind."))
+        problems.append(violation("", "NotManifest"))
         return _refused(document, problems, None, "")
     root = Fields(value, "", problems)
     kind = read_kind(root)
@@ -195,7 +181,3 @@ def _refused(
         problem=problem,
         line=document.line,
     )
-
-
-def _violation(pointer: str, rule: str) -> Violation:
-    return violation(pointer, "Stated", rule=rule, remedy="Correct it and send it again.")

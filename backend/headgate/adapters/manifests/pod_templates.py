@@ -58,7 +58,7 @@ def _scheduling(pod: Fields) -> Scheduling:
 def _pod_requests(pod: Fields) -> Requests:
     containers = tuple(_container_requests(container) for container in pod.children("containers"))
     if not containers and not pod.values.get("containers"):
-        pod.note("containers", "A pod has at least one container.", "Describe its containers.")
+        pod.note("containers", "TooFew", field="containers", minimum=1)
     initial = tuple(
         (_container_requests(container), container.text("restartPolicy") == ALWAYS)
         for container in pod.children("initContainers")
@@ -89,33 +89,24 @@ def _resources(fields: Fields) -> Nanos:
     fields.reject_unknown()
     for name, limit in limits.items():
         if requests.get(name, limit) > limit:
-            fields.note(
-                "requests",
-                f"A container asks for at most its limit of {name}.",
-                "Lower the request, or raise the limit.",
-            )
+            fields.note("requests", "RequestAboveLimit", resource=name)
     return {**limits, **requests}
 
 
 def _nanos(fields: Fields, name: str) -> Nanos:
-    listed = fields.child(name)
+    listed = fields.child_or_empty(name)
     found: Nanos = {}
-    for resource, value in listed.values.items() if listed else ():
+    for resource, value in listed.values.items():
         try:
             found[resource] = nanos_of(quantity_text(value) or "?")
         except NotAQuantity:
-            _note(listed, resource, "is a quantity", "Write it like 2, 500m, 1.5, 1e3 or 4Gi.")
+            listed.note(resource, "NotQuantity")
             continue
         if found[resource] < 0:
-            _note(listed, resource, "is at least 0", "Give an amount that is not negative.")
+            listed.note(resource, "RequestNegative", resource=resource)
         if resource == "pods":
-            _note(listed, resource, "cannot be asked for: every pod is one", "Remove it.")
+            listed.note(resource, "PodsNotRequestable")
     return found
-
-
-def _note(fields: Fields | None, resource: str, rule: str, remedy: str) -> None:
-    if fields is not None:
-        fields.note(resource, f"{resource} {rule}.", remedy)
 
 
 TEMPLATE_METADATA_FIELDS = (

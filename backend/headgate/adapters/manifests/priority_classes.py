@@ -88,9 +88,7 @@ def _named_in_spec(spec: Fields) -> NamedClass:
         )
     if name:
         spec.note(
-            "priorityClassName",
-            "A workload names one priority class.",
-            "Keep priorityClassRef or priorityClassName.",
+            "priorityClassName", "NotTogether", fields=("priorityClassRef", "priorityClassName")
         )
     return NamedClass(_read_reference(reference), "")
 
@@ -103,8 +101,7 @@ def _read_reference(fields: Fields) -> PriorityClassReference | None:
         "kind", ("WorkloadPriorityClass", "PriorityClass"), "WorkloadPriorityClass"
     )
     wanted = "scheduling.k8s.io" if kind == "PriorityClass" else "kueue.x-k8s.io"
-    if fields.text("group", wanted) != wanted:
-        fields.note("group", f"A {kind} is of group {wanted}.", f"Set group: {wanted}.")
+    fields.choice("group", (wanted,), wanted)
     name = fields.required_text("name")
     fields.reject_unknown()
     return _reference(kind, name)

@@ -15,8 +15,7 @@ from headgate.domain.kinds.queue_preemption import (
 
 
 def _read_per_minute(fields: Fields, name: str, _: object) -> int:
-    if not fields.has(name):
-        fields.note(name, "perMinute is required.", "Say how many rounds a minute may have.")
+    fields.require(name)
     return fields.integer(name, 1)
 
 

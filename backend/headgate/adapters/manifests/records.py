@@ -52,7 +52,7 @@ class Record(Generic[S]):
     """How a struct is read from a mapping and rendered to one, field by field in this order.
 
     The usual values are the defaults of the struct; `ignored` fields mean nothing to us,
-    and `unsupported` ones are refused by a rule with its remedy.
+    and `unsupported` ones are rejected with their codes.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Record(Generic[S]):
         struct: type[S],
         *fields: RecordField,
         ignored: tuple[str, ...] = (),
-        unsupported: Mapping[str, tuple[str, str]] | None = None,
+        unsupported: Mapping[str, str] | None = None,
     ) -> None:
         attributes = {found.name: found for found in msgspec.structs.fields(struct)}
         self._struct = struct
@@ -74,8 +74,8 @@ class Record(Generic[S]):
         Unknown fields are the caller's to reject.
         """
         fields.ignore(*self._ignored)
-        for name, (rule, remedy) in self._unsupported.items():
-            fields.reject_unsupported(name, rule, remedy)
+        for name, code in self._unsupported.items():
+            fields.reject_unsupported(name, code)
         read = {each.attribute: each.read(fields, each.name, each.usual) for each in self._fields}
         return self._struct(**read, **others)
 

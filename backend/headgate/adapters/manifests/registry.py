@@ -17,6 +17,7 @@ from headgate.adapters.manifests.resource_flavor import RESOURCE_FLAVOR_CODEC
 from headgate.adapters.manifests.runtime_class import RUNTIME_CLASS_CODEC
 from headgate.adapters.manifests.topology import TOPOLOGY_CODEC
 from headgate.adapters.manifests.workload_priority_class import WORKLOAD_PRIORITY_CLASS_CODEC
+from headgate.domain.field_rules import shown
 from headgate.messages.suggestions import nearest
 
 CODECS: tuple[Codec, ...] = (
@@ -78,15 +79,6 @@ def version_written(kind: str) -> str:
     return MANIFEST_KINDS[kind].versions[0]
 
 
-_A_WORKLOAD = "Write a Workload with a pod set for each kind of its pods, or a Job or a JobSet."
-_ITS_QUOTA = (
-    "Write a ClusterQueue: nominalQuota is what it is sure of, borrowingLimit what is more."
-)
-
-
-_OF_A_CHECK = "Leave it out: it belongs to the controller of the AdmissionCheck that names it."
-
-
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(
         (
@@ -109,17 +101,17 @@ INSTEAD: dict[str, str] = {
             "TrainJob",
             "XGBoostJob",
         ),
-        _A_WORKLOAD,
+        "KindIsWorkload",
     ),
-    **dict.fromkeys(("ElasticQuota", "ElasticQuotaTree", "Queue"), _ITS_QUOTA),
+    **dict.fromkeys(("ElasticQuota", "ElasticQuotaTree", "Queue"), "KindIsClusterQueue"),
     **dict.fromkeys(
-        ("MultiKueueCluster", "MultiKueueConfig", "ProvisioningRequestConfig"), _OF_A_CHECK
+        ("MultiKueueCluster", "MultiKueueConfig", "ProvisioningRequestConfig"), "KindOfController"
     ),
-    "CronJob": "Send its jobTemplate as a Job each time it is due.",
-    "PodGroup": "Write a Workload: its podSets are the pods of the group, and preemptibility, "
-    "preemptionMode and priorityClassRef say of them what the group says.",
+    "CronJob": "KindIsJob",
+    "PodGroup": "KindIsPodSets",
 }
-"""Kinds that come with manifests for Kueue, KAI and Koordinator, and what serves in their place."""
+"""Kinds that come with manifests for Kueue, KAI and Koordinator, and the codes of what
+serves in their place."""
 
 
 def read_kind(root: Fields) -> ManifestKind | None:
@@ -127,23 +119,19 @@ def read_kind(root: Fields) -> ManifestKind | None:
     name, version = root.text("kind"), root.text("apiVersion")
     kind = MANIFEST_KINDS.get(name)
     if kind is None:
-        root.note("kind", f"There is no kind {name!r:.80} here.", _remedy(name, version))
+        near, known = _nearest_kind(name, version), tuple(MANIFEST_KINDS)
+        others = () if near else known
+        code = INSTEAD.get(name, "KindUnknown")
+        root.note("kind", code, kind=shown(name), nearest=near, known=others)
         return None
     if not version:
-        written = f"Write apiVersion: {kind.versions[0]}."
-        root.note("apiVersion", f"A {name} says its apiVersion.", written)
+        root.note("apiVersion", "ApiVersionMissing", version=kind.versions[0])
     elif version not in kind.versions:
-        accepted = ", ".join(kind.versions)
-        rule = f"{name} is not known in apiVersion {version!r:.80}."
-        root.note("apiVersion", rule, f"Use one of {accepted}.")
+        root.note("apiVersion", "NotOneOf", value=shown(version), choices=kind.versions)
     return kind
 
 
-def _remedy(name: str, version: str) -> str:
-    if name in INSTEAD:
-        return INSTEAD[name]
+def _nearest_kind(name: str, version: str) -> str | None:
     # What is of a group that has nothing here was hardly misspelt.
     ours = {known for kind in MANIFEST_KINDS.values() for known in kind.versions}
-    near = nearest(name, MANIFEST_KINDS.keys()) if not version or version in ours else None
-    known = ", ".join(MANIFEST_KINDS)
-    return f"Did you mean {near}?" if near else f"Accepted are {known} and List."
+    return nearest(name, MANIFEST_KINDS.keys()) if not version or version in ours else None

@@ -11,8 +11,7 @@ from headgate.domain.values.quantities import milli_quantity, quantity_of
 
 def _quota(fields: Fields) -> ResourceQuota:
     name = fields.required_text("name")
-    if not fields.has("nominalQuota"):
-        fields.note("nominalQuota", "nominalQuota is required.", "Give an amount, or 0.")
+    fields.require("nominalQuota")
     read = ResourceQuota(
         name=name,
         nominal_quota=fields.quota("nominalQuota", name) or 0,
@@ -46,7 +45,7 @@ def _read_weight(spec: Fields, name: str, usual: int) -> int:
         return usual
     weight_milli = fields.milli("weight", usual)
     if str(fields.raw("weight")) in {"1n", "1e-9", "0.000000001"}:
-        fields.note("weight", "A weight is 0 or more than 1n.", "Give 0 or a larger weight.")
+        fields.note("weight", "WeightTooSmall")
     fields.reject_unknown()
     return weight_milli
 

@@ -18,8 +18,7 @@ from headgate.domain.values.selectors import (
 
 
 def _read_operator(fields: Fields, name: str, _: object) -> Any:
-    if not fields.has(name):
-        fields.note(name, "operator is required.", f"Add one of {', '.join(get_args(Operator))}.")
+    fields.require(name)
     return fields.choice(name, get_args(Operator), "Exists")
 
 
@@ -74,11 +73,7 @@ def read_node_affinity(
             NODE_TERM_RECORD.read_nested(term) for term in required.children("nodeSelectorTerms")
         )
         if not terms:
-            required.note(
-                "nodeSelectorTerms",
-                "A required node affinity has at least one term.",
-                "Add a term, or remove the affinity.",
-            )
+            required.note("nodeSelectorTerms", "TooFew", field="nodeSelectorTerms", minimum=1)
         required.reject_unknown()
     wishes = tuple(
         _wish(wish) for wish in fields.children("preferredDuringSchedulingIgnoredDuringExecution")

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from headgate.adapters.manifests.fields import Fields, Problems
+from headgate.domain.field_rules import shown
 from headgate.domain.workloads.specs import PodIndex, SliceLayer, TopologyRequest
+
+_CONSTRAINTS_FIELD = "podsetSliceRequiredTopologyConstraints"
 
 PREFIX = "kueue.x-k8s.io/"
 REQUIRED = f"{PREFIX}podset-required-topology"
@@ -22,7 +25,7 @@ ANNOTATION_PLACES = (
     ("unconstrained", UNCONSTRAINED),
     ("podSetSliceRequiredTopology", SLICE_LEVEL),
     ("podSetSliceSize", SLICE_SIZE),
-    ("podsetSliceRequiredTopologyConstraints", CONSTRAINTS),
+    (_CONSTRAINTS_FIELD, CONSTRAINTS),
     ("podSetGroupName", GROUP_NAME),
 )
 """Field of a topology request to the annotation that stands for it."""
@@ -68,7 +71,7 @@ def request_of_annotations(
         "unconstrained": _boolean(fields, UNCONSTRAINED),
         "podSetSliceRequiredTopology": annotations.get(SLICE_LEVEL),
         "podSetSliceSize": size,
-        "podsetSliceRequiredTopologyConstraints": constraints,
+        _CONSTRAINTS_FIELD: constraints,
         "podSetGroupName": annotations.get(GROUP_NAME),
     }
     return read_topology_request(Fields(values, pointer, problems))
@@ -77,30 +80,19 @@ def request_of_annotations(
 def _layers(fields: Fields) -> tuple[SliceLayer, ...]:
     level = fields.optional_text("podSetSliceRequiredTopology")
     size = fields.optional_integer("podSetSliceSize")
-    constraints = fields.raw("podsetSliceRequiredTopologyConstraints")
+    constraints = fields.raw(_CONSTRAINTS_FIELD)
     if constraints is not None and (level is not None or size is not None):
-        fields.note(
-            "podsetSliceRequiredTopologyConstraints",
-            "Layers of slices come in a list or as one level and size, not as both.",
-            "Put all layers into the list, from wide to narrow.",
-        )
+        alone = "podSetSliceSize" if level is None else "podSetSliceRequiredTopology"
+        fields.note(_CONSTRAINTS_FIELD, "NotTogether", fields=(alone, _CONSTRAINTS_FIELD))
     if constraints is not None:
-        layers = tuple(
-            _layer(layer) for layer in fields.children("podsetSliceRequiredTopologyConstraints")
-        )
+        layers = tuple(_layer(layer) for layer in fields.children(_CONSTRAINTS_FIELD))
         if not layers:
-            fields.note(
-                "podsetSliceRequiredTopologyConstraints",
-                "There are between 1 and 3 layers of slices.",
-                "Name a layer, or remove the list.",
-            )
+            fields.note(_CONSTRAINTS_FIELD, "TooFew", field=_CONSTRAINTS_FIELD, minimum=1)
         return layers
     if level is not None and size is None:
-        fields.note("podSetSliceSize", "A slice level needs a slice size.", "Add podSetSliceSize.")
+        fields.note("podSetSliceSize", "Required", field="podSetSliceSize")
     if level is None and size is not None:
-        fields.note(
-            "podSetSliceSize", "A slice size needs a level.", "Add podSetSliceRequiredTopology."
-        )
+        fields.note("podSetSliceSize", "Required", field="podSetSliceRequiredTopology")
     return () if level is None or size is None else (SliceLayer(level=level, size=size),)
 
 
@@ -109,8 +101,7 @@ def _layer(fields: Fields) -> SliceLayer:
     size = fields.raw("size")
     if isinstance(size, str) and size.isascii() and size.isdecimal():
         fields.values = {**fields.values, "size": int(size[:18])}
-    if size is None:
-        fields.note("size", "size is required.", "Say how many pods share a domain.")
+    fields.require("size")
     read = SliceLayer(level=level, size=fields.integer("size", 1))
     fields.reject_unknown()
     return read
@@ -122,14 +113,14 @@ def _number(fields: Fields, name: str) -> int | None:
         return None
     if text.isascii() and text.removeprefix("-").isdecimal() and len(text) <= 10:  # noqa: PLR2004
         return int(text)
-    fields.note(name, f"{name} is a number.", "Write an integer in quotes.")
+    fields.note(name, "NotIntegerString", value=shown(text))
     return None
 
 
 def _boolean(fields: Fields, name: str) -> bool | None:
     text = fields.optional_text(name)
     if text not in {None, "true", "false"}:
-        fields.note(name, f"{name} is true or false.", 'Write "true" or "false".')
+        fields.note(name, "NotBooleanString")
     return text == "true" or None
 
 
@@ -143,5 +134,5 @@ def _constraints(fields: Fields) -> list[Any] | None:
         value = None
     if isinstance(value, list):
         return value
-    fields.note(CONSTRAINTS, "The layers are a JSON array.", 'Write [{"topology":…,"size":…}].')
+    fields.note(CONSTRAINTS, "LayersNotJson")
     return None

@@ -78,7 +78,7 @@ def read_workload(spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, tuple
 def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
     template_fields = fields.child("template")
     if template_fields is None:
-        fields.note("template", "template is required.", "Describe the pods.")
+        fields.note("template", "Required", field="template")
     template = read_template(fields.child_or_empty("template"))
     topology = fields.child("topologyRequest")
     read = PodSet(

@@ -13,8 +13,7 @@ from headgate.domain.kinds.workload_priority_class import (
 
 
 def _read_value(root: Fields, name: str, _: object) -> int:
-    if not root.has(name):
-        root.note(name, "value is required.", "Give the priority as an integer.")
+    root.require(name)
     return root.integer(name, 0)
 
 

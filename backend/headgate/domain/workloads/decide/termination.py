@@ -5,34 +5,33 @@ what follows the stop; a reserved or pending workload changes at once (queueing.
 """
 
 from headgate.domain.rejection import IllegalNow
-from headgate.domain.values.message import Message
-from headgate.domain.values.message import MessageOrText
-from headgate.domain.values.message import message
-from headgate.domain.values.message import workload_reference
-from headgate.domain.workloads.commands import CancelWorkload
-from headgate.domain.workloads.commands import DeactivateWorkload
-from headgate.domain.workloads.commands import DeleteWorkload
-from headgate.domain.workloads.commands import RequeueWorkload
-from headgate.domain.workloads.decide.preconditions import require_exists
-from headgate.domain.workloads.decide.preconditions import require_not_terminating
-from headgate.domain.workloads.decide.preconditions import require_unfinished
-from headgate.domain.workloads.events import EvictionReason
-from headgate.domain.workloads.events import ReservationDropped
-from headgate.domain.workloads.events import WorkloadActivated
-from headgate.domain.workloads.events import WorkloadCancellationRequested
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadDeletionRequested
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadRequeued
-from headgate.domain.workloads.events import WorkloadStopped
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import WorkloadState
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import is_admitted
-
+from headgate.domain.values.message import Message, MessageOrText, message, workload_reference
+from headgate.domain.workloads.commands import (
+    CancelWorkload,
+    DeactivateWorkload,
+    DeleteWorkload,
+    RequeueWorkload,
+)
+from headgate.domain.workloads.decide.preconditions import (
+    require_exists,
+    require_not_terminating,
+    require_unfinished,
+)
+from headgate.domain.workloads.events import (
+    EvictionReason,
+    ReservationDropped,
+    WorkloadActivated,
+    WorkloadCancellationRequested,
+    WorkloadDeactivated,
+    WorkloadDeleted,
+    WorkloadDeletionRequested,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadRequeued,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.state import Workload, WorkloadState, condition, is_admitted
 
 REQUEUE_REQUESTED = message("RequeueRequested")
 DELETION_REQUESTED = message("DeletionRequested")
