@@ -76,7 +76,7 @@ def test_pods_that_want_other_nodes_than_their_runtime_are_refused(admin: Api) -
     assert refused.status_code == 422
     (error,) = refused.json()["errors"]
     assert error["pointer"] == "/spec/podSets/0/template/spec/nodeSelector/runtime"
-    assert error["rule"] == "Pods of RuntimeClass sandboxed go to nodes with runtime=gvisor."
+    assert error["rule"] == "RuntimeClass sandboxed requires runtime=gvisor"
 
 
 def test_a_runtime_shows_which_nodes_have_it(admin: Api) -> None:
@@ -89,7 +89,7 @@ def test_containers_beyond_the_range_are_refused_where_they_stand(admin: Api) ->
     assert refused.status_code == 422
     (error,) = refused.json()["errors"]
     assert error["pointer"] == "/spec/podSets/0/template/spec/containers/0/resources"
-    assert "at most 2 of cpu" in error["rule"]
+    assert "at most 2 CPU" in error["rule"]
 
 
 def test_applying_a_workload_again_changes_nothing_although_its_range_is_another(

@@ -54,4 +54,4 @@ def test_a_boost_that_is_no_number_is_refused_at_its_annotation(admin: Api) -> N
     assert refused.status_code == 422
     (error,) = refused.json()["errors"]
     assert error["pointer"] == "/metadata/annotations/kueue.x-k8s.io~1priority-boost"
-    assert error["remedy"] == "Write it like 100 or -50, or remove the annotation."
+    assert error["remedy"] == 'Write it like "100".'

@@ -63,7 +63,7 @@ def test_a_preview_lists_eligible_and_ineligible_workloads_and_changes_nothing(a
     shown = admin.post("/v1/batches", asked).json()
     assert (shown["batch"], shown["eligible"], shown["ineligible"]) == ("", 1, 1)
     assert keys(shown, "eligible") == ["team-a/seen-1"]
-    assert shown["items"][1]["reason"] == "There is nothing to do: it is so already"
+    assert shown["items"][1]["reason"] == "Nothing to change"
     assert admin.get(f"{HERE}/seen-1").json()["status"]["phase"] == "Inactive"
 
 
@@ -121,8 +121,8 @@ def test_what_cannot_be_undone_says_why_and_what_to_do_instead(admin: Api) -> No
     asked = {"verb": "release", "reason": "go", "query": {"name": "free-"}}
     done = admin.post("/v1/batches", asked).json()
     refused = admin.post(f"/v1/batches/{done['batch']}/undo", {}).json()
-    assert "may have started since" in refused["detail"]
-    assert refused["remedy"] == "Hold the workloads anew."
+    assert "workloads may have started" in refused["detail"]
+    assert refused["remedy"] == "Hold the workloads again."
 
 
 def test_what_a_batch_did_is_undone_only_where_something_undoes_it(admin: Api) -> None:
@@ -162,7 +162,7 @@ def test_a_users_bulk_release_leaves_admins_holds(
     asked = {"verb": "release", "reason": "go", "query": {"name": "kept-"}}
     refused = callers["submitter"].post("/v1/batches", asked).json()
     assert keys(refused, "refused") == ["team-a/kept-1"]
-    assert refused["items"][0]["reason"] == "It is held by admin:admin: audit"
+    assert refused["items"][0]["reason"] == "On hold by admin:admin: audit"
 
 
 def test_a_preview_of_many_workloads_says_which_were_not_simulated(

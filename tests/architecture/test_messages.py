@@ -1,19 +1,15 @@
 """Every code of the program has a text and gives its arguments; no text is unused."""
 
 import ast
-import msgspec
 from collections.abc import Iterator
+
+import msgspec
+
 from headgate.domain.workloads.explanation import Blocker
-from headgate.messages.catalogue import AS_RECORDED
-from headgate.messages.catalogue import FAMILIES
-from headgate.messages.catalogue import TEXTS
+from headgate.messages.catalogue import AS_RECORDED, FAMILIES, TEXTS
 from headgate.messages.pending_reasons import BLOCKERS
 from headgate.messages.rendering import required_arguments_of
-from tests.architecture.sources import BACKEND
-from tests.architecture.sources import files_below
-from tests.architecture.sources import shown
-from tests.architecture.sources import tree
-
+from tests.architecture.sources import BACKEND, files_below, shown, tree
 
 CODE_AT = {
     "message": 0,

@@ -246,7 +246,7 @@ def test_a_file_and_flags_together_are_wrong_usage(headgate: Invoker) -> None:
 
 
 def test_a_dry_run_on_what_is_not_there_says_so(headgate: Invoker) -> None:
-    assert "There is no such workload" in headgate("hold", "nothing", "--dry-run", code=3).output
+    assert "Workload not found" in headgate("hold", "nothing", "--dry-run", code=3).output
 
 
 def test_a_node_may_be_named_as_lists_name_it(headgate: Invoker) -> None:
@@ -296,11 +296,11 @@ def test_preemptions_refuse_invalid_options_and_say_when_there_are_none(
 def test_submitting_under_a_taken_name_changes_nothing(headgate: Invoker) -> None:
     submit(headgate, "taken", "4")
     again = headgate("submit", "--name", "taken", "--queue", "main", "--cpu", "1", code=5)
-    assert "Choose another name" in again.stderr
+    assert "choose another name" in again.stderr
     tried = headgate(
         "submit", "--name", "taken", "--queue", "main", "--cpu", "1", "--dry-run", code=5
     )
-    assert "Choose another name" in tried.stderr
+    assert "choose another name" in tried.stderr
     pod_set = headgate.json("get", "wl/taken")["spec"]["podSets"][0]
     container = pod_set["template"]["spec"]["containers"][0]
     assert container["resources"]["requests"]["cpu"] == "4"

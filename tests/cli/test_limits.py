@@ -69,5 +69,5 @@ def test_a_team_with_a_range_gets_what_it_left_out_and_is_told_what_is_too_much(
     (given,) = read["status"]["admission"]["podSetAssignments"]
     assert given["resourceUsage"]["cpu"] == "1500m"
     refused = headgate("apply", "-f", "-", given=job("greedy", "cpu: 3"), code=8)
-    assert "at most 2 of cpu" in refused.output
+    assert "at most 2 CPU" in refused.output
     assert "/spec/template/spec/containers/0" in refused.output

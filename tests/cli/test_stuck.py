@@ -17,7 +17,7 @@ def test_stuck_lists_workloads_and_shows_one_in_full(headgate: Invoker) -> None:
     shown = headgate("stuck", "patient").stdout
     assert "headgate activate default/patient" in shown
     assert "Predicted outcome:" in shown
-    assert "is neither inactive nor held" in _after(headgate, "activate", "patient")
+    assert "is not inactive, on hold or retrying" in _after(headgate, "activate", "patient")
 
 
 def _after(headgate: Invoker, verb: str, name: str) -> str:
@@ -47,7 +47,7 @@ def test_a_bulk_action_is_shown_before_it_is_done_and_can_be_undone(
     assert "2 of 2 succeeded" in headgate("batch", batch, "--undo").output
     assert headgate.json("get", "workload", "many-1")["status"]["phase"] != "OnHold"
     again = headgate("batch", batch, "--undo", code=5)
-    assert "It has moved on since." in again.stdout
+    assert "Changed since the bulk action" in again.stdout
     assert "0 of 2 succeeded" in again.stderr
 
 

@@ -175,13 +175,13 @@ def _group(*amounts: tuple[int, Any]) -> ClusterQueueSpec:
 
 def test_a_sum_that_cannot_be_counted_is_refused_with_the_numbers() -> None:
     (found,) = cluster_queue_violations(_group((MAX_AMOUNT - 1, None), (5, None)))
-    assert str(MAX_AMOUNT + 4) in text_of(found.message)
+    assert f"{MAX_AMOUNT + 4:,}" in text_of(found.message)
     assert remedy_of(found.message) == "Lower the quotas by 4."
 
 
 def test_lending_more_than_there_is_is_refused_with_the_numbers() -> None:
     (found,) = cluster_queue_violations(_group((5, 7)))
-    assert text_of(found.message) == "A ClusterQueue lends at most its nominal quota, 5; not 7."
+    assert text_of(found.message) == "lendingLimit 7 gpu exceeds nominalQuota 5 gpu"
 
 
 def test_a_quota_without_a_limit_may_stand_beside_others() -> None:

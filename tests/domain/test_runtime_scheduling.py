@@ -94,7 +94,7 @@ def test_a_pod_that_wants_other_nodes_than_its_runtime_is_reported_where_it_says
     kata = runtimes(runtime="kata", zone="a")
     (found,) = pod_runtime_violations(with_pod_defaults(spec, NO_BOUNDS, kata))
     assert found.pointer == "/spec/podSets/0/template/spec/nodeSelector/runtime"
-    assert text_of(found.message) == "Pods of RuntimeClass kata go to nodes with runtime=kata."
+    assert text_of(found.message) == "RuntimeClass kata requires runtime=kata"
     assert "runtimeClassName" in remedy_of(found.message)
 
 

@@ -54,9 +54,7 @@ def test_a_job_is_a_workload_of_the_pods_that_run_at_once() -> None:
 
 def test_what_is_wrong_with_a_job_is_reported_where_it_stands_in_the_job() -> None:
     found = read(JOB.replace('"size": 3', '"size": 4').replace("lq", "No!"))
-    problem = InvalidObject(
-        "Stated", rule="x", remedy="", violations=workload_violations(found.spec)
-    )
+    problem = InvalidObject("ObjectInvalid", violations=workload_violations(found.spec))
     annotations = "/spec/template/metadata/annotations"
     assert [v.pointer for v in as_written(problem, found).violations] == [
         "/metadata/labels/kueue.x-k8s.io~1queue-name",
@@ -100,8 +98,8 @@ def test_a_job_set_has_a_pod_set_for_each_replicated_job() -> None:
 
 def test_a_class_that_does_not_exist_is_reported_where_the_job_names_it() -> None:
     def place(job: str) -> str:
-        wrong = violation("/spec/priorityClassRef/name", "Stated", rule="There is none.", remedy="")
-        problem = InvalidObject("Stated", rule="x", remedy="", violations=(wrong,))
+        wrong = violation("/spec/priorityClassRef/name", "PriorityClassNotFound", name="high")
+        problem = InvalidObject("ObjectInvalid", violations=(wrong,))
         return as_written(problem, read(job)).violations[0].pointer
 
     assert place(JOB) == "/metadata/labels/kueue.x-k8s.io~1priority-class"

@@ -72,14 +72,9 @@ async def revert_command(
     kind, _ = kind_and_key(stream)
     events = await asyncio.to_thread(services.log.read_stream, stream)
     if kind not in KINDS_BY_STREAM or not events:
-        raise NotFound(
-            "Stated",
-            rule=f"There was never a {stream}.",
-            remedy="Name it as `kind/name`.",
-        )
+        raise NotFound("StreamNotFound", stream=stream)
     if kind in IRREVERSIBLE_KINDS:
-        remedy = "Apply the node as it should be, or uncordon it."
-        raise IllegalNow("Stated", rule="What nodes report cannot be taken back.", remedy=remedy)
+        raise IllegalNow("NodeNotRevertible")
     was: Absent | Configured[Any] = Absent()
     for recorded in events:
         if recorded.position <= position:

@@ -21,7 +21,9 @@ TEXTS: Mapping[str, Text] = {
     # Choices
     "FieldImmutable": Text("Immutable; the value is {value}", "Create another object instead."),
     "NotExactlyOne": Text("Exactly one of {fields:all} must be set", "Set one of them."),
-    "NotOneOf": Text("Must be one of {choices:all}; got {value}", "[Did you mean {nearest}?]"),
+    "NotOneOf": Text(
+        "Must be one of {choices:all}; got {value}", "[Did you mean {nearest}? ]Use one of these."
+    ),
     "NotTogether": Text("{fields:all} cannot be set together", "Keep one of them."),
     # Types
     "NotInteger": Text("Must be an integer", "Write it without quotes, point or unit."),

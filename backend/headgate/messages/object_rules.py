@@ -30,7 +30,7 @@ TEXTS: Mapping[str, Text] = {
     "LimitWithoutCohort": Text("{field} requires a cohort", "Remove {field}, or set the cohort."),
     "QuotaNotCountable": Text(
         "Quotas of all flavors total {total}; at most {maximum} can be counted",
-        "Lower the quotas.",
+        "Lower the quotas by {excess:number}.",
     ),
     # ClusterQueues
     "BorrowWithoutReclaimWithinCohort": Text(

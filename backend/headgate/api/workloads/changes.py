@@ -225,11 +225,7 @@ def _entry(request: Caller, value: Any) -> Entry:  # noqa: ANN401 - any JSON val
     entry = entry_of(request, parse_value(value))
     if entry.wanted is None or entry.kind == "Workload":
         return entry
-    failure = InvalidObject(
-        "Stated",
-        rule=f"A {entry.kind} is no workload.",
-        remedy="Send it to /v1/apply or to its own address.",
-    )
+    failure = InvalidObject.at("/kind", "KindDiffers", found=entry.kind, kind="Workload")
     return Entry(entry.kind, entry.namespace, entry.name, failure=failure)
 
 

@@ -1,12 +1,15 @@
 """Make, list and revoke tokens."""
 
 import asyncio
+from collections.abc import Iterator
 
 import msgspec
 
 from headgate.application.access.identity import Role, Token, digest_of
 from headgate.application.application_services import ApplicationServices
-from headgate.domain.rejection import AlreadyExists, InvalidObject, NotFound, violation
+from headgate.domain.field_rules import expiry_violations
+from headgate.domain.metadata import raise_if_invalid
+from headgate.domain.rejection import AlreadyExists, NotFound, Violation, violation
 from headgate.domain.values.instants import Instant
 
 
@@ -27,7 +30,7 @@ async def list_tokens(services: ApplicationServices) -> list[Token]:
 async def create(services: ApplicationServices, spec: TokenSpec, secret: str) -> Token:
     """Keep a new token; raises `InvalidObject` or `AlreadyExists`."""
     at = services.clock.now()
-    _refuse(spec, at)
+    raise_if_invalid("Token", spec.name, _violations(spec, at))
     token = Token(
         name=spec.name,
         role=spec.role,
@@ -37,11 +40,7 @@ async def create(services: ApplicationServices, spec: TokenSpec, secret: str) ->
         expires_at=spec.expires_at,
     )
     if not await asyncio.to_thread(services.tokens.add, token):
-        raise AlreadyExists(
-            "Stated",
-            rule=f"There is a token {spec.name!r}.",
-            remedy="Revoke it first, or choose another name.",
-        )
+        raise AlreadyExists("ObjectExists", kind="Token", name=spec.name)
     services.token_cache.forget()
     return token
 
@@ -49,40 +48,13 @@ async def create(services: ApplicationServices, spec: TokenSpec, secret: str) ->
 async def revoke(services: ApplicationServices, name: str) -> None:
     """Forget a token; raises `NotFound`."""
     if not await asyncio.to_thread(services.tokens.remove, name):
-        raise NotFound("Stated", rule=f"There is no token {name!r}.", remedy="List the tokens.")
+        raise NotFound("ObjectNotFound", kind="Token", name=name)
     services.token_cache.forget()
 
 
-def _refuse(spec: TokenSpec, at: Instant) -> None:
-    violations = []
+def _violations(spec: TokenSpec, at: Instant) -> Iterator[Violation]:
     if spec.role == "submitter" and not spec.namespaces:
-        violations.append(
-            violation(
-                "/namespaces",
-                "Stated",
-                rule="A submitter is confined to namespaces.",
-                remedy="Name at least one.",
-            )
-        )
+        yield violation("/namespaces", "Required", field="namespaces")
     if spec.role != "submitter" and spec.namespaces:
-        violations.append(
-            violation(
-                "/namespaces",
-                "Stated",
-                rule=f"A token of role {spec.role} sees every namespace.",
-                remedy="Leave namespaces out.",
-            )
-        )
-    if spec.expires_at is not None and spec.expires_at <= at:
-        violations.append(
-            violation(
-                "/expiresAt", "Stated", rule="It lies in the future.", remedy="Choose a later time."
-            )
-        )
-    if violations:
-        raise InvalidObject(
-            "Stated",
-            rule="This token cannot be made.",
-            remedy="Correct what each entry of errors points to.",
-            violations=tuple(violations),
-        )
+        yield violation("/namespaces", "TokenOfAllNamespaces", role=spec.role)
+    yield from expiry_violations(spec.expires_at, at)

@@ -43,8 +43,7 @@ async def request_backtest(services: ApplicationServices, asked: BacktestRequest
     jobs, and `TooMuch` for what is larger than the bounds.
     """
     if await asyncio.to_thread(services.backtests.unfinished) >= MAX_UNFINISHED:
-        detail = f"{MAX_UNFINISHED} backtests are waiting or running already."
-        raise IllegalNow("Stated", rule=detail, remedy="Wait until one has ended, or cancel one.")
+        raise IllegalNow("BacktestsUnfinished", maximum=MAX_UNFINISHED)
     begin, cluster_state = await _moment(services, asked.begin)
     end, _ = await _moment(services, asked.end)
     _refuse_bounds(begin, end, cluster_state)
@@ -70,11 +69,7 @@ async def find(services: ApplicationServices, job_id: str) -> Backtest:
     """The job of that id; raises `NotFound`."""
     found = await asyncio.to_thread(services.backtests.find, job_id)
     if found is None:
-        raise NotFound(
-            "Stated",
-            rule=f"There is no backtest {job_id}.",
-            remedy="List /v1/backtests.",
-        )
+        raise NotFound("ObjectNotFound", kind="Backtest", name=job_id)
     return found
 
 

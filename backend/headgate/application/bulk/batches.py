@@ -24,21 +24,17 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.streams import kind_and_key
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.state import Workload, is_admitted, phase_of
 from headgate.messages.catalogue import text_of
 
 UNDOES = {"hold": "release", "deactivate": "activate", "activate": "deactivate"}
 IRREVERSIBLE = {
-    "release": "A released workload may have started since; the reason of the old hold is over.",
-    "requeue": "What ran has stopped, and a backoff that was ended cannot be waited for again.",
-    "cancel": "What was cancelled has ended.",
+    "release": "ReleaseNotReversible",
+    "requeue": "RequeueNotReversible",
+    "cancel": "CancellationNotReversible",
 }
-"""Why what these did stays done."""
-ALTERNATIVES = {
-    "release": "Hold the workloads anew.",
-    "requeue": "Hold them if they are not to start.",
-    "cancel": "Submit them anew.",
-}
+"""Codes that say why results of actions cannot be undone."""
 MAX_BATCH_EVENTS = 40_000
 CAUSE = "batch:"
 
@@ -53,7 +49,7 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
     mine = [f for f in reversed(recorded_events) if f.metadata.causation.startswith(CAUSE)]
     mine = [f for f in mine if allows(scope, f.stream)]
     if not mine:
-        raise NotFound("Stated", rule=f"There is no batch {batch}.", remedy="Check the id.")
+        raise NotFound("ObjectNotFound", kind="Batch", name=batch)
     first = mine[0]
     verb = first.metadata.causation.removeprefix(CAUSE)
     firsts: dict[str, RecordedEvent] = {}
@@ -85,11 +81,7 @@ async def undo_action(
     """The bulk action that takes a batch back; raises `IllegalNow` where none does."""
     found = await batch_of(services, batch, call.identity.namespaces)
     if not found.undo:
-        raise IllegalNow(
-            "Stated",
-            rule=_why_final(found.verb),
-            remedy=ALTERNATIVES.get(found.verb, "Act on the workloads that it was about."),
-        )
+        raise IllegalNow(IRREVERSIBLE.get(found.verb, "NotReversible"), verb=found.verb)
     cluster_state = services.reader.cluster_state
     chosen = tuple(
         BulkTarget(item.workload, cluster_state.workloads[item.workload].uid)
@@ -103,34 +95,30 @@ async def undo_action(
     )
 
 
-def _why_final(verb: str) -> str:
-    because = IRREVERSIBLE.get(verb)
-    return f"What {verb} did cannot be taken back" + (f": {because}" if because else ".")
-
-
 def _item(cluster_state: ClusterState, verb: str, first: RecordedEvent) -> BatchItem:
     _, key = kind_and_key(first.stream)
     workload = cluster_state.workloads.get(key)
-    why_not = _why_it_stays(workload, verb, first)
+    reason = _why_it_stays(workload, verb, first)
     return BatchItem(
         workload=key,
         did=text_of(title_of(first.event)[0]),
         phase=phase_of(workload) if workload else "",
-        can_undo=not why_not,
-        reason=why_not,
+        can_undo=reason is None,
+        code=reason.code if reason else "",
+        reason=text_of(reason) if reason else "",
     )
 
 
-def _why_it_stays(workload: Workload | None, verb: str, first: RecordedEvent) -> str:
-    """Returns why a result is not undone; empty if it is."""
+def _why_it_stays(workload: Workload | None, verb: str, first: RecordedEvent) -> Message | None:
+    """Returns why a result is not undone; None if it is."""
     if verb not in UNDOES:
-        return _why_final(verb)
+        return message(IRREVERSIBLE.get(verb, "NotReversible"), verb=verb)
     if workload is None or workload.finished_at is not None:
-        return "It has ended."
+        return message("BatchWorkloadEnded")
     stands = {
         "hold": workload.hold is not None and workload.hold.held_at == first.at,
         "deactivate": workload.deactivation is not None
         and workload.deactivation.deactivated_at == first.at,
         "activate": workload.spec.active and not is_admitted(workload),
     }
-    return "" if stands[verb] else "It has moved on since."
+    return None if stands[verb] else message("BatchWorkloadChanged")

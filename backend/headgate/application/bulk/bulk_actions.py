@@ -29,6 +29,7 @@ from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.views.forecasts import forecast
 from headgate.domain.views.stuck_workloads import stuck_workload
 from headgate.domain.workloads.decide.decider import WORKLOAD
@@ -92,6 +93,7 @@ class BulkItem(Schema, kw_only=True, frozen=True):
     uid: str
     phase: str
     outcome: BulkOutcome
+    code: str = ""
     reason: str = ""
     next: str = ""
 
@@ -117,6 +119,7 @@ class BatchItem(Schema, kw_only=True, frozen=True):
     did: str
     phase: str
     can_undo: bool
+    code: str = ""
     reason: str = ""
 
 
@@ -136,7 +139,7 @@ class Batch(Whole, kw_only=True, frozen=True):
 MAX_FORECASTS = 100
 MAX_ITEMS = 10_000
 NO_FORECAST = f"Not tried out: that is done for the first {MAX_FORECASTS} only"
-UNCHANGED = "There is nothing to do: it is so already"
+UNCHANGED = message("NothingToChange")
 
 
 class BulkTarget(msgspec.Struct, frozen=True):
@@ -284,17 +287,17 @@ def _refuse_too_many(count: int) -> None:
 
 def _answer(
     call: CommandRequest, bulk: BulkRequest, workload: Workload | None, uid: str, at: Instant
-) -> tuple[tuple[WorkloadEvent, ...], str]:
+) -> tuple[tuple[WorkloadEvent, ...], Message | None]:
     """Returns the events that would follow, or the reason for none."""
     if workload is None:
-        return (), "There is no such workload any more."
+        return (), message("ObjectNotFound", kind="Workload")
     command = command_of(_action(bulk, workload.key), call.identity, "preview")
     try:
         _refuse_another(workload, uid)
         events = WORKLOAD.decide(workload, command, at)
     except Rejection as rejection:
-        return (), text_of(rejection.message)
-    return events, "" if events else UNCHANGED
+        return (), rejection.message
+    return events, None if events else UNCHANGED
 
 
 def _change(
@@ -312,11 +315,7 @@ def _change(
 
 def _refuse_another(workload: Workload, uid: str) -> None:
     if uid and workload.uid != uid:
-        raise IllegalNow(
-            "Stated",
-            rule=f"Workload {workload.key} is another one than was shown; it was submitted since.",
-            remedy="Look at the preview again.",
-        )
+        raise IllegalNow("WorkloadReplaced", workload=workload_reference(workload.key))
 
 
 def _action(bulk: BulkRequest, key: str) -> WorkloadAction:
@@ -328,21 +327,22 @@ def _action(bulk: BulkRequest, key: str) -> WorkloadAction:
 def _told(key: str, uid: str, changed: CommandResult) -> BulkItem:
     state = changed.after if isinstance(changed.after, Workload) else None
     if changed.failure is not None:
-        return _item(key, uid, state, "refused", _detail_of(changed.failure))
-    return _item(key, uid, state, *(("done", "") if changed.events else ("ineligible", UNCHANGED)))
+        item = _item(key, uid, state, "refused", getattr(changed.failure, "message", None))
+        return msgspec.structs.replace(item, reason=item.reason or str(changed.failure))
+    outcome = ("done", None) if changed.events else ("ineligible", UNCHANGED)
+    return _item(key, uid, state, *outcome)
 
 
-def _detail_of(failure: Exception) -> str:
-    return text_of(failure.message) if isinstance(failure, Rejection) else str(failure)
-
-
-def _item(key: str, uid: str, workload: Workload | None, outcome: str, reason: str) -> BulkItem:
+def _item(
+    key: str, uid: str, workload: Workload | None, outcome: str, reason: Message | None
+) -> BulkItem:
     return BulkItem(
         workload=key,
         uid=workload.uid if workload else uid,
         phase=phase_of(workload) if workload else "",
         outcome=outcome,  # type: ignore[arg-type]
-        reason=reason,
+        code=reason.code if reason else "",
+        reason=text_of(reason) if reason else "",
     )
 
 

@@ -1,6 +1,6 @@
 """Submit and change workloads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -21,7 +21,7 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import EventMetadata
-from headgate.domain.rejection import violation
+from headgate.domain.rejection import Violation, violation
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import (
@@ -58,6 +58,7 @@ from headgate.domain.workloads.pods.limit_ranges import (
     with_pod_defaults,
 )
 from headgate.domain.workloads.priority import (
+    class_name_violations,
     diverging_pod_sets,
     resolve_priority,
     with_priority_boost,
@@ -268,7 +269,7 @@ async def protect(
     def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
         if isinstance(context.state, Absent):
             return WORKLOAD.decide(context.state, ChangeProtection(), context.at)
-        _refuse_unknown_class(desired, context)
+        raise_if_invalid("Workload", desired.workload, _class_violations(desired, context))
         classes = context.config.workload_priority_classes
         spec = context.state.spec
         named = classes[desired.class_name].spec.value if desired.class_name else desired.priority
@@ -302,27 +303,12 @@ async def set_gate(
     return await execute(services, request, [change])
 
 
-def _refuse_unknown_class(desired: Protection, context: DecisionContext) -> None:
-    found = []
-    if desired.class_name and desired.class_name not in context.config.workload_priority_classes:
-        found.append(
-            violation(
-                POINTER,
-                "Stated",
-                rule=f"There is no priority class {desired.class_name}.",
-                remedy="Name one that exists, or create it first.",
-            )
-        )
+def _class_violations(desired: Protection, context: DecisionContext) -> Iterator[Violation]:
+    classes = context.config.workload_priority_classes
+    yield from class_name_violations(POINTER, desired.class_name, classes)
     if desired.class_name and desired.priority is not None:
-        found.append(
-            violation(
-                "/preemptionPriority",
-                "Stated",
-                rule="A class and a number are given; one of them protects.",
-                remedy="Keep preemptionPriorityClassName or preemptionPriority.",
-            )
-        )
-    raise_if_invalid("The protection of", desired.workload, found)
+        fields = ("preemptionPriorityClassName", "preemptionPriority")
+        yield violation("/preemptionPriority", "NotTogether", fields=fields)
 
 
 ReportCommand = (

@@ -170,11 +170,8 @@ async def rerun(services: ApplicationServices, cycle_id: str, scope: NamespaceSc
     """Plans the recorded input again by the present rules, and compares byte by byte."""
     record = await _found(services, cycle_id)
     if record.outcome == "Conflict":
-        why = diagnostic(record.conflict, scope)
         raise NotFound(
-            "Stated",
-            rule=f"Cycle {cycle_id} was refused: {why}",
-            remedy="Run one again that was committed.",
+            "CycleNotCommitted", cycle=cycle_id, reason=diagnostic(record.conflict, scope)
         )
     history = services.history
 
@@ -210,8 +207,7 @@ def _difference(found: RerunResult) -> str:
 async def _found(services: ApplicationServices, cycle_id: str) -> CycleRecord:
     record = await asyncio.to_thread(services.cycles.find, cycle_id)
     if record is None:
-        remedy = "Only the newest are kept; find its facts in the log by their correlation."
-        raise NotFound("Stated", rule=f"There is no record of cycle {cycle_id}.", remedy=remedy)
+        raise NotFound("CycleNotRecorded", cycle=cycle_id)
     return record
 
 

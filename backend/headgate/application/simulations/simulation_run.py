@@ -143,11 +143,7 @@ def new_priority(services: ApplicationServices, key: str, priority: int) -> Stre
     def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
         workload = situation.state
         if isinstance(workload, Absent):
-            raise NotFound(
-                "Stated",
-                rule=f"There is no workload {key}.",
-                remedy="Check its name and namespace.",
-            )
+            raise NotFound("ObjectNotFound", kind="Workload", name=key)
         assert isinstance(workload, Workload), "the stream of a workload holds workloads"
         command = ChangeSpec(
             labels=workload.labels,

@@ -114,6 +114,7 @@ def _impossible_sums(groups: tuple[ResourceGroup, ...]) -> Iterator[Violation]:
                         "QuotaNotCountable",
                         total=Amount(quota.name, totals[quota.name]),
                         maximum=Amount(quota.name, MAX_AMOUNT),
+                        excess=Amount(quota.name, totals[quota.name] - MAX_AMOUNT),
                     )
 
 

@@ -33,11 +33,7 @@ async def usage_over_time(
     `Overloaded` when too many look at the past.
     """
     if cluster_queue not in services.reader.cluster_state.config.cluster_queues:
-        raise NotFound(
-            "Stated",
-            rule=f"There is no ClusterQueue {cluster_queue}.",
-            remedy="List ClusterQueues.",
-        )
+        raise NotFound("ObjectNotFound", kind="ClusterQueue", name=cluster_queue)
     instants = sample_instants(services, period)
     history, late = services.history, services.history.is_late()
     moments = await history.executor.do(

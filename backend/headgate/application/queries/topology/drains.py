@@ -43,7 +43,7 @@ def drain_preview(services: ApplicationServices, node: str, scope: NamespaceScop
     """The preview for a node; raises `NotFound`. Other teams' names are withheld."""
     cluster_state = services.reader.cluster_state
     if node not in cluster_state.config.nodes:
-        raise NotFound("Stated", rule=f"There is no node {node}.", remedy="Check its name.")
+        raise NotFound("ObjectNotFound", kind="Node", name=node)
     return DrainPreview(
         position=cluster_state.position,
         at=timestamp(services.clock.now()),

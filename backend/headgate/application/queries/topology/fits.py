@@ -64,11 +64,7 @@ def near_fits_of(
     expect_topology(cluster_state, name)
     workload = cluster_state.workloads.get(key)
     if workload is None or not allows(scope, workload_stream(key)):
-        raise NotFound(
-            "Stated",
-            rule=f"There is no workload {key}.",
-            remedy="List the workloads.",
-        )
+        raise NotFound("ObjectNotFound", kind="Workload", name=key)
     return NearFitsView(
         position=cluster_state.position,
         at=timestamp(services.clock.now()),
@@ -94,11 +90,7 @@ def near_fits_of(
 def expect_topology(cluster_state: ClusterState, name: str) -> None:
     """Raises `NotFound` unless there is a topology of that name."""
     if name not in cluster_state.config.topologies:
-        raise NotFound(
-            "Stated",
-            rule=f"There is no Topology {name}.",
-            remedy="List the topologies.",
-        )
+        raise NotFound("ObjectNotFound", kind="Topology", name=name)
 
 
 def _shown(found: BlockingHolder, scope: NamespaceScope) -> HostWorkload:

@@ -163,11 +163,7 @@ def topology_map(
     cluster_state = services.reader.cluster_state
     topology = cluster_state.config.topologies.get(name)
     if topology is None:
-        raise NotFound(
-            "Stated",
-            rule=f"There is no Topology {name}.",
-            remedy="List the topologies.",
-        )
+        raise NotFound("ObjectNotFound", kind="Topology", name=name)
     spec = topology.spec
     nodes = yield from _nodes_of(cluster_state, name, spec)
     stays = yield from _stays(cluster_state, name)

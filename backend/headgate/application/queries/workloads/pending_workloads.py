@@ -43,11 +43,7 @@ def pending_in_cluster_queue(
     """The pending workloads of a ClusterQueue; raises `NotFound`."""
     cluster_state = services.reader.cluster_state
     if name not in cluster_state.config.cluster_queues:
-        raise NotFound(
-            "Stated",
-            rule=f"There is no ClusterQueue {name}.",
-            remedy="List the ClusterQueues.",
-        )
+        raise NotFound("ObjectNotFound", kind="ClusterQueue", name=name)
     places = yield from _places(services, name)
     return (yield from _summary(services, places, scope, page_request))
 
@@ -59,11 +55,7 @@ def pending_in_local_queue(
     cluster_state = services.reader.cluster_state
     queue = cluster_state.config.local_queues.get(key)
     if queue is None:
-        raise NotFound(
-            "Stated",
-            rule=f"There is no LocalQueue {key}.",
-            remedy="List the LocalQueues.",
-        )
+        raise NotFound("ObjectNotFound", kind="LocalQueue", name=key)
     places = yield from _places(services, queue.spec.cluster_queue)
     mine = [place for place in places if local_queue_key(place.workload) == key]
     return (yield from _summary(services, mine, scope, page_request))

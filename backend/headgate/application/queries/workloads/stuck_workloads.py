@@ -1,31 +1,31 @@
 """Lists stuck workloads, and predicts the result of the recommended action on one."""
 
-from collections import Counter
-
 import msgspec
-
+from collections import Counter
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.bulk.bulk_actions import BulkSelection, selected
-from headgate.application.cooperative import Cooperative, each
+from headgate.application.bulk.bulk_actions import BulkSelection
+from headgate.application.bulk.bulk_actions import selected
+from headgate.application.cooperative import Cooperative
+from headgate.application.cooperative import each
 from headgate.application.queries.message_views import message_text
-from headgate.application.queries.views import (
-    Position,
-    Schema,
-    Timestamp,
-    Whole,
-    timestamp,
-    timestamp_or_none,
-)
-from headgate.domain.rejection import IllegalNow, NotFound
+from headgate.application.queries.views import Position
+from headgate.application.queries.views import Schema
+from headgate.application.queries.views import Timestamp
+from headgate.application.queries.views import Whole
+from headgate.application.queries.views import timestamp
+from headgate.application.queries.views import timestamp_or_none
+from headgate.domain.rejection import IllegalNow
+from headgate.domain.rejection import NotFound
+from headgate.domain.values.message import workload_reference
 from headgate.domain.views.forecasts import forecast
-from headgate.domain.views.stuck_workloads import STUCK_PHASES, StuckWorkload, stuck_workload
-from headgate.domain.workloads.events import (
-    WorkloadActivated,
-    WorkloadEvent,
-    WorkloadReleased,
-    WorkloadRequeued,
-)
+from headgate.domain.views.stuck_workloads import STUCK_PHASES
+from headgate.domain.views.stuck_workloads import StuckWorkload
+from headgate.domain.views.stuck_workloads import stuck_workload
+from headgate.domain.workloads.events import WorkloadActivated
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.events import WorkloadReleased
+from headgate.domain.workloads.events import WorkloadRequeued
 from headgate.messages.catalogue import text_of
 
 
@@ -115,18 +115,10 @@ def stuck_workload_with_forecast(
     cluster_state, at = services.reader.cluster_state, services.clock.now()
     workload = cluster_state.workloads.get(key)
     if workload is None:
-        raise NotFound(
-            "Stated",
-            rule=f"There is no workload {key}.",
-            remedy="Check its name and namespace.",
-        )
+        raise NotFound("ObjectNotFound", kind="Workload", name=key)
     case = stuck_workload(cluster_state, workload, at)
     if case is None:
-        raise IllegalNow(
-            "Stated",
-            rule=f"Workload {key} is neither inactive nor held, and does not back off.",
-            remedy="Ask for its explanation to learn why it waits.",
-        )
+        raise IllegalNow("WorkloadNotStuck", workload=workload_reference(key))
     then = forecast(services.reader.cluster_state, case.workload.key, (HELP[case.helps],), at)
     return msgspec.structs.replace(_view(case, scope), next=message_text(then, scope))
 

@@ -42,11 +42,7 @@ async def timeline(
     # One more than is shown tells whether there is a next page.
     events = await asyncio.to_thread(read, stream, before=before, limit=wanted.limit + 1)
     if not events and before is None:
-        raise NotFound(
-            "Stated",
-            rule=f"There was never a workload {key}.",
-            remedy="Check its name and namespace.",
-        )
+        raise NotFound("ObjectNotFound", kind="Workload", name=key)
     shown = events[: wanted.limit]
     page = Timeline(
         position=max(position, events[0].position if events else 0),

@@ -2418,6 +2418,8 @@ export interface components {
             phase: string;
             canUndo: boolean;
             /** @default  */
+            code?: string;
+            /** @default  */
             reason?: string;
         };
         /** BlockerView */
@@ -2477,6 +2479,8 @@ export interface components {
             phase: string;
             /** @enum {string} */
             outcome: "eligible" | "ineligible" | "done" | "refused";
+            /** @default  */
+            code?: string;
             /** @default  */
             reason?: string;
             /** @default  */
