@@ -95,23 +95,24 @@ def test_a_broken_rule_of_a_body_names_its_field_and_what_would_be_right(admin: 
     action: dict[str, Any] = {"verb": "hold", "reason": "x"}
     asked: list[tuple[dict[str, Any], str, str]] = [
         ({**action, "query": {"phaes": []}}, "/query/phaes", "phases?"),
-        ({**action, "workloads": [{"uid": "a"}]}, "/workloads/0/workload", "Give it."),
+        ({**action, "workloads": [{"uid": "a"}]}, "/workloads/0/workload", "Add workload."),
         ({**action, "query": {"x~/y": 1}}, "/query/x~0~1y", "labelSelector"),
         ({**action, "verb": "relase"}, "/verb", "Did you mean release?"),
         ({**action, "verb": "xyz"}, "/verb", "deactivate"),
         ({**action, "query": {"phases": ["Hold"]}}, "/query/phases/0", "OnHold?"),
-        ({"verb": "hold"}, "/reason", "Give it."),
+        ({"verb": "hold"}, "/reason", "Add reason."),
         ({**action, "reason": ""}, "/reason", "few words"),
     ]
     for body, pointer, remedy in asked:
         found = check(admin.post("/v1/batches", body), 422, "invalid-request")
         (error,) = found["errors"]
         assert error["pointer"] == pointer
-        assert remedy in error["remedy"]
+        assert remedy in f"{error['rule']}. {error['remedy']}"
+        assert error["code"]
     wrong = check(admin.post("/v1/batches", {**action, "position": "x"}), 422, "invalid-request")
-    assert wrong["errors"][0]["rule"] == "It is a whole number or nothing, not text."
-    assert wrong["detail"].startswith("One rule is broken: It is a whole number")
-    assert "whole number" in admin.get("/v1/workloads?limit=all").json()["errors"][0]["rule"]
+    assert wrong["errors"][0]["rule"] == "Must be of type integer, null; got string"
+    assert wrong["detail"].startswith("1 validation error. /position: Must be of type integer")
+    assert "integer" in admin.get("/v1/workloads?limit=all").json()["errors"][0]["rule"]
 
 
 def test_a_text_that_the_database_cannot_hold(admin: Api) -> None:

@@ -15,7 +15,8 @@ from msgspec.inspect import (
     type_info,
 )
 
-from headgate.api.schemas import ProblemError
+from headgate.domain.field_rules import shown
+from headgate.domain.rejection import Violation, violation
 from headgate.messages.suggestions import nearest
 
 UNKNOWN = re.compile(r"Object contains unknown field `(.*)`")
@@ -34,47 +35,45 @@ TOO_SHORT = re.compile(r"Expected `str` of length >= 1")
 
 
 TYPES = {
-    "str": "text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "an object",
-    "null": "nothing",
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "array": "array",
+    "object": "object",
+    "null": "null",
 }
 
 
-def error_at(parts: Sequence[str], message: str, shape: Any = None) -> ProblemError:  # noqa: ANN401 - any type
-    """The broken rule at a place of a request; `shape` is the type that was expected of it all."""
+def violation_at(parts: Sequence[str], message: str, shape: Any = None) -> Violation:  # noqa: ANN401 - any type
+    """Returns the violation at a place of a request; `shape` is the type expected of it all."""
+    pointer = _pointer(parts)
     if found := UNKNOWN.fullmatch(message):
         name = found[1]
         fields = [field.encode_name for one in _structs(shape, parts) for field in one.fields]
-        rule = f"There is no field {name!r:.80} here."
-        return _error([*parts, name], rule, _nearest(name, fields, "Fields here are"))
+        near = nearest(name, fields)
+        known = () if near else tuple(fields)
+        place = _pointer([*parts, name])
+        return violation(place, "FieldUnknown", field=shown(name), nearest=near, known=known)
     if found := MISSING.fullmatch(message):
-        return _error([*parts, found[1]], "This field is required.", "Give it.")
+        return violation(_pointer([*parts, found[1]]), "Required", field=found[1])
     if found := NO_SUCH_VALUE.fullmatch(message):
-        rule = f"{found[1]:.80} is not one of the values there are."
-        return _error(parts, rule, _nearest(found[1], _values(shape, parts), "Choose one of"))
+        value, known = found[1].strip("'"), tuple(_values(shape, parts))
+        if not known:
+            return violation(pointer, "ValueInvalid", value=shown(value))
+        near = nearest(value, known)
+        return violation(pointer, "NotOneOf", value=shown(value), choices=known, nearest=near)
     if found := OF_ANOTHER_TYPE.fullmatch(message):
-        wanted = " or ".join(TYPES.get(word, word) for word in found[1].split(" | "))
-        return _error(parts, f"It is {wanted}, not {TYPES.get(found[2], found[2])}.", "")
+        expected = tuple(TYPES.get(word, word) for word in found[1].split(" | "))
+        got = TYPES.get(found[2], found[2])
+        return violation(pointer, "TypeDiffers", expected=expected, found=got)
     if TOO_SHORT.fullmatch(message):
-        return _error(parts, "It is not empty.", "Give it in a few words.")
-    return _error(parts, message, "")
+        return violation(pointer, "ValueEmpty")
+    return violation(pointer, "FieldInvalid", reason=message)
 
 
-def _error(parts: Iterable[str], rule: str, remedy: str) -> ProblemError:
-    pointer = "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
-    return ProblemError(pointer=pointer, rule=rule, remedy=remedy)
-
-
-def _nearest(said: str, known: Sequence[str], else_: str) -> str:
-    """What was most likely meant, or everything there is."""
-    near = nearest(said.strip("'"), known)
-    if near:
-        return f"Did you mean {near}?"
-    return f"{else_} {', '.join(known)}." if known else ""
+def _pointer(parts: Iterable[str]) -> str:
+    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
 
 
 def _structs(shape: Any, parts: Sequence[str]) -> list[StructType]:  # noqa: ANN401 - any type

@@ -16,8 +16,7 @@ from headgate.adapters.manifests.queue_status import QueueStatus
 from headgate.adapters.manifests.render import render, render_written
 from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.parameters import whole_number
-from headgate.api.problems import INVALID, ApiFailure
-from headgate.api.schemas import ProblemError
+from headgate.api.problems import ApiFailure
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.requests import (
@@ -42,7 +41,7 @@ from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.rejection import Rejection
+from headgate.domain.rejection import InvalidObject, Rejection
 from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
 from headgate.domain.workloads.state import Workload
 
@@ -229,14 +228,8 @@ def _with_consumed(status: QueueStatus, consumed: ConsumedResources) -> QueueSta
 
 
 def _must_agree(pointer: str, said: str, in_path: str) -> None:
-    if not in_path or said == in_path:
-        return
-    error = ProblemError(
-        pointer=pointer,
-        rule=f"It is {in_path!r}, as in the address.",
-        remedy="Make body and address agree.",
-    )
-    raise ApiFailure(INVALID, "The object is not the one in the address.", errors=(error,))
+    if in_path and said != in_path:
+        raise InvalidObject.at(pointer, "AddressDiffers", value=in_path)
 
 
 class Entry(msgspec.Struct, frozen=True):

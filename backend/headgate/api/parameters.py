@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -13,16 +12,16 @@ from litestar.params import HeaderParameter, QueryParameter
 
 from headgate.api.callers import PAST, services_of
 from headgate.api.problems import (
-    INVALID_REQUEST,
-    UNKNOWN_PARAMETER,
     UNSUPPORTED_MEDIA_TYPE,
     ApiFailure,
+    UnknownParameter,
+    invalid_request,
 )
-from headgate.api.schemas import ProblemError
 from headgate.application.failures import PositionNotReached
 from headgate.application.queries.views import EPOCH
 from headgate.application.time_travel.services_at import PointInTime, services_at
-from headgate.domain.rejection import InvalidRequest
+from headgate.domain.field_rules import shown
+from headgate.domain.rejection import InvalidRequest, Violation, violation
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.pointers import child
 from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
@@ -139,7 +138,7 @@ def label_selector(text: str | None) -> LabelSelector | None:
     """The selector a text stands for; None where there is none to apply."""
     if not text or not text.strip():
         return None
-    requirements = [_requirement(part.strip(), text) for part in _parts(text)]
+    requirements = [_requirement(part.strip()) for part in _parts(text)]
     return LabelSelector(match_expressions=tuple(requirements))
 
 
@@ -155,7 +154,7 @@ def _parts(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def _requirement(part: str, text: str) -> Requirement:
+def _requirement(part: str) -> Requirement:
     if found := _EQUALS.fullmatch(part):
         key, sign, value = found.groups()
         operator: Operator = "NotIn" if sign == "!=" else "In"
@@ -167,14 +166,7 @@ def _requirement(part: str, text: str) -> Requirement:
     if found := _EXISTS.fullmatch(part):
         absent, key = found.groups()
         return Requirement(key=key, operator="DoesNotExist" if absent else "Exists")
-    error = ProblemError(
-        pointer="/labelSelector",
-        rule=f"{part[:80]!r} is no requirement on a label.",
-        remedy="Write it like a=b, a!=b, a in (b,c), a notin (b,c), a or !a.",
-    )
-    raise ApiFailure(
-        INVALID_REQUEST, f"The label selector {text[:80]!r} cannot be read.", errors=(error,)
-    )
+    raise InvalidRequest.at("/labelSelector", "LabelSelectorInvalid", value=shown(part))
 
 
 EVERYWHERE = ("at", "minPosition")
@@ -190,9 +182,8 @@ def reject_unknown_parameters(request: Request[Any, Any, Any]) -> None:
     known = known_parameters(handler, tuple(request.path_params))
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
-        errors = tuple(_error(name, known) for name in dict.fromkeys(unknown))
-        detail = f"There is no query parameter {unknown[0]:.80} here."
-        raise ApiFailure(UNKNOWN_PARAMETER, detail, errors=errors)
+        violations = (_unknown(name, known) for name in dict.fromkeys(unknown))
+        raise invalid_request(violations, UnknownParameter)
 
 
 @cache
@@ -203,13 +194,10 @@ def known_parameters(handler: HTTPRouteHandler, path_parameters: tuple[str, ...]
     return sorted({*(parameter.field_alias for parameter in declared), *EVERYWHERE})
 
 
-def _error(name: str, known: list[str]) -> ProblemError:
-    near = nearest(name, known)
-    hint = f"Did you mean {near}? " if near else ""
-    return ProblemError(
-        pointer=child("", name[:80]),
-        rule="It is one of the query parameters of this address.",
-        remedy=f"{hint}Known are {', '.join(known)}.",
+def _unknown(name: str, known: list[str]) -> Violation:
+    pointer, near = child("", name[:80]), nearest(name, known)
+    return violation(
+        pointer, "ParameterUnknown", name=shown(name), nearest=near, known=tuple(known)
     )
 
 
@@ -225,8 +213,7 @@ async def reach_position(request: Request[Any, Any, Any]) -> None:
         return
     position = whole_number(str(request.query_params.get("minPosition", "")))
     if position is None:
-        error = ProblemError(pointer="/minPosition", rule="It is a position: a whole number.")
-        raise ApiFailure(INVALID_REQUEST, "minPosition is no position.", errors=(error,))
+        raise InvalidRequest.at("/minPosition", "NotPosition")
     reader = services_of(request).reader
     if not await reader.reached(position, within_seconds=MIN_POSITION_WAIT_SECONDS):
         raise PositionNotReached(f"The log stands at {reader.position}, not yet at {position}.")
@@ -241,18 +228,11 @@ def check_media_type(request: Request[Any, Any, Any]) -> None:
         raise ApiFailure(UNSUPPORTED_MEDIA_TYPE, f"{kind} is not taken here.")
 
 
-@dataclass(frozen=True, slots=True)
-class NoPast:
-    """Why a read has no past (`opt={"live": ...}`), and where to look instead."""
+PRESENT_ONLY = "ReadOfPresentOnly"
+"""The code of reads that have no past (`opt={"live": ...}`)."""
 
-    rule: str
-    remedy: str = "Leave `at` out."
-
-
-PRESENT_ONLY = NoPast("This tells how things are now; nothing of it stands in the log.")
-
-
-STREAMED = NoPast("This follows the log as it grows.", "Read `/v1/events` with `at`.")
+STREAMED = "StreamWithoutPast"
+"""The code of streams, which have no past."""
 
 
 async def read_at(request: Request[Any, Any, Any]) -> None:
@@ -261,10 +241,10 @@ async def read_at(request: Request[Any, Any, Any]) -> None:
     if text is None:
         return
     if request.method != "GET" and not request.route_handler.opt.get("past"):
-        raise _at_refused("Only reads take it: the past cannot be changed.", "Leave `at` out.")
-    live: NoPast | None = request.route_handler.opt.get("live")
+        raise InvalidRequest.at("/at", "PastNotWritable")
+    live: str | None = request.route_handler.opt.get("live")
     if live is not None:
-        raise _at_refused(live.rule, live.remedy)
+        raise InvalidRequest.at("/at", live)
     past = await services_at(services_of(request), point_in_time(str(text)))
     request.scope["state"][PAST] = past
 
@@ -275,8 +255,3 @@ def point_in_time(text: str) -> PointInTime:
     if position is not None:
         return PointInTime(position=position)
     return PointInTime(at=instant_or_none(text.replace(" ", "+"), "/at"))
-
-
-def _at_refused(rule: str, remedy: str) -> ApiFailure:
-    error = ProblemError(pointer="/at", rule=rule, remedy=remedy)
-    return ApiFailure(INVALID_REQUEST, "`at` cannot be used here.", errors=(error,))

@@ -1,6 +1,7 @@
 """Failures as HTTP problems (RFC 9457): the table of kinds, and pointers into request bodies."""
 
 import re
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -10,7 +11,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException
 from litestar.types import ExceptionHandlersMap
 
-from headgate.api.body_errors import error_at
+from headgate.api.body_errors import violation_at
 from headgate.api.headers import request_id_of
 from headgate.api.schemas import Problem, ProblemError
 from headgate.application.access.identity import Identity
@@ -34,6 +35,7 @@ from headgate.domain.rejection import (
     NotFound,
     Rejection,
     Violation,
+    violation,
 )
 from headgate.domain.values.message import Argument, Message, ObjectReference
 from headgate.event_log.codec import Unstorable
@@ -66,15 +68,31 @@ class ApiFailure(Exception):
         detail: str,
         *,
         remedy: str = "",
-        errors: tuple[ProblemError, ...] = (),
         headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
         self.remedy = remedy or kind.remedy
-        self.errors = errors
         self.headers = headers or {}
+
+
+class UnknownParameter(InvalidRequest):
+    """The endpoint has no query parameter of that name."""
+
+
+def invalid_request(
+    violations: Iterable[Violation], of_class: type[InvalidRequest] = InvalidRequest
+) -> InvalidRequest:
+    """Returns the rejection of a request for violations, of which there is at least one."""
+    found = tuple(violations)
+    return of_class(
+        "RequestInvalid",
+        violations=found,
+        errors=len(found),
+        pointer=found[0].pointer,
+        first=found[0].message,
+    )
 
 
 BAD_REQUEST = Kind(400, "bad-request", "The request cannot be understood")
@@ -120,6 +138,7 @@ UNAVAILABLE = Kind(503, "unavailable", "The log cannot be reached now", RETRY, 2
 TIMEOUT = Kind(504, "position-not-reached", "That position was not reached in time", RETRY, 1)
 
 BY_FAILURE: dict[type[Exception], Kind] = {
+    UnknownParameter: UNKNOWN_PARAMETER,
     InvalidRequest: INVALID_REQUEST,
     InvalidObject: INVALID,
     NotFound: NOT_FOUND,
@@ -238,18 +257,16 @@ def _detail(failure: Exception, kind: Kind) -> str:
 
 
 def _errors(failure: Exception, is_visible: IsVisible) -> list[ProblemError]:
-    if isinstance(failure, ApiFailure):
-        return list(failure.errors)
     if isinstance(failure, Rejection):
-        return [_error_of_violation(each, is_visible) for each in failure.violations]
+        return [_error_of(each, is_visible) for each in failure.violations]
     return []
 
 
-def _error_of_violation(violation: Violation, is_visible: IsVisible) -> ProblemError:
-    broken = violation.message
+def _error_of(found: Violation, is_visible: IsVisible) -> ProblemError:
+    broken = found.message
     shown = {n: v for n, v in broken.arguments.items() if _may_show(v, is_visible)}
     return ProblemError(
-        pointer=violation.pointer,
+        pointer=found.pointer,
         code=broken.code,
         arguments=msgspec.to_builtins(shown),
         rule=text_of(broken, is_visible),
@@ -265,14 +282,14 @@ def _may_show(value: Argument, is_visible: IsVisible) -> bool:
     return not isinstance(value, ObjectReference) or is_visible(value)
 
 
-def _error_of(entry: dict[str, Any], shape: Any) -> ProblemError:  # noqa: ANN401 - any type
+def _violation_of(entry: dict[str, Any], shape: Any) -> Violation:  # noqa: ANN401 - any type
     """Litestar names places like `items[0].count`; RFC 6901 says `/items/0/count`."""
     key, message = str(entry.get("key", "")), str(entry.get("message", ""))
     if message == "'data'":
-        return ProblemError(pointer="", rule="The request needs a body", remedy="Send one.")
+        return violation("", "BodyMissing")
     path = re.sub(r"\[(\d+)\]", r".\1", "" if key == "data" else key)
     of_body = shape if entry.get("source") == "body" else None
-    return error_at([part for part in path.split(".") if part], message, of_body)
+    return violation_at([part for part in path.split(".") if part], message, of_body)
 
 
 def validation_failed(request: Request[Any, Any, Any], failure: HTTPException) -> Response[Any]:
@@ -283,10 +300,7 @@ def validation_failed(request: Request[Any, Any, Any], failure: HTTPException) -
     body = getattr(handler, "parsed_data_field", None)
     shape = body.annotation if body is not None else None
     entries = [entry for entry in failure.extra if isinstance(entry, dict)]
-    errors = tuple(_error_of(entry, shape) for entry in entries)
-    first = f"One rule is broken: {errors[0].rule}" if len(errors) == 1 else ""
-    told = first or f"{len(errors)} rules are broken."
-    return answer_failure(request, ApiFailure(INVALID_REQUEST, told, errors=errors))
+    return answer_failure(request, invalid_request(_violation_of(each, shape) for each in entries))
 
 
 def no_such_address(request: Request[Any, Any, Any], failure: HTTPException) -> Response[Any]:

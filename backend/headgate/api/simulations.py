@@ -12,9 +12,8 @@ from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import Caller, origin_of, require_namespace, services_of
 from headgate.api.manifests import Entry, entry_of, parsed, read_wanted, with_written_pointers
 from headgate.api.parameters import listed, whole_number
-from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
+from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
-from headgate.api.schemas import ProblemError
 from headgate.application.access.redaction import allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.object_commands import change_to
@@ -24,7 +23,8 @@ from headgate.application.cooperative import each, run_yielding
 from headgate.application.simulations.simulate import SimulationView, Viewer
 from headgate.application.simulations.simulate import simulate as foresee
 from headgate.application.simulations.simulation_run import cordoning, deletion, new_priority
-from headgate.domain.rejection import Rejection
+from headgate.domain.field_rules import shown
+from headgate.domain.rejection import InvalidRequest, NotFound, Rejection
 
 Deletions = Annotated[
     str | None,
@@ -142,7 +142,7 @@ def _other_changes(
         key, _, number = text.rpartition(":")
         size = whole_number(number.removeprefix("-"))
         if not key or size is None:
-            raise _malformed("/priority", f"{text!r} is not `namespace/name:number`.")
+            raise InvalidRequest.at("/priority", "PriorityChangeUnreadable", value=shown(text))
         _need(request, f"workload/{key}", "/priority")
         changes.append(new_priority(services, key, int(number)))
     for node in listed(asked.cordons):
@@ -155,14 +155,9 @@ def _need(request: Caller, stream: str, pointer: str) -> None:
     """What is to be changed must be there, and be the caller's to see."""
     kind, _, key = stream.partition("/")
     if not key:
-        raise _malformed(pointer, f"{stream!r} is not `kind/name`.")
+        raise InvalidRequest.at(pointer, "NotStreamName", value=shown(stream))
     if kind == "workload":
         require_namespace(request.user, key.partition("/")[0])
     is_known = services_of(request).reader.cluster_state.version_of(stream) > 0
     if not is_known or not allows(request.user.namespaces, stream):
-        raise ApiFailure(NOT_FOUND, f"There is no {stream}.")
-
-
-def _malformed(pointer: str, rule: str) -> ApiFailure:
-    error = ProblemError(pointer=pointer, rule=rule)
-    return ApiFailure(INVALID_REQUEST, "It cannot be tried out.", errors=(error,))
+        raise NotFound("ObjectNotFound", kind=kind, name=key)

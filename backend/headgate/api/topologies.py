@@ -8,8 +8,7 @@ from litestar.params import PathParameter, QueryParameter
 from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import Points, RangeEnd, RangeStart, instant_or_none
-from headgate.api.problems import INVALID_REQUEST, ApiFailure
-from headgate.api.schemas import ProblemError
+from headgate.api.problems import invalid_request
 from headgate.application.queries.topology.fits import fragmentation_of, near_fits_of, topology_fits
 from headgate.application.queries.topology.map import (
     FragmentationHistory,
@@ -19,6 +18,8 @@ from headgate.application.queries.topology.map import (
     topology_map,
 )
 from headgate.application.time_travel.services_at import SampledPeriod
+from headgate.domain.field_rules import count_violations, shown
+from headgate.domain.rejection import InvalidRequest
 from headgate.domain.values.quantities import NotAQuantity, Requests, amount_of
 
 MAX_RESOURCES = 16
@@ -106,16 +107,11 @@ def _requests(text: str) -> Requests:
         try:
             amount = amount_of(resource, quantity)
         except NotAQuantity:
-            raise _refused(f"{part.strip() or 'An empty part'} is no resource=quantity.") from None
+            raise InvalidRequest.at("/pod", "RequestsUnreadable", value=shown(part)) from None
         if not resource or amount < 0:
-            raise _refused(f"{part.strip()} names no resource, or less than nothing of it.")
+            raise InvalidRequest.at("/pod", "RequestsUnreadable", value=shown(part))
         found[resource] = amount
-    if len(found) > MAX_RESOURCES:
-        raise _refused(f"It names {len(found)} resources; at most {MAX_RESOURCES} are looked at.")
+    violations = tuple(count_violations("/pod", len(found), MAX_RESOURCES, field="resources"))
+    if violations:
+        raise invalid_request(violations)
     return found
-
-
-def _refused(rule: str) -> ApiFailure:
-    remedy = "Write what one pod asks for, such as cpu=4,memory=8Gi."
-    error = ProblemError(pointer="/pod", rule=rule, remedy=remedy)
-    return ApiFailure(INVALID_REQUEST, "`pod` cannot be read.", errors=(error,))

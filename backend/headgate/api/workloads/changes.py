@@ -23,8 +23,11 @@ from headgate.api.manifests import (
     with_written_pointers,
 )
 from headgate.api.parameters import instant_or_none
-from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of, visible_to
-from headgate.api.schemas import ProblemError
+from headgate.api.problems import (
+    invalid_request,
+    problem_of,
+    visible_to,
+)
 from headgate.api.simulations import simulated
 from headgate.api.workloads.schemas import Action
 from headgate.application.commands import workload_commands
@@ -41,7 +44,8 @@ from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.application.queries.workloads.submission_warnings import warnings_about
 from headgate.application.simulations.simulation_run import deletion
-from headgate.domain.rejection import InvalidObject, Rejection
+from headgate.domain.field_rules import count_violations
+from headgate.domain.rejection import InvalidObject, InvalidRequest, Rejection
 from headgate.domain.streams import workload_stream
 from headgate.messages.rendering import IsVisible
 
@@ -135,9 +139,6 @@ MAX_ITEMS = 10_000
 
 
 ITEMS_PER_APPEND = 200
-
-
-SHAPE_OF_BODY = 'A batch is an object like {"items": [ ... ]}.'
 
 
 async def submit_batch(request: Caller, body: bytes, key: str | None) -> Answer:
@@ -243,9 +244,8 @@ async def _items(request: Caller, body: bytes) -> list[Any]:
     value = documents[0].value if len(documents) == 1 else None
     items = value.get("items") if isinstance(value, dict) else None
     if not isinstance(items, list):
-        error = ProblemError(pointer="/items", rule=SHAPE_OF_BODY, remedy="Send items.")
-        raise ApiFailure(INVALID_REQUEST, SHAPE_OF_BODY, errors=(error,))
-    if len(items) > MAX_ITEMS:
-        error = ProblemError(pointer="/items", rule=f"At most {MAX_ITEMS} at once.")
-        raise ApiFailure(INVALID_REQUEST, f"There are {len(items)} items.", errors=(error,))
+        raise InvalidRequest.at("/items", "ItemsMissing")
+    violations = tuple(count_violations("/items", len(items), MAX_ITEMS))
+    if violations:
+        raise invalid_request(violations)
     return items

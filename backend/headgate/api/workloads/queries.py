@@ -9,8 +9,7 @@ from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.manifests import manifest_of
 from headgate.api.pages import after_token, continue_token
 from headgate.api.parameters import label_selector, listed
-from headgate.api.problems import INVALID_REQUEST, NOT_FOUND, ApiFailure
-from headgate.api.schemas import ProblemError
+from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.workloads.schemas import PHASES
 from headgate.application.ports import Loaded, WorkloadQuery
 from headgate.application.queries.did_you_mean import did_you_mean
@@ -18,7 +17,9 @@ from headgate.application.queries.workloads import timelines
 from headgate.application.queries.workloads.explanations import explanation_view
 from headgate.application.queries.workloads.timelines import Detail
 from headgate.application.workload_filter import WorkloadFilter
+from headgate.domain.field_rules import shown
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.rejection import InvalidRequest
 from headgate.domain.streams import workload_stream
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
@@ -122,12 +123,7 @@ def named_phases(text: str | None) -> tuple[str, ...]:
     phases = listed(text)
     unknown = [phase for phase in phases if phase not in PHASES]
     if unknown:
-        error = ProblemError(
-            pointer="/phase",
-            rule=f"{unknown[0][:80]!r} is no phase.",
-            remedy=f"Phases are {', '.join(PHASES)}.",
-        )
-        raise ApiFailure(INVALID_REQUEST, "There is no such phase.", errors=(error,))
+        raise InvalidRequest.at("/phase", "NotOneOf", value=shown(unknown[0]), choices=PHASES)
     return phases
 
 

@@ -1,31 +1,32 @@
 """Lists stuck workloads, and predicts the result of the recommended action on one."""
 
-import msgspec
 from collections import Counter
+
+import msgspec
+
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.bulk.bulk_actions import BulkSelection
-from headgate.application.bulk.bulk_actions import selected
-from headgate.application.cooperative import Cooperative
-from headgate.application.cooperative import each
+from headgate.application.bulk.bulk_actions import BulkSelection, selected
+from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.message_views import message_text
-from headgate.application.queries.views import Position
-from headgate.application.queries.views import Schema
-from headgate.application.queries.views import Timestamp
-from headgate.application.queries.views import Whole
-from headgate.application.queries.views import timestamp
-from headgate.application.queries.views import timestamp_or_none
-from headgate.domain.rejection import IllegalNow
-from headgate.domain.rejection import NotFound
+from headgate.application.queries.views import (
+    Position,
+    Schema,
+    Timestamp,
+    Whole,
+    timestamp,
+    timestamp_or_none,
+)
+from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.values.message import workload_reference
 from headgate.domain.views.forecasts import forecast
-from headgate.domain.views.stuck_workloads import STUCK_PHASES
-from headgate.domain.views.stuck_workloads import StuckWorkload
-from headgate.domain.views.stuck_workloads import stuck_workload
-from headgate.domain.workloads.events import WorkloadActivated
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.events import WorkloadReleased
-from headgate.domain.workloads.events import WorkloadRequeued
+from headgate.domain.views.stuck_workloads import STUCK_PHASES, StuckWorkload, stuck_workload
+from headgate.domain.workloads.events import (
+    WorkloadActivated,
+    WorkloadEvent,
+    WorkloadReleased,
+    WorkloadRequeued,
+)
 from headgate.messages.catalogue import text_of
 
 
