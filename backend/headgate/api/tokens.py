@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 import msgspec
 from litestar import Controller, delete, get, post
 from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter
-from msgspec.structs import asdict
 
 from headgate.adapters.system.randomness import unique_key
 from headgate.api.answers import Answer, answer, response
@@ -13,8 +12,8 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import PRESENT_ONLY, instant_or_none
 from headgate.api.schemas import RequestBody, Schema, Timestamp, Whole
 from headgate.application.access import token_commands
-from headgate.application.access.identity import Identity, Token, right_for
-from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.application.access.identity import Identity, right_for
+from headgate.application.queries.views import view_from
 
 RoleName = Literal["viewer", "submitter", "executor", "admin"]
 
@@ -84,7 +83,7 @@ class Tokens(Controller):
         """By name."""
         services = services_of(request)
         found = await token_commands.list_tokens(services)
-        shapes = TokenList(items=[_shape(token) for token in found])
+        shapes = TokenList(items=[view_from(TokenDetail, token) for token in found])
         return answer(shapes, position=services.reader.position)
 
     @post(
@@ -104,7 +103,7 @@ class Tokens(Controller):
             expires_at=instant_or_none(data.expires_at, "/expiresAt"),
         )
         token = await token_commands.create(services, asked, secret)
-        shape = NewToken(**asdict(_shape(token)), secret=secret)
+        shape = view_from(NewToken, token, secret=secret)
         return answer(shape, position=services.reader.position, status=201)
 
     @delete(
@@ -169,13 +168,3 @@ def _verdict(user: Identity, verb: str, kind: str, namespace: str) -> CanI:
     if namespace and not user.sees(namespace):
         return CanI(allowed=False, reason=f"This token is not for namespace {namespace!r}.")
     return CanI(allowed=True, reason=f"Tokens of role {user.role} may {right}.")
-
-
-def _shape(token: Token) -> TokenDetail:
-    return TokenDetail(
-        name=token.name,
-        role=token.role,
-        namespaces=list(token.namespaces),
-        created_at=timestamp(token.created_at),
-        expires_at=timestamp_or_none(token.expires_at),
-    )

@@ -9,8 +9,7 @@ from headgate.application.queries.views import (
     Schema,
     Timestamp,
     Whole,
-    timestamp,
-    timestamp_or_none,
+    view_from,
 )
 from headgate.domain.backtest.outcome import (
     BacktestOutcome,
@@ -18,7 +17,6 @@ from headgate.domain.backtest.outcome import (
     OutcomeDifference,
     QueueOutcome,
     WaitTimes,
-    WorkloadOutcome,
 )
 from headgate.domain.values.instants import Instant
 
@@ -218,21 +216,12 @@ class BacktestPage(Schema, kw_only=True, frozen=True):
 
 def view_of(job: Backtest, *, whole: bool) -> BacktestView:
     """The job; `whole` with its documents and its result."""
-    return BacktestView(
-        id=job.id,
-        state=job.state,
-        created_at=timestamp(job.created_at),
-        created_by=job.created_by,
-        from_position=job.from_position,
-        to_position=job.to_position,
-        begin_at=timestamp(job.begin_at),
-        end_at=timestamp(job.end_at),
+    return view_from(
+        BacktestView,
+        job,
         changes=list(dict.fromkeys(one.stream for one in job.overlay)),
         documents=job.documents if whole else "",
         percent=_percent(job),
-        working_milliseconds=job.working_milliseconds,
-        finished_at=timestamp_or_none(job.finished_at),
-        failure=job.failure,
         result=_result(job) if whole else None,
     )
 
@@ -247,10 +236,9 @@ def _result(job: Backtest) -> BacktestResult | None:
     outcome = job.outcome
     if outcome is None:
         return None
-    totals = outcome.totals
     return BacktestResult(
         bucket_seconds=outcome.bucket_microseconds // 1_000_000,
-        totals=TotalsView(**{name: getattr(totals, name) for name in totals.__struct_fields__}),
+        totals=view_from(TotalsView, outcome.totals),
         queues=[_queue(one) for one in outcome.queues],
         workloads=[_differing(one) for one in outcome.workloads],
         lists_all=outcome.listed_all,
@@ -259,23 +247,19 @@ def _result(job: Backtest) -> BacktestResult | None:
 
 
 def _queue(one: QueueOutcome) -> QueueOutcomeView:
-    return QueueOutcomeView(
-        cluster_queue=one.cluster_queue,
+    return view_from(
+        QueueOutcomeView,
+        one,
         actual=_waits(one.actual),
         backtest=_waits(one.backtest),
-        preempted_actual=one.preempted_actual,
-        preempted_backtest=one.preempted_backtest,
-        usage=[
-            UseView(resource=use.resource, actual=list(use.actual), backtest=list(use.backtest))
-            for use in one.usage
-        ],
+        usage=[view_from(UseView, use) for use in one.usage],
     )
 
 
 def _waits(waits: WaitTimes) -> WaitsView:
-    return WaitsView(
-        started=waits.started,
-        still_waiting=waits.still_waiting,
+    return view_from(
+        WaitsView,
+        waits,
         mean_milliseconds=waits.mean,
         p50_milliseconds=waits.p50,
         p95_milliseconds=waits.p95,
@@ -283,21 +267,10 @@ def _waits(waits: WaitTimes) -> WaitsView:
 
 
 def _differing(one: OutcomeDifference) -> DifferingView:
-    return DifferingView(
+    return view_from(
+        DifferingView,
+        one,
         workload=one.key,
-        cluster_queue=one.cluster_queue,
-        what=list(one.what),
-        actual=_outcome(one.actual),
-        backtest=_outcome(one.backtest),
-        places_differ=one.places_differ,
-    )
-
-
-def _outcome(outcome: WorkloadOutcome) -> OutcomeView:
-    return OutcomeView(
-        started_at=timestamp_or_none(outcome.started_at),
-        starts=outcome.starts,
-        preempted=outcome.preempted,
-        evicted=outcome.evicted,
-        finished_at=timestamp_or_none(outcome.finished_at),
+        actual=view_from(OutcomeView, one.actual),
+        backtest=view_from(OutcomeView, one.backtest),
     )

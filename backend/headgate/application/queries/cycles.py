@@ -11,7 +11,7 @@ from headgate.application.access.redaction import NamespaceScope, allows, diagno
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cycles.cycle_records import CycleOutcome, CycleQuery, CycleRecord
 from headgate.application.queries.events import EventView, shown
-from headgate.application.queries.views import Position, Schema, Timestamp, Whole, timestamp
+from headgate.application.queries.views import Position, Schema, Timestamp, Whole, view_from
 from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.backtest.replay_run import RecordedCycle, replay_cycle
 from headgate.domain.cluster_state import ClusterState
@@ -219,21 +219,9 @@ def _recorded(services: ApplicationServices, record: CycleRecord) -> list[Record
 
 
 def _view(record: CycleRecord, scope: NamespaceScope) -> CycleView:
-    return CycleView(
-        id=record.id,
-        partition=record.partition,
-        worker=record.worker,
-        at=timestamp(record.at),
-        input_position=record.input_position,
-        first_position=record.first_position,
-        last_position=record.last_position,
-        outcome=record.outcome,
+    return view_from(
+        CycleView,
+        record,
         conflict=diagnostic(record.conflict, scope),
-        cycles=record.cycles,
-        heads=record.heads,
-        decisions=record.decisions,
-        conflicts=record.conflicts,
         inadmissible=sum(len(each.keys) for each in record.inadmissible.values()),
-        planning_microseconds=record.planning_microseconds,
-        commit_microseconds=record.commit_microseconds,
     )

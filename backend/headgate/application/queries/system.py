@@ -6,7 +6,7 @@ import time
 from headgate.application.access.redaction import NamespaceScope, diagnostic
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import PartitionRow
-from headgate.application.queries.views import Position, Schema, Timestamp, Whole, timestamp_or_none
+from headgate.application.queries.views import Position, Schema, Timestamp, Whole, view_from
 from headgate.domain.recorded_event import RecordedEvent
 
 
@@ -74,11 +74,4 @@ def _lag_seconds(services: ApplicationServices, unseen: list[RecordedEvent]) -> 
 
 def _partition(row: PartitionRow, scope: NamespaceScope) -> PartitionView:
     halted = row.failure if row.halted_position is not None else ""
-    return PartitionView(
-        key=row.key,
-        last_position=row.last_position,
-        idle_position=row.idle_position,
-        next_due=timestamp_or_none(row.next_due),
-        owner=row.owner,
-        halted=diagnostic(halted, scope),
-    )
+    return view_from(PartitionView, row, halted=diagnostic(halted, scope))

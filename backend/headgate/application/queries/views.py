@@ -1,7 +1,8 @@
 """What the views have in common: camelCase names, integers in base units, RFC 3339 instants."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from functools import cache
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -50,3 +51,32 @@ def timestamp(at: Instant) -> str:
 def timestamp_or_none(at: Instant | None) -> str | None:
     """The same for an instant that may be missing."""
     return None if at is None else timestamp(at)
+
+
+View = TypeVar("View", bound=msgspec.Struct)
+
+
+def view_from(schema: type[View], source: object, **others: object) -> View:
+    """Returns a view with the attributes of `source` of the same names, or those in `others`.
+
+    Instants become timestamps, and tuples lists.
+    """
+    values = {
+        name: _shown(getattr(source, name), is_timestamp=is_timestamp)
+        for name, is_timestamp in _fields_of(schema)
+        if name not in others
+    }
+    return schema(**values, **others)
+
+
+def _shown(value: Any, *, is_timestamp: bool) -> Any:  # noqa: ANN401 - of any field
+    if is_timestamp:
+        return timestamp_or_none(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+@cache
+def _fields_of(schema: type[msgspec.Struct]) -> tuple[tuple[str, bool], ...]:
+    """The names of the fields of a view, and whether each is a timestamp."""
+    timestamps = (Timestamp, Timestamp | None)
+    return tuple((each.name, each.type in timestamps) for each in msgspec.structs.fields(schema))

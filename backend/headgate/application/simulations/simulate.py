@@ -16,7 +16,7 @@ from headgate.application.queries.message_views import (
     remedies,
     sentence,
 )
-from headgate.application.queries.views import Free, Schema, Whole, timestamp
+from headgate.application.queries.views import Free, Schema, Whole, timestamp, view_from
 from headgate.application.queries.workloads.explanations import AsOf, QueuePosition
 from headgate.application.simulations.simulation_run import (
     PredictedState,
@@ -192,13 +192,8 @@ class _View:
         return self.viewer.written(given) if given else None
 
     def _victim(self, victim: RoundVictim) -> VictimView:
-        return VictimView(
-            workload=shown_key(victim.workload, self.viewer.scope),
-            cluster_queue=victim.cluster_queue,
-            reason=victim.reason,
-            priority=victim.priority,
-            pods=victim.pods,
-        )
+        workload = shown_key(victim.workload, self.viewer.scope)
+        return view_from(VictimView, victim, workload=workload)
 
     def _effect(self, effect: Effect) -> EffectView:
         return EffectView(

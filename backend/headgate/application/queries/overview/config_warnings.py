@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.commands.decide import config_after
 from headgate.application.commands.requests import CommandResult
-from headgate.application.queries.views import Free, Position, Whole, message_view
+from headgate.application.queries.views import Free, Position, Whole, message_view, view_from
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.lint.lint import lint
 from headgate.domain.lint.warnings import LintWarning
@@ -77,13 +77,9 @@ def _stream_of(found: LintWarning) -> str:
 
 def _shown(found: Iterable[LintWarning], scope: NamespaceScope) -> list[AdviceView]:
     return [
-        AdviceView(
-            kind=one.kind,
-            namespace=one.namespace,
-            name=one.name,
-            pointer=one.pointer,
-            rule=one.rule,
-            severity=one.severity,
+        view_from(
+            AdviceView,
+            one,
             message=text_of(one.message),
             remedy=remedy_of(one.message),
             code=one.message.code,

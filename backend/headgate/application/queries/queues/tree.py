@@ -23,7 +23,7 @@ from headgate.application.queries.queues.views import (
     QueueTree,
     StopView,
 )
-from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.application.queries.views import timestamp, view_from
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
@@ -240,11 +240,4 @@ def _by_queue(loans: Iterable[tuple[str, int]]) -> list[Lent]:
 
 
 def _stop(stop: Stop | None) -> StopView | None:
-    if stop is None:
-        return None
-    return StopView(
-        owner=stop.owner,
-        reason=stop.reason,
-        stopped_at=timestamp(stop.stopped_at),
-        expires_at=timestamp_or_none(stop.expires_at),
-    )
+    return None if stop is None else view_from(StopView, stop)

@@ -13,7 +13,7 @@ from headgate.application.queries.topology.map import (
     NearFitView,
     TopologyFits,
 )
-from headgate.application.queries.views import timestamp
+from headgate.application.queries.views import timestamp, view_from
 from headgate.application.time_travel.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.time_travel.services_at import SampledPeriod, sample_instants
 from headgate.domain.cluster_state import ClusterState
@@ -39,16 +39,7 @@ def topology_fits(services: ApplicationServices, name: str, requests: Requests) 
 def fits_of(cluster_state: ClusterState, name: str, requests: Requests) -> list[LevelFitView]:
     """What fits in a fold, by flavor and level."""
     return [
-        LevelFitView(
-            flavor=fit.flavor,
-            level=fit.level,
-            domains=fit.domains,
-            with_room=fit.with_room,
-            largest=fit.largest,
-            domain=list(fit.domain),
-            together=fit.total,
-            fragmentation=fit.fragmentation,
-        )
+        view_from(LevelFitView, fit, together=fit.total)
         for fit in largest_fits(cluster_state, name, requests)
     ]
 
