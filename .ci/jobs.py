@@ -1,10 +1,10 @@
 """Runs all that `make test` promises: `python .ci/jobs.py [arguments of pytest]`.
 
 Three lanes run at once: the page's build and then the tests of Python, the checks of Python, and
-those of the page. Tests often wait for processes, and checks of lower priority use what
-is left of the cores. Every job runs even if another fails, so that one run shows every failure. The
-tests write to the terminal while they run; the output of a check that failed follows after them,
-and a table says how long each took.
+those of the page. Tests often wait for processes, and checks of lower priority use what is left of
+the cores. Every job runs even if another fails, so that one run shows every failure. The tests
+write to the terminal while they run; the output of a check that failed follows after them, and a
+table says how long each took.
 """
 
 import os

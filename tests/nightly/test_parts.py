@@ -1,14 +1,27 @@
 """The parts of the nightly run cover every property and no seed twice."""
 
+import re
+import runpy
+import sys
+
 import pytest
 
 from tests.nightly.parts import PART_COUNT, jobs_of, parse_part, property_files, property_files_of
 
 PARTS = range(1, PART_COUNT + 1)
+SMALLEST = {
+    "simulation": ("tests.simulation", "--days=1", "--steps=20"),
+    "explanations": ("tests.simulation.explanations", "--workloads=10", "--positions=5"),
+}
 
 
 def test_every_property_file_is_in_exactly_one_part() -> None:
     assert sorted(path for part in PARTS for path in property_files_of(part)) == property_files()
+
+
+def test_every_property_is_tried_more_often_than_in_a_quick_run() -> None:
+    fixed = re.compile(r"max_examples=[0-9]")
+    assert [path.name for path in property_files() if fixed.search(path.read_text("utf-8"))] == []
 
 
 def test_no_seed_of_a_job_is_in_two_parts() -> None:
@@ -20,6 +33,19 @@ def test_no_seed_of_a_job_is_in_two_parts() -> None:
         seeds
     )
     assert all(len(found) == len(set(found)) for found in seeds.values())
+
+
+@pytest.mark.parametrize("name", SMALLEST)
+def test_an_engine_passes_when_run_as_a_program(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, *options = SMALLEST[name]
+    assert any(module in job.command for job in jobs_of(1) if job.name == name)
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setattr(sys, "argv", [module, *options])
+    try:
+        runpy.run_module(module, run_name="__main__")
+    except SystemExit as ended:
+        if ended.code:
+            raise
 
 
 @pytest.mark.parametrize("text", ["", "1", "0/8", "9/8", "1/4", "x/8", "-1/8"])

@@ -99,6 +99,12 @@ def _delete_finished(cluster: Cluster) -> None:
         cluster.order(key, c.DeleteWorkload(eviction=f"tidy-{key}"))
 
 
+def _has_text(found: Explanation) -> bool:
+    """Whether the catalogue has the text of every message, with its arguments."""
+    messages = [found.reason_message, *(blocker.full_message for blocker in found.blockers)]
+    return all(text_of(each) not in {"", each.code} for each in messages)
+
+
 def main() -> None:
     """Runs the whole day and prints the result."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.explanations")
@@ -121,9 +127,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-
-def _has_text(found: Explanation) -> bool:
-    """Whether the catalogue has the text of every message, with its arguments."""
-    messages = [found.reason_message, *(blocker.full_message for blocker in found.blockers)]
-    return all(text_of(each) not in {"", each.code} for each in messages)

@@ -25,6 +25,7 @@ from headgate.domain.workloads.specs import (
 from headgate.domain.workloads.state import phase_of
 from headgate.messages.explanations import sentence_of
 from tests.builders.world import World, quotas
+from tests.hypothesis_profiles import examples
 
 ANYWHERE = TopologyRequest(unconstrained=True)
 RACK = TopologyRequest(required="rack")
@@ -255,7 +256,7 @@ def test_a_pod_that_is_too_many_after_shrinking_is_sent_nowhere() -> None:
 
 
 @pytest.mark.parametrize("request_", [ANYWHERE, RACK, NEAR, None])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(
     capacities=st.lists(st.integers(min_value=1, max_value=4), min_size=2, max_size=6),
     counts=st.lists(st.integers(min_value=1, max_value=8), min_size=2, max_size=5),

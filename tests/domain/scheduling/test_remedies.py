@@ -17,6 +17,7 @@ from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from headgate.messages.explanations import remedies_of
 from tests.builders.world import World, quotas
+from tests.hypothesis_profiles import examples
 
 KEY = ("one", "gpu")
 MINE = "clusterqueue/q0"
@@ -72,7 +73,7 @@ def worlds(draw: st.DrawFn) -> Build:
 
 
 @given(worlds())
-@settings(max_examples=60)
+@settings(max_examples=examples(1_200))
 def test_a_higher_limit_that_is_advised_takes_the_blocker_away(build: Build) -> None:
     for advice in _advice(build()):
         found = LIMITS.match(advice)
@@ -84,7 +85,7 @@ def test_a_higher_limit_that_is_advised_takes_the_blocker_away(build: Build) -> 
 
 
 @given(worlds())
-@settings(max_examples=60)
+@settings(max_examples=examples(1_200))
 def test_so_much_more_quota_as_is_advised_takes_the_blocker_away(build: Build) -> None:
     for advice in _advice(build()):
         if found := MORE.match(advice):
@@ -95,7 +96,7 @@ def test_so_much_more_quota_as_is_advised_takes_the_blocker_away(build: Build) -
 
 
 @given(worlds())
-@settings(max_examples=60)
+@settings(max_examples=examples(1_200))
 def test_every_named_holder_frees_quota_by_leaving(build: Build) -> None:
     for advice in _advice(build()):
         found = GIVEN_BACK.search(advice)
@@ -108,7 +109,7 @@ def test_every_named_holder_frees_quota_by_leaving(build: Build) -> None:
 
 
 @given(worlds())
-@settings(max_examples=60)
+@settings(max_examples=examples(1_200))
 def test_a_request_as_small_as_advised_can_be_had_in_time(build: Build) -> None:
     for advice in _advice(build()):
         if found := SMALLER.search(advice):
