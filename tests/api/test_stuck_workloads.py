@@ -174,8 +174,8 @@ def test_a_preview_of_many_workloads_says_which_were_not_simulated(
     asked = {"verb": "activate", "reason": "back", "query": {"name": "many-"}, "dryRun": "All"}
     items = admin.post("/v1/batches", asked).json()["items"]
     assert [item["outcome"] for item in items] == ["ineligible", "eligible", "eligible"]
-    assert not items[1]["next"].startswith("Not tried out")
-    assert items[2]["next"].startswith("Not tried out")
+    assert not items[1]["next"].startswith("Not simulated")
+    assert items[2]["next"].startswith("Not simulated")
 
 
 def test_a_batch_beyond_the_limit_is_refused_as_a_whole(

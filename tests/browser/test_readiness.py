@@ -226,7 +226,7 @@ def test_a_batch_is_undone_for_workloads_without_later_changes(
     dialog.get_by_role("button", name="Take back 1").click()
     expect(dialog.get_by_text("1 taken back, 1 left as they are")).to_be_visible()
     left = items_of(dialog).filter(has_text="pair-moved")
-    expect(left).to_contain_text("It has moved on since.")
+    expect(left).to_contain_text("Changed since the bulk action")
     screen.page.goto(record)
     expect(dialog.get_by_text("Nothing of it can be taken back")).to_be_visible()
     expect(dialog.get_by_role("button", name="Take back")).to_have_count(0)

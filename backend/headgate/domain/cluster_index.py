@@ -9,6 +9,7 @@ from headgate.domain.scheduling.partition.charges import is_usage_unchanged
 from headgate.domain.scheduling.partition.partition_index import PartitionIndex
 from headgate.domain.scheduling.partition.partition_layout import PartitionLayout, partition_layout
 from headgate.domain.streams import workload_stream
+from headgate.domain.values.message import Message, error_message
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
@@ -29,7 +30,7 @@ class ClusterIndex:
         config: ObjectSet,
         workloads: Mapping[str, Workload],
         rounds: Mapping[str, Round],
-        quarantined: MutableMapping[str, str],
+        quarantined: MutableMapping[str, Message],
     ) -> None:
         self._config = config
         self._workloads = workloads
@@ -123,7 +124,7 @@ class ClusterIndex:
             elif not self._node_reported(partitions, kind, key, before):
                 self._partitions = None
         except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-            self._quarantined[f"{kind}/{key}"] = f"{type(error).__name__}: {error}"
+            self._quarantined[f"{kind}/{key}"] = error_message(error)
             self._partitions = None
 
     def _node_reported(self, partitions: PartitionIndex, kind: str, key: str, before: Any) -> bool:  # noqa: ANN401 - same

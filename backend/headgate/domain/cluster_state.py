@@ -27,6 +27,7 @@ from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, 
 from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory, UsageUndo
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, error_message
 from headgate.domain.workloads.state import Workload
 
 MAX_ENDED_ROUNDS = 1_000
@@ -42,7 +43,7 @@ class _Snapshot(msgspec.Struct, kw_only=True):
     workloads: dict[str, Workload]
     rounds: dict[str, Round]
     versions: dict[str, int]
-    quarantined: dict[str, str]
+    quarantined: dict[str, Message]
     changed_at: Instant
     used: bytes
 
@@ -97,7 +98,7 @@ class ClusterState:
         self.config: Final = ObjectSet() if config is None else config
         self.workloads: Final[dict[str, Workload]] = {}
         self.rounds: Final[dict[str, Round]] = {}
-        self.quarantined: Final[dict[str, str]] = {}
+        self.quarantined: Final[dict[str, Message]] = {}
         self.versions: dict[str, int] = {}
         self.base_position = 0
         self.changed_at: Instant = 0
@@ -177,7 +178,7 @@ class ClusterState:
         """Return the partition that schedules a workload; empty if it has no queue."""
         return key if (key := self.layout.key_of(workload)) != INSTALLATION else ""
 
-    def quarantine(self, stream: str, reason: str) -> None:
+    def quarantine(self, stream: str, reason: Message) -> None:
         """Leave an object out of account until its next event."""
         self.quarantined[stream] = reason
         self._index.forget_partitions()
@@ -250,7 +251,7 @@ class ClusterState:
         try:
             after = evolve_state(kind, ABSENT if found is None else found, event, at)
         except Exception as error:  # noqa: BLE001 - one poison event must not stop all others
-            self.quarantined[stream] = f"{type(error).__name__} could not be applied: {error}"
+            self.quarantined[stream] = error_message(error)
             return {}
         if self.quarantined.pop(stream, None) is not None:
             self._index.forget_partitions()

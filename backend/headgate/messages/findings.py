@@ -30,6 +30,8 @@ TEXTS: Mapping[str, Text] = {
     "PodsOfSet": Text("{count:pod} of {pod_set}"),
     "StreamSkipped": Text("Scheduler error: {stream} skipped"),
     "ErrorText": Text("{text}"),
+    "InternalError": Text("{error}[: {detail}]"),
+    "NoTransitionWhenDue": Text("A transition is due, and none applies to the state"),
     "Starving": Text("{workload} is starving (repeatedly overtaken)"),
     "StarvingDetail": Text(
         "{overtakers:younger workload} of no higher priority started before it in {queue},"

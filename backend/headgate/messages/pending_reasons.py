@@ -261,7 +261,7 @@ STATES: Mapping[str, Text] = {
     "WaitingForChecks": Text("Quota reserved; waiting for admission checks: {checks:all}"),
     "CheckReport": Text("{check}[ ({report})]"),
     "SkippedAfterError": Text(
-        "Scheduler error; workload skipped: {error}", "Change or resubmit the workload"
+        "Scheduler error; workload skipped[: {error}]", "Change or resubmit the workload"
     ),
     "OnHold": Text("On hold by {owner:user}[ until {until:time}][: {why}]", "Release the hold"),
     "WaitingForAdmissionGates": Text(

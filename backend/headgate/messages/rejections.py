@@ -17,6 +17,7 @@ TEXTS: Mapping[str, Text] = {
     ),
     "NotReversible": Text("{verb} cannot be undone", "Act on the workloads of the batch."),
     "NothingToChange": Text("Nothing to change"),
+    "NotSimulated": Text("Not simulated; only the first {maximum:workload} are"),
     "ReleaseNotReversible": Text(
         "Release cannot be undone: workloads may have started", "Hold the workloads again."
     ),

@@ -8,6 +8,8 @@ import asyncio
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk.bulk_actions import (
+    CAUSE,
+    UNDO,
     Batch,
     BatchItem,
     BulkRequest,
@@ -36,7 +38,6 @@ IRREVERSIBLE = {
 }
 """Codes that say why results of actions cannot be undone."""
 MAX_BATCH_EVENTS = 40_000
-CAUSE = "batch:"
 
 
 async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceScope) -> Batch:
@@ -51,7 +52,7 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
     if not mine:
         raise NotFound("ObjectNotFound", kind="Batch", name=batch)
     first = mine[0]
-    verb = first.metadata.causation.removeprefix(CAUSE)
+    verb, _, undone = first.metadata.causation.removeprefix(CAUSE).partition(UNDO)
     firsts: dict[str, RecordedEvent] = {}
     for fact in mine:
         firsts.setdefault(fact.stream, fact)
@@ -60,6 +61,7 @@ async def batch_of(services: ApplicationServices, batch: str, scope: NamespaceSc
         batch=batch,
         verb=verb,
         undo=UNDOES.get(verb, ""),
+        undoes=undone,
         actor=first.metadata.actor,
         reason=first.metadata.reason,
         at=timestamp(first.at),
@@ -90,7 +92,8 @@ async def undo_action(
     )
     return BulkRequest(
         verb=found.undo,  # type: ignore[arg-type]
-        reason=reason or f"Undo of batch {batch}",
+        reason=reason,
+        undoes=batch,
         chosen=chosen,
     )
 

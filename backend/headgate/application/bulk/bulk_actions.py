@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from headgate.application.access.redaction import NamespaceScope
+from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import CATCH_UP_SECONDS, catch_up, execute, execute_each
 from headgate.application.commands.requests import (
@@ -21,8 +21,12 @@ from headgate.application.commands.requests import (
 )
 from headgate.application.commands.workload_commands import WorkloadAction, WorkloadVerb, command_of
 from headgate.application.cooperative import Cooperative, each, run_yielding
-from headgate.application.queries.message_views import message_text
-from headgate.application.queries.views import Position, Schema, Timestamp, Whole
+from headgate.application.queries.views import (
+    Position,
+    Schema,
+    Timestamp,
+    Whole,
+)
 from headgate.application.workload_filter import WorkloadFilter, listed_cluster_queue
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import EventMetadata
@@ -84,9 +88,9 @@ BulkOutcome = Literal["eligible", "ineligible", "done", "refused"]
 
 
 class BulkItem(Schema, kw_only=True, frozen=True):
-    """One workload: what becomes of it, or why nothing does.
+    """The result for one workload, or why it has none.
 
-    `next` says what it would do then, or of very many that this was not tried out.
+    `next` is the text of what the workload would do then; the first workloads are simulated.
     """
 
     workload: str
@@ -96,6 +100,7 @@ class BulkItem(Schema, kw_only=True, frozen=True):
     code: str = ""
     reason: str = ""
     next: str = ""
+    next_code: str = ""
 
 
 class BulkResult(Whole, kw_only=True, frozen=True):
@@ -124,11 +129,15 @@ class BatchItem(Schema, kw_only=True, frozen=True):
 
 
 class Batch(Whole, kw_only=True, frozen=True):
-    """A bulk action that was carried out; `undo` is the action that takes it back, if one does."""
+    """A bulk action that was carried out; `undo` is the action that undoes it, if one does.
+
+    `undoes` is the id of the bulk action that this one undid.
+    """
 
     batch: str
     verb: str
     undo: str
+    undoes: str = ""
     actor: str
     reason: str
     at: Timestamp
@@ -138,7 +147,8 @@ class Batch(Whole, kw_only=True, frozen=True):
 
 MAX_FORECASTS = 100
 MAX_ITEMS = 10_000
-NO_FORECAST = f"Not tried out: that is done for the first {MAX_FORECASTS} only"
+CAUSE = "batch:"
+UNDO = ":undo:"
 UNCHANGED = message("NothingToChange")
 
 
@@ -153,6 +163,7 @@ class BulkRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A bulk action and its workloads: those of `chosen`, or those that match `query` now.
 
     `position` is where a preview froze the set: a workload that changed since is refused.
+    `undoes` is the id of the bulk action that this one undoes.
     """
 
     verb: WorkloadVerb
@@ -161,6 +172,12 @@ class BulkRequest(msgspec.Struct, frozen=True, kw_only=True):
     query: BulkSelection | None = None
     chosen: tuple[BulkTarget, ...] = ()
     position: int | None = None
+    undoes: str = ""
+
+    @property
+    def causation(self) -> str:
+        """The causation of its events: the verb, and what it undoes."""
+        return f"{CAUSE}{self.verb}{UNDO + self.undoes if self.undoes else ''}"
 
 
 async def preview(
@@ -181,6 +198,7 @@ def _previewed(
     A workload that changes after the preview began is refused by the action itself.
     """
     cluster_state, at = services.reader.cluster_state, services.clock.now()
+    is_visible = visible_to(call.identity.namespaces)
     items: list[BulkItem] = []
     foretold = 0
     for key, uid in (yield from _frozen(services, call, bulk)):
@@ -190,11 +208,14 @@ def _previewed(
         items.append(_item(key, uid, workload, "ineligible" if refusal else "eligible", refusal))
         if not events:
             continue
-        then = NO_FORECAST
+        then = message("NotSimulated", maximum=MAX_FORECASTS)
         if foretold < MAX_FORECASTS:
-            found = forecast(cluster_state, key, events, at)
-            then = message_text(found, call.identity.namespaces)
-        items[-1] = msgspec.structs.replace(items[-1], next=then)
+            then = forecast(cluster_state, key, events, at)
+        items[-1] = msgspec.structs.replace(
+            items[-1],
+            next=text_of(then, is_visible),
+            next_code=then.code,
+        )
         foretold += 1
     return items
 
@@ -261,7 +282,7 @@ async def _planned(
         targets=targets,
         changes=await run_yielding(each(changes)),
         metadata=msgspec.structs.replace(
-            call.metadata, correlation=batch, causation=f"batch:{bulk.verb}", reason=bulk.reason
+            call.metadata, correlation=batch, causation=bulk.causation, reason=bulk.reason
         ),
     )
 

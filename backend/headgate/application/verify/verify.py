@@ -11,6 +11,7 @@ from headgate.application.verify.history import History, SequenceAudit
 from headgate.application.verify.read_model_audit import States, check_written, compare
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
+from headgate.messages.catalogue import text_of
 
 Tell = Callable[[int, int], None]
 """Told now and then how many events have been read, of how many."""
@@ -93,7 +94,7 @@ class Verifier:
     def _conclude(self, history: History, states: States, cluster_state: ClusterState) -> None:
         history.conclude(self._log.now())
         for stream, reason in sorted(cluster_state.quarantined.items()):
-            history.findings.add("EveryEventCanBeFolded", reason, stream=stream)
+            history.findings.add("EveryEventCanBeFolded", text_of(reason), stream=stream)
         for name in self._followers.names():
             position, differing = self._followers.differences(name)
             history.findings.at(position, name)

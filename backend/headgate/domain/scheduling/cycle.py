@@ -41,6 +41,7 @@ from headgate.domain.scheduling.rounds.start import next_round_at, start_round
 from headgate.domain.scheduling.second_pass import run_second_passes
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import error_message
 from headgate.domain.workloads.predicates import closed_preemption_gates
 from headgate.domain.workloads.state import is_condition_true
 
@@ -186,7 +187,7 @@ def _evaluate_or_quarantine(
     try:
         return evaluate_once()
     except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-        cycle.cluster_state.quarantine(workload_stream(key), f"{type(error).__name__}: {error}")
+        cycle.cluster_state.quarantine(workload_stream(key), error_message(error))
         return None
 
 

@@ -206,7 +206,8 @@ def _workload_reason(
 ) -> Explanation | None:
     stream = workload_stream(workload.key)
     if stream in cluster_state.quarantined:
-        skipped = message("SkippedAfterError", error=cluster_state.quarantined[stream])
+        error = cluster_state.quarantined[stream].arguments.get("error", "")
+        skipped = message("SkippedAfterError", error=error)
         return _unevaluated("Hold", skipped, "SetAside")
     if workload.terminating_at is not None or workload.cancelling_at is not None:
         return _unevaluated("Hold", TERMINATING, "Ending")

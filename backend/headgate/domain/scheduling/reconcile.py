@@ -20,6 +20,7 @@ from headgate.domain.scheduling.rounds.start import requeue_after_rate_limit
 from headgate.domain.scheduling.second_pass import fail_overcommitted_hosts
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.values.message import message
 from headgate.domain.workloads.state import Workload
 
 MAX_FIRED = 500
@@ -92,7 +93,7 @@ def _fire(cycle: CycleContext, key: str) -> None:
     if not events:
         events = cycle.partition.watch.host_events(workload, cycle.at)
     if not events:
-        cycle.cluster_state.quarantine(stream, "It is due, and nothing follows from its state")
+        cycle.cluster_state.quarantine(stream, message("NoTransitionWhenDue"))
         return
     stream_events: list[tuple[str, DomainEvent]] = [(stream, event) for event in events]
     cycle.decide(*stream_events)

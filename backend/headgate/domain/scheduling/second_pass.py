@@ -30,7 +30,7 @@ from headgate.domain.scheduling.placement.placement_context import PlacementCont
 from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.streams import workload_stream
-from headgate.domain.values.message import message
+from headgate.domain.values.message import error_message, message
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import (
     Admission,
@@ -68,9 +68,7 @@ def run_second_passes(cycle: CycleContext) -> None:
         try:
             events = _second_pass(cycle, workload)
         except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-            cycle.cluster_state.quarantine(
-                workload_stream(workload.key), f"{type(error).__name__}: {error}"
-            )
+            cycle.cluster_state.quarantine(workload_stream(workload.key), error_message(error))
             continue
         if not events:
             watch.unplaceable[workload.key] = None

@@ -73,3 +73,8 @@ def reference_of_stream(stream: str) -> ObjectReference:
 def workload_references(keys: "tuple[str, ...]") -> tuple[ObjectReference, ...]:
     """Returns the references to workloads, in the order of their keys given."""
     return tuple(workload_reference(key) for key in keys)
+
+
+def error_message(error: Exception) -> Message:
+    """Returns the message of an error of the program itself; its detail may name any object."""
+    return message("InternalError", error=type(error).__name__, detail=str(error))

@@ -242,7 +242,7 @@ def _quarantined(cluster_state: ClusterState) -> Iterator[Attention]:
             "SetAside",
             "critical",
             message("StreamSkipped", stream=stream),
-            message("ErrorText", text=reason),
+            reason,
             link=f"/events?stream={stream}",
             stream=stream,
         )

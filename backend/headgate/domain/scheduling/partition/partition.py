@@ -52,6 +52,7 @@ from headgate.domain.scheduling.queueing.queue_checks import (
 from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import QuotaUsage, is_within_nominal
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message
 from headgate.domain.workloads.state import Workload
 
 
@@ -70,7 +71,7 @@ class Partition:
         key: str,
         config: ObjectSet,
         cluster_queues: Iterable[str],
-        quarantined: Mapping[str, str],
+        quarantined: Mapping[str, Message],
     ) -> None:
         self.key = key
         self.config = config

@@ -13,6 +13,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, PartitionLayout
 from headgate.domain.scheduling.partition.requeue_hints import RequeueScope, budget_count_changed
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of, expiring_stops
+from headgate.domain.values.message import Message, error_message
 from headgate.domain.workloads.state import Phase, Workload, phase_of
 
 Counter: TypeAlias = tuple[str, str, str]
@@ -31,7 +32,7 @@ class PartitionIndex:
     of each.
     """
 
-    def __init__(self, layout: PartitionLayout, quarantined: Mapping[str, str]) -> None:
+    def __init__(self, layout: PartitionLayout, quarantined: Mapping[str, Message]) -> None:
         self.layout = layout
         self.config = config = layout.config
         self.keys = layout.keys
@@ -68,7 +69,7 @@ class PartitionIndex:
             try:
                 self.replace_workload(None, workloads[key])
             except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-                failed[key] = f"{type(error).__name__}: {error}"
+                failed[key] = error_message(error)
         for found in rounds.values():
             self.replace_round(None, found)
         return dict(sorted(failed.items()))
@@ -78,7 +79,7 @@ class PartitionIndex:
 
         Most workloads are finished; what those of one LocalQueue share is computed once.
         """
-        failed: dict[str, str] = {}
+        failed: dict[str, Message] = {}
         homes: dict[tuple[str, str], tuple[Partition, Counter]] = {}
         counted: dict[Counted, int] = {}
         for workload in workloads:
@@ -91,7 +92,7 @@ class PartitionIndex:
                 counted[ended] = counted.get(ended, 0) + 1
                 self._set_retention(partition, workload)
             except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
-                failed[workload.key] = f"{type(error).__name__}: {error}"
+                failed[workload.key] = error_message(error)
         for ended, times in counted.items():
             self._count(ended, times)
         return failed

@@ -2397,6 +2397,8 @@ export interface components {
             batch: string;
             verb: string;
             undo: string;
+            /** @default  */
+            undoes?: string;
             actor: string;
             reason: string;
             /**
@@ -2421,6 +2423,7 @@ export interface components {
             code?: string;
             /** @default  */
             reason?: string;
+            reasonMessage?: components["schemas"]["MessageView"] | null;
         };
         /** BlockerView */
         BlockerView: {
@@ -2483,8 +2486,10 @@ export interface components {
             code?: string;
             /** @default  */
             reason?: string;
+            reasonMessage?: components["schemas"]["MessageView"] | null;
             /** @default  */
             next?: string;
+            nextMessage?: components["schemas"]["MessageView"] | null;
         };
         /** BulkQuery */
         BulkQuery: {
@@ -11042,7 +11047,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A bulk action that was carried out; `undo` is the action that takes it back, if one does. */
+            /** @description A bulk action that was carried out; `undo` is the action that undoes it, if one does. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
