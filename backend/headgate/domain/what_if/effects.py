@@ -14,6 +14,8 @@ from headgate.domain.workloads.state import Workload
 EffectKind = Literal[
     "Starts", "DoesNotStart", "Evicted", "EvictedAndStartsAgain", "NotEvicted", "Changes"
 ]
+EVICTIONS = ("Evicted", "EvictedAndStartsAgain")
+"""The effects that evict a workload that would not be evicted otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

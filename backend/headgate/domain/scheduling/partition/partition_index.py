@@ -56,7 +56,7 @@ class PartitionIndex:
 
     def fill(
         self, workloads: Mapping[str, Workload], rounds: Mapping[str, Round]
-    ) -> dict[str, str]:
+    ) -> dict[str, Message]:
         """Index all workloads and rounds; return the workloads that failed, with the reason."""
         finished, others = [], []
         for key, workload in workloads.items():
@@ -74,7 +74,7 @@ class PartitionIndex:
             self.replace_round(None, found)
         return dict(sorted(failed.items()))
 
-    def _add_finished(self, workloads: Iterable[Workload]) -> dict[str, str]:
+    def _add_finished(self, workloads: Iterable[Workload]) -> dict[str, Message]:
         """Count the phases of finished workloads, and set the timers of their retention.
 
         Most workloads are finished; what those of one LocalQueue share is computed once.

@@ -41,7 +41,7 @@ export function Outcome({ found }: { found: Simulation }) {
 
 function OneWorkload({ workload }: { workload: Foreseen }) {
   const { position, blockers = [], wouldUnblock = [], victims = [] } = workload;
-  const others = blockers.filter((blocker) => blocker.message !== workload.sentence);
+  const others = blockers.filter((_, number) => number !== workload.deciding);
   return (
     <Card title={workload.workload} padded>
       <div className={styles.stack} role="status" data-verdict={workload.verdict}>

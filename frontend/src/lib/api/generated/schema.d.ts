@@ -3218,6 +3218,7 @@ export interface components {
             /** @default  */
             dominant?: string;
             blockers?: components["schemas"]["BlockerView"][];
+            deciding?: number | null;
             wouldUnblock?: string[];
         };
         /** FragmentationHistory */
