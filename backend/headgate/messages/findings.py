@@ -29,7 +29,6 @@ TEXTS: Mapping[str, Text] = {
     "ScaleDownPending": Text("Scale-down pending; still holding quota for {pods:all}."),
     "PodsOfSet": Text("{count:pod} of {pod_set}"),
     "StreamSkipped": Text("Scheduler error: {stream} skipped"),
-    "ErrorText": Text("{text}"),
     "InternalError": Text("{error}[: {detail}]"),
     "NoTransitionWhenDue": Text("A transition is due, and none applies to the state"),
     "Starving": Text("{workload} is starving (repeatedly overtaken)"),

@@ -1,47 +1,39 @@
 """A what-if: a fork of the state, the changes on it, and what people are told of the outcome."""
 
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from headgate.application.access.redaction import NamespaceScope
-from headgate.application.access.redaction import shown_key
+from typing import Literal
+
+from headgate.application.access.redaction import NamespaceScope, shown_key
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import LimitExceeded
-from headgate.application.queries.message_views import BlockerView
-from headgate.application.queries.message_views import arguments_view
-from headgate.application.queries.message_views import blocker_view
-from headgate.application.queries.message_views import remedies
-from headgate.application.queries.message_views import sentence
-from headgate.application.queries.views import Free
-from headgate.application.queries.views import Schema
-from headgate.application.queries.views import Whole
-from headgate.application.queries.views import timestamp
-from headgate.application.queries.views import view_from
-from headgate.application.queries.workloads.explanations import AsOf
-from headgate.application.queries.workloads.explanations import QueuePosition
-from headgate.application.simulations.simulation_run import PredictedState
-from headgate.application.simulations.simulation_run import SimulationOutcome
-from headgate.application.simulations.simulation_run import SimulationRequest
-from headgate.application.simulations.simulation_run import run_simulation
+from headgate.application.queries.message_views import (
+    BlockerView,
+    arguments_view,
+    blocker_view,
+    remedies,
+    sentence,
+)
+from headgate.application.queries.views import Free, Schema, Whole, timestamp, view_from
+from headgate.application.queries.workloads.explanations import AsOf, QueuePosition
+from headgate.application.simulations.simulation_run import (
+    PredictedState,
+    SimulationOutcome,
+    SimulationRequest,
+    run_simulation,
+)
 from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.message import message
-from headgate.domain.what_if.effects import EVICTIONS
-from headgate.domain.what_if.effects import Effect
-from headgate.domain.what_if.effects import EffectKind
-from headgate.domain.what_if.effects import preemption_records
+from headgate.domain.what_if.effects import EVICTIONS, Effect, EffectKind, preemption_records
 from headgate.domain.what_if.settling import DidNotSettle
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.state import Phase
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import phase_of
+from headgate.domain.workloads.state import Phase, Workload, phase_of
 from headgate.messages.catalogue import text_of
-from typing import Literal
-
 
 PredictedStatus = Literal["Admitted", "MakesRoom", "Waits", "Gone"]
 

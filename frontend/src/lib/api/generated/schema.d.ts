@@ -2423,7 +2423,6 @@ export interface components {
             code?: string;
             /** @default  */
             reason?: string;
-            reasonMessage?: components["schemas"]["MessageView"] | null;
         };
         /** BlockerView */
         BlockerView: {
@@ -2486,10 +2485,10 @@ export interface components {
             code?: string;
             /** @default  */
             reason?: string;
-            reasonMessage?: components["schemas"]["MessageView"] | null;
             /** @default  */
             next?: string;
-            nextMessage?: components["schemas"]["MessageView"] | null;
+            /** @default  */
+            nextCode?: string;
         };
         /** BulkQuery */
         BulkQuery: {
