@@ -59,7 +59,7 @@ class RoundView(Schema, kw_only=True, frozen=True):
 class ForeseenView(Schema, kw_only=True, frozen=True):
     """What becomes of one workload: at once, and `in_the_end`, when all victims have stopped.
 
-    `deciding` is the number of the blocker whose message the sentence is, if it is one's.
+    `deciding` is the number of the blocker that the sentence repeats, if any.
     """
 
     workload: str
