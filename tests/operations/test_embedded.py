@@ -190,14 +190,18 @@ def test_a_log_that_grew_large_is_rotated_while_its_process_writes(
     assert list(tail.lines()) == [("a", "after")]
 
 
+@pytest.mark.parametrize(
+    ("limit", "before"), [("START_SECONDS", ""), ("HEARTBEAT_SECONDS", "open({!r}, 'w'); ")]
+)
 def test_a_program_without_heartbeat_is_killed_and_restarted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, before: str
 ) -> None:
-    monkeypatch.setattr(children, "HEARTBEAT_SECONDS", 0.3)
+    monkeypatch.setattr(children, limit, 0.3)
     told: list[str] = []
     supervisor = Supervisor(lambda _name, line: told.append(line), lambda _pids: None, Stopping())
-    hanging = (sys.executable, "-c", "import time; time.sleep(600)")
     log, heartbeat = tmp_path / "a.log", tmp_path / "a.heartbeat"
+    code = f"import time; {before.format(str(heartbeat))}time.sleep(600)"
+    hanging = (sys.executable, "-c", code)
     supervisor.start([Program("a", hanging, dict(os.environ), log, heartbeat=heartbeat)])
 
     def is_told() -> bool:

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +16,8 @@ MAX_PAUSE_SECONDS = 30.0
 SECONDS_THAT_COUNT_AS_WELL = 60.0
 HEARTBEAT_SECONDS = 60.0
 """A process with an older heartbeat hangs; workers touch it at every step of a turn."""
+START_SECONDS = 300.0
+"""For the first heartbeat: on a busy machine the imports alone may take a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Child:
     start_again_at: float = 0.0
     pause_seconds: float = field(default=FIRST_PAUSE_SECONDS)
     crashes: int = 0
-    touched_at: float = 0.0
+    hangs_at: float = 0.0
     heartbeat_ns: int = 0
 
     def start(self) -> None:
@@ -59,7 +60,9 @@ class Child:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        self.started_at = self.touched_at = time.monotonic()
+        self.started_at = time.monotonic()
+        self.hangs_at = self.started_at + START_SECONDS
+        self.heartbeat_ns = self._touched_ns()
 
     def hangs(self) -> bool:
         """Whether the process runs and its heartbeat has stopped.
@@ -68,17 +71,16 @@ class Child:
         """
         if self.process is None or self.program.heartbeat is None:
             return False
-        with suppress(FileNotFoundError):
-            touched_ns = self.program.heartbeat.stat().st_mtime_ns
-            if touched_ns != self.heartbeat_ns:
-                self.heartbeat_ns, self.touched_at = touched_ns, time.monotonic()
-        return time.monotonic() - self.touched_at > HEARTBEAT_SECONDS
+        touched_ns = self._touched_ns()
+        if touched_ns != self.heartbeat_ns:
+            self.heartbeat_ns, self.hangs_at = touched_ns, time.monotonic() + HEARTBEAT_SECONDS
+        return time.monotonic() > self.hangs_at
 
     def kill(self) -> None:
         """Kills the process and everything it has started; `ended` then returns its exit code."""
         if self.process is not None:
             signal_all(processes_of([self.process.pid]), signal.SIGKILL)
-            self.touched_at = time.monotonic()
+            self.hangs_at = time.monotonic() + HEARTBEAT_SECONDS
 
     def ended(self) -> int | None:
         """Returns the exit code of a process that has ended, once."""
@@ -92,6 +94,10 @@ class Child:
     def is_due(self) -> bool:
         """Returns whether the pause after a crash is over."""
         return self.process is None and time.monotonic() >= self.start_again_at
+
+    def _touched_ns(self) -> int:
+        heartbeat = self.program.heartbeat
+        return heartbeat.stat().st_mtime_ns if heartbeat and heartbeat.exists() else 0
 
     def _plan_restart(self) -> None:
         if time.monotonic() - self.started_at >= SECONDS_THAT_COUNT_AS_WELL:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headgate.embedded.children import HEARTBEAT_SECONDS, Child, Program, end_all
+from headgate.embedded.children import Child, Program, end_all
 
 MAX_LOG_BYTES = 20_000_000
 
@@ -171,7 +171,7 @@ class Supervisor:
             self.tell(name, f"{_ending(code)}; starting it again")
             return True
         if child.hangs():
-            self.tell(name, f"gave no sign of life for {HEARTBEAT_SECONDS:g} s and was killed")
+            self.tell(name, "gave no sign of life in time and was killed")
             child.kill()
         if child.is_due():
             child.start()
