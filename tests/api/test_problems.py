@@ -217,8 +217,8 @@ def test_the_type_of_a_problem_leads_to_a_page_that_explains_it(admin: Api) -> N
     page = nobody.get(problem["type"])
     assert page.status_code == 200
     assert page.headers["content-type"].startswith("text/html")
-    assert "No such thing" in page.text
-    assert "No valid token" not in page.text
+    assert "Not found" in page.text
+    assert "Missing or invalid token" not in page.text
     everything = nobody.get("/problems").text
     assert all(
         f"/problems/{slug}<" in everything for slug in ("unauthorized", "in-use", "archived")
@@ -240,7 +240,7 @@ def test_an_unknown_query_parameter_is_refused_with_the_nearest_one(admin: Api) 
 def test_a_time_that_is_none_is_told_of_the_request_and_of_no_object(admin: Api) -> None:
     refused = admin.get("/v1/workloads?at=yesterday")
     assert refused.json()["type"] == "/problems/invalid-request"
-    assert refused.json()["title"] == "The request breaks rules"
+    assert refused.json()["title"] == "Invalid request"
     assert refused.json()["errors"][0]["pointer"] == "/at"
 
 

@@ -61,18 +61,18 @@ def test_what_comes_is_reported_by_how_soon(timestamp: str | None, text: str) ->
 def test_a_broken_rule_is_reported_once_and_at_its_place(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    fault = Fault(pointer="/spec/count", rule="count is an integer.", remedy="Write it plainly.")
+    fault = Fault(pointer="/spec/count", rule="Must be an integer", remedy="Write it plainly.")
     problem = Problem(
         status=422,
-        title="The object breaks rules of its kind",
-        detail="Workload w (line 3) breaks one rule: count is an integer.",
-        remedy="Correct what each entry of errors points to and send the object again.",
+        title="Validation failed",
+        detail="Workload w (line 3): 1 validation error. /spec/count: Must be an integer",
+        remedy="Fix each entry of errors and send the object again.",
         errors=(fault,),
     )
     tell_problem(problem, "workload/w")
     assert capsys.readouterr().err.splitlines() == [
-        "workload/w: Workload w (line 3) breaks one rule",
-        "  /spec/count: count is an integer.",
+        "workload/w: Workload w (line 3): 1 validation error",
+        "  /spec/count: Must be an integer",
         "    -> Write it plainly.",
     ]
 

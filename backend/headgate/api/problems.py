@@ -95,56 +95,59 @@ def invalid_request(
     )
 
 
-BAD_REQUEST = Kind(400, "bad-request", "The request cannot be understood")
+BAD_REQUEST = Kind(400, "bad-request", "Malformed request")
 BAD_CONTINUE = Kind(
-    400, "bad-continue-token", "The continue token is not one of ours", "Start the list anew."
+    400, "bad-continue-token", "Invalid continue token", "List again from the start."
 )
 UNKNOWN_PARAMETER = Kind(
     400,
     "unknown-parameter",
-    "No such query parameter",
-    "Correct its name, or leave it out: what is not known would not be heeded.",
+    "Unknown query parameter",
+    "Check the parameter name.",
 )
-UNAUTHORIZED = Kind(401, "unauthorized", "No valid token", "Send `Authorization: Bearer <token>`.")
+UNAUTHORIZED = Kind(
+    401, "unauthorized", "Missing or invalid token", "Send `Authorization: Bearer <token>`."
+)
 FORBIDDEN = Kind(
     403, "forbidden", "Not allowed", "Ask an admin for a token whose role and namespaces allow it."
 )
-NOT_FOUND = Kind(404, "not-found", "No such thing", "Check the name and the namespace.")
-METHOD_NOT_ALLOWED = Kind(405, "method-not-allowed", "This address does not take that method")
-CONFLICT = Kind(409, "conflict", "Not possible now")
+NOT_FOUND = Kind(404, "not-found", "Not found", "Check the name and the namespace.")
+METHOD_NOT_ALLOWED = Kind(405, "method-not-allowed", "Method not allowed")
+CONFLICT = Kind(409, "conflict", "Conflict")
 PRECONDITION_FAILED = Kind(
-    412, "precondition-failed", "It has changed since", "Read it again and repeat the change."
+    412,
+    "precondition-failed",
+    "Precondition failed: the object was modified",
+    "Read it again and repeat the change.",
 )
-TOO_LARGE = Kind(413, "too-large", "The body is too large", "Send it in several requests.")
+TOO_LARGE = Kind(413, "too-large", "Request body too large", "Send it in several requests.")
 UNSUPPORTED_MEDIA_TYPE = Kind(
     415,
     "unsupported-media-type",
-    "This media type is not taken here",
+    "Unsupported media type",
     "Send application/json (or application/yaml where objects are taken).",
 )
-INVALID = Kind(422, "invalid-object", "The object breaks rules of its kind")
-INVALID_REQUEST = Kind(422, "invalid-request", "The request breaks rules")
+INVALID = Kind(422, "invalid-object", "Validation failed")
+INVALID_REQUEST = Kind(422, "invalid-request", "Invalid request")
 PRECONDITION_REQUIRED = Kind(
     428,
     "precondition-required",
     "If-Match is required",
     "Read the object and send its ETag as If-Match.",
 )
-TOO_MANY = Kind(429, "too-many-requests", "Too much at once", RETRY, 1)
-BUG = Kind(
-    500, "internal-error", "Something is wrong on our side", "Report it with the request id."
-)
-UNAVAILABLE = Kind(503, "unavailable", "The log cannot be reached now", RETRY, 2)
-TIMEOUT = Kind(504, "position-not-reached", "That position was not reached in time", RETRY, 1)
+TOO_MANY = Kind(429, "too-many-requests", "Too many requests", RETRY, 1)
+BUG = Kind(500, "internal-error", "Internal server error", "Report it with the request id.")
+UNAVAILABLE = Kind(503, "unavailable", "Service unavailable (database unreachable)", RETRY, 2)
+TIMEOUT = Kind(504, "position-not-reached", "Position not reached in time", RETRY, 1)
 
 BY_FAILURE: dict[type[Exception], Kind] = {
     UnknownParameter: UNKNOWN_PARAMETER,
     InvalidRequest: INVALID_REQUEST,
     InvalidObject: INVALID,
     NotFound: NOT_FOUND,
-    AlreadyExists: Kind(409, "already-exists", "It exists already"),
-    InUse: Kind(409, "in-use", "It is in use"),
-    IllegalNow: Kind(409, "illegal-now", "Not in its present stage"),
+    AlreadyExists: Kind(409, "already-exists", "Already exists"),
+    InUse: Kind(409, "in-use", "In use"),
+    IllegalNow: Kind(409, "illegal-now", "Not allowed in the current phase"),
     Rejection: CONFLICT,
     StaleVersion: PRECONDITION_FAILED,
     KeyUsedDifferently: Kind(
@@ -153,18 +156,18 @@ BY_FAILURE: dict[type[Exception], Kind] = {
         "The Idempotency-Key was used for another request",
         "Use a new key for a new request.",
     ),
-    Contended: Kind(409, "contended", "Others changed it again and again", RETRY, 1),
+    Contended: Kind(409, "contended", "Too many concurrent modifications", RETRY, 1),
     Overloaded: TOO_MANY,
     Archived: Kind(
         410,
         "archived",
-        "That part of the log was archived",
+        "This part of the event log is archived",
         "Ask for a later moment, or bring the archived part back with `headgate log restore`.",
     ),
     LimitExceeded: Kind(
         413,
         "too-much-to-work-out",
-        "It takes more than one request may have",
+        "Request too expensive",
         "Ask about fewer changes at a time.",
     ),
     PositionNotReached: TIMEOUT,
@@ -307,7 +310,7 @@ def no_such_address(request: Request[Any, Any, Any], failure: HTTPException) -> 
     """An address that nothing answers; what is missing at a known one is a rejection."""
     if failure.detail != HTTPStatus.NOT_FOUND.phrase:
         return answer_failure(request, failure)
-    told = f"Nothing is served at {request.url.path}."
+    told = f"No such endpoint: {request.url.path}"
     return answer_failure(request, ApiFailure(NOT_FOUND, told, remedy=SEE_THE_DOCUMENTATION))
 
 

@@ -126,8 +126,9 @@ def _summary(problem: Problem) -> str:
         return problem.title
     if not problem.errors:
         return f"{problem.title}: {problem.detail}"
-    first = problem.errors[0].rule
-    return problem.detail.removesuffix(first).rstrip(" :") or problem.title
+    first = problem.errors[0]
+    summary = problem.detail.removesuffix(first.rule).rstrip(" :").removesuffix(first.pointer)
+    return summary.rstrip(" .") or problem.title
 
 
 def problem_in(item: dict[str, object] | None) -> Problem:

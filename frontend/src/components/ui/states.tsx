@@ -2,7 +2,7 @@
 import { CloudOff, Info, OctagonAlert, Sprout } from "lucide-react";
 import type { ReactNode } from "react";
 
-import { type Problem, problemOf } from "@/lib/api/problem";
+import { type Problem, problemOf, withRemedy } from "@/lib/api/problem";
 import { shownMoment } from "@/lib/past";
 
 import { Button } from "./button";
@@ -54,7 +54,7 @@ export function ProblemWords({ problem }: { problem: Problem }) {
         <ul className={styles.violations}>
           {problem.errors.map((violation) => (
             <li key={violation.pointer + violation.rule}>
-              <code>{violation.pointer}</code> {violation.rule} {violation.remedy}
+              <code>{violation.pointer}</code> {withRemedy(violation.rule, violation.remedy)}
             </li>
           ))}
         </ul>

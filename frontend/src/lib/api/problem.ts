@@ -15,6 +15,12 @@ export interface Problem {
   requestId?: string;
 }
 
+/** A text and its remedy as sentences. */
+export function withRemedy(text: string, remedy = ""): string {
+  const ended = text === "" || remedy === "" || /[.!?]$/.test(text) ? text : `${text}.`;
+  return [ended, remedy].filter(Boolean).join(" ");
+}
+
 /** A request that was refused or could not be made. */
 export class ProblemError extends Error {
   readonly problem: Problem;

@@ -8,7 +8,7 @@ import { Modal } from "@/components/ui/modal";
 import { announce } from "@/components/ui/notices";
 import { ProblemWords } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
-import { problemOf } from "@/lib/api/problem";
+import { problemOf, withRemedy } from "@/lib/api/problem";
 import type { Effect, Simulation } from "@/lib/api/types";
 
 import { applyDocuments, previewQuery } from "../api/objects";
@@ -53,9 +53,7 @@ export function ApplyDialog({ documents, onClose, onDone }: { documents: string;
         {refused.map((problem) => (
           <div key={problem.detail} role="alert">
             <strong>{problem.title}</strong>
-            <p>
-              {problem.detail} {problem.remedy}
-            </p>
+            <p>{withRemedy(problem.detail ?? "", problem.remedy)}</p>
           </div>
         ))}
         <div className={styles.foot}>

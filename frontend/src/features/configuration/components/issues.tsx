@@ -3,6 +3,7 @@ import { Info, OctagonAlert, TriangleAlert } from "lucide-react";
 
 import { Button } from "@/components/ui/button";
 import { Card } from "@/components/ui/layout";
+import { withRemedy } from "@/lib/api/problem";
 
 import type { Issue } from "../model/documents";
 import styles from "./configuration.module.css";
@@ -33,9 +34,7 @@ function OneIssue({ issue, onLine }: { issue: Issue; onLine: (line: number) => v
       <strong>{WORDS[issue.severity]}</strong>
       {line !== undefined && <Button look="quiet" onClick={() => onLine(line)}>{`Line ${line}`}</Button>}
       <code>{[subject, pointer].filter(Boolean).join(" ")}</code>
-      <span className={styles.words}>
-        {issue.message} {issue.remedy}
-      </span>
+      <span className={styles.words}>{withRemedy(issue.message, issue.remedy)}</span>
     </>
   );
 }

@@ -4988,7 +4988,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request cannot be understood */
+        /** @description Malformed request */
         Problem400: {
             headers: {
                 [name: string]: unknown;
@@ -4997,7 +4997,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/bad-request",
-                 *       "title": "The request cannot be understood",
+                 *       "title": "Malformed request",
                  *       "status": 400,
                  *       "remedy": ""
                  *     }
@@ -5005,7 +5005,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description No valid token */
+        /** @description Missing or invalid token */
         Problem401: {
             headers: {
                 [name: string]: unknown;
@@ -5014,7 +5014,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/unauthorized",
-                 *       "title": "No valid token",
+                 *       "title": "Missing or invalid token",
                  *       "status": 401,
                  *       "remedy": "Send `Authorization: Bearer <token>`."
                  *     }
@@ -5039,7 +5039,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description No such thing */
+        /** @description Not found */
         Problem404: {
             headers: {
                 [name: string]: unknown;
@@ -5048,7 +5048,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/not-found",
-                 *       "title": "No such thing",
+                 *       "title": "Not found",
                  *       "status": 404,
                  *       "remedy": "Check the name and the namespace."
                  *     }
@@ -5056,7 +5056,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description This address does not take that method */
+        /** @description Method not allowed */
         Problem405: {
             headers: {
                 [name: string]: unknown;
@@ -5065,7 +5065,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/method-not-allowed",
-                 *       "title": "This address does not take that method",
+                 *       "title": "Method not allowed",
                  *       "status": 405,
                  *       "remedy": ""
                  *     }
@@ -5073,7 +5073,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Not possible now */
+        /** @description Conflict */
         Problem409: {
             headers: {
                 [name: string]: unknown;
@@ -5082,7 +5082,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/conflict",
-                 *       "title": "Not possible now",
+                 *       "title": "Conflict",
                  *       "status": 409,
                  *       "remedy": ""
                  *     }
@@ -5090,7 +5090,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description It has changed since */
+        /** @description Precondition failed: the object was modified */
         Problem412: {
             headers: {
                 [name: string]: unknown;
@@ -5099,7 +5099,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/precondition-failed",
-                 *       "title": "It has changed since",
+                 *       "title": "Precondition failed: the object was modified",
                  *       "status": 412,
                  *       "remedy": "Read it again and repeat the change."
                  *     }
@@ -5107,7 +5107,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The body is too large */
+        /** @description Request body too large */
         Problem413: {
             headers: {
                 [name: string]: unknown;
@@ -5116,7 +5116,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/too-large",
-                 *       "title": "The body is too large",
+                 *       "title": "Request body too large",
                  *       "status": 413,
                  *       "remedy": "Send it in several requests."
                  *     }
@@ -5124,7 +5124,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description This media type is not taken here */
+        /** @description Unsupported media type */
         Problem415: {
             headers: {
                 [name: string]: unknown;
@@ -5133,7 +5133,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/unsupported-media-type",
-                 *       "title": "This media type is not taken here",
+                 *       "title": "Unsupported media type",
                  *       "status": 415,
                  *       "remedy": "Send application/json (or application/yaml where objects are taken)."
                  *     }
@@ -5141,7 +5141,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The request breaks rules */
+        /** @description Invalid request */
         Problem422: {
             headers: {
                 [name: string]: unknown;
@@ -5150,7 +5150,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/invalid-request",
-                 *       "title": "The request breaks rules",
+                 *       "title": "Invalid request",
                  *       "status": 422,
                  *       "remedy": ""
                  *     }
@@ -5175,7 +5175,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Too much at once */
+        /** @description Too many requests */
         Problem429: {
             headers: {
                 [name: string]: unknown;
@@ -5184,7 +5184,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/too-many-requests",
-                 *       "title": "Too much at once",
+                 *       "title": "Too many requests",
                  *       "status": 429,
                  *       "remedy": "Try again after the time in Retry-After; an Idempotency-Key makes that safe."
                  *     }
@@ -5192,7 +5192,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Something is wrong on our side */
+        /** @description Internal server error */
         Problem500: {
             headers: {
                 [name: string]: unknown;
@@ -5201,7 +5201,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/internal-error",
-                 *       "title": "Something is wrong on our side",
+                 *       "title": "Internal server error",
                  *       "status": 500,
                  *       "remedy": "Report it with the request id."
                  *     }
@@ -5209,7 +5209,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The log cannot be reached now */
+        /** @description Service unavailable (database unreachable) */
         Problem503: {
             headers: {
                 [name: string]: unknown;
@@ -5218,7 +5218,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/unavailable",
-                 *       "title": "The log cannot be reached now",
+                 *       "title": "Service unavailable (database unreachable)",
                  *       "status": 503,
                  *       "remedy": "Try again after the time in Retry-After; an Idempotency-Key makes that safe."
                  *     }
@@ -5226,7 +5226,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description That position was not reached in time */
+        /** @description Position not reached in time */
         Problem504: {
             headers: {
                 [name: string]: unknown;
@@ -5235,7 +5235,7 @@ export interface components {
                 /**
                  * @example {
                  *       "type": "/problems/position-not-reached",
-                 *       "title": "That position was not reached in time",
+                 *       "title": "Position not reached in time",
                  *       "status": 504,
                  *       "remedy": "Try again after the time in Retry-After; an Idempotency-Key makes that safe."
                  *     }
