@@ -3,8 +3,6 @@
 from alembic import context
 from sqlalchemy import Connection, create_engine, pool, text
 
-from headgate.adapters.postgres.schema import METADATA, is_ours
-
 MIGRATION_LOCK = 730_501
 LOCK_TIMEOUT = "10s"
 STATEMENT_TIMEOUT = "10min"
@@ -24,13 +22,7 @@ def run() -> None:
 
 
 def migrate(connection: Connection) -> None:
-    context.configure(
-        connection=connection,
-        target_metadata=METADATA,
-        include_name=is_ours,
-        compare_type=True,
-        compare_server_default=False,
-    )
+    context.configure(connection=connection)
     with context.begin_transaction():
         context.run_migrations()
 

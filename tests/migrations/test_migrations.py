@@ -1,4 +1,4 @@
-"""The migrations make the schema that the program knows, from anywhere and any number of times."""
+"""The migrations make the declared tables, from anywhere and any number of times."""
 
 import subprocess
 import sys
@@ -14,9 +14,9 @@ from alembic.migration import MigrationContext
 from sqlalchemy import NullPool, create_engine
 
 from headgate.adapters.postgres.migrate import alembic_config, migrate, migrations_directory
-from headgate.adapters.postgres.schema import METADATA, is_ours
 from headgate.embedded.postgres import EmbeddedPostgres
 from tests.conftest import new_database
+from tests.migrations.tables import METADATA, is_ours
 
 OURS = """
     SELECT relname FROM pg_class
@@ -32,7 +32,7 @@ def empty_url(postgres_server: EmbeddedPostgres) -> Iterator[str]:
         yield url
 
 
-def test_the_tables_are_those_the_program_knows(fresh_database_url: str) -> None:
+def test_the_tables_are_those_that_are_declared(fresh_database_url: str) -> None:
     engine = create_engine(fresh_database_url, poolclass=NullPool)
     with engine.connect() as connection:
         context = MigrationContext.configure(
@@ -50,7 +50,7 @@ def test_drift_would_be_seen(fresh_database_url: str) -> None:
         connection.execute("DROP INDEX event_type")
 
     with pytest.raises(AssertionError):
-        test_the_tables_are_those_the_program_knows(fresh_database_url)
+        test_the_tables_are_those_that_are_declared(fresh_database_url)
 
 
 def test_migrating_again_changes_nothing(fresh_database_url: str) -> None:

@@ -26,7 +26,7 @@ _TIMING = msgspec.msgpack.Decoder(CycleTiming)
 
 
 class PostgresCycleStore:
-    """Fills the port `CycleBook`."""
+    """Fills the port `CycleStore`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -119,7 +119,7 @@ _LAST = (2**62, "")
 
 
 class PostgresBacktestStore:
-    """Fills the port `BacktestBook`; outcomes have their own column, as lists leave them out."""
+    """Fills the port `BacktestStore`; outcomes have their own column, as lists leave them out."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

@@ -1,4 +1,4 @@
-"""The tables as SQLAlchemy knows them, for queries and to find drift from the migrations."""
+"""The tables that the migrations make, as the drift test compares them."""
 
 from typing import Any
 
@@ -25,11 +25,11 @@ BYTEWISE = Text(collation="C")
 """Names that are compared or paged by: sorted by their bytes in every database."""
 
 
-def _column(name: str, kind: Any) -> Column[Any]:  # noqa: ANN401 - SQLAlchemy takes types and classes
+def _column(name: str, kind: Any) -> Column[Any]:
     return Column(name, kind, nullable=False)
 
 
-def _key(name: str, kind: Any = BYTEWISE) -> Column[Any]:  # noqa: ANN401 - same
+def _key(name: str, kind: Any = BYTEWISE) -> Column[Any]:
     return Column(name, kind, primary_key=True)
 
 
@@ -313,7 +313,7 @@ QUEUE_HISTORY = Table(
 Index("queue_history_minute", QUEUE_HISTORY.c.generation, QUEUE_HISTORY.c.minute)
 
 
-def is_ours(name: str | None, kind: str, parent: Any) -> bool:  # noqa: ANN401 - Alembic's own type
+def is_ours(name: str | None, kind: str, parent: Any) -> bool:
     """Whether Alembic should compare something: not the partitions of the log."""
     del parent
     return kind != "table" or name in METADATA.tables
