@@ -82,7 +82,9 @@ class Platform:
 
     def live_state(self) -> LiveState:
         """Returns a live fold of the log for one thread, read at its first use."""
-        return LiveState(self.event_log, self.state_cache, fold_version(), time.monotonic)
+        return LiveState(
+            self.event_log, self.state_cache, fold_version(), time.monotonic, observer=self.name
+        )
 
     def historical_reads(self) -> HistoricalReads:
         """Returns the reads of past states, read at their first use."""

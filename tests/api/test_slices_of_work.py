@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from headgate.application.cooperative import Cooperative, at_once, each, run_yielding
 from headgate.application.live_state.live_state import LiveReader, LiveState
+from headgate.application.live_state.rewind import recover_from_rewind
 from tests.contracts.adapters import in_memory
 from tests.contracts.events import event, unit
 
@@ -64,7 +65,7 @@ def test_nothing_is_folded_between_the_slices_of_a_read(monkeypatch: pytest.Monk
     adapters = in_memory()
     log = adapters.log
     live = LiveState(log, adapters.state_cache, "1", lambda: 0.0)
-    reader = LiveReader(live, adapters.tail, _never_broken)
+    reader = LiveReader(live, adapters.tail, recover_from_rewind, _never_broken)
 
     def positions() -> Cooperative[list[int]]:
         seen = [reader.position]

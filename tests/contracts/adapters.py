@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 
 import psycopg
@@ -34,12 +35,22 @@ from headgate.application.access.identity import Tokens
 from headgate.application.backtests.jobs import BacktestStore
 from headgate.application.cycles.cycle_records import CycleStore
 from headgate.application.live_state.snapshot_store import StateCache
-from headgate.application.ports import ChainedLog, Followers, Partitions, ReadModels, Tail
+from headgate.application.ports import Followers, Partitions, ReadModels, Tail
+from headgate.application.verify.chain_audit import ChainedLog
+from headgate.event_log.chain import LogPoint
+from tests.migrations.tables import METADATA
+
+Restore = Callable[[], None]
+BackUp = Callable[..., Restore]
 
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """Every port filled; `break_session` cuts off the session that works on a partition now."""
+    """Every port filled; `break_session` cuts off the session that works on a partition now.
+
+    `back_up` keeps what is stored as it is now, in all tables or those named; what it returns
+    restores that.
+    """
 
     log: ChainedLog
     models: ReadModels
@@ -51,12 +62,19 @@ class Adapters:
     tail: Tail
     followers: Followers
     break_session: Callable[[str], None]
+    back_up: BackUp
+
+    def point(self, position: int) -> LogPoint:
+        """The point of the log at a position that it has."""
+        found = self.log.point_at(position)
+        assert found is not None
+        return found
 
 
 def in_memory() -> Adapters:
     """A new and empty installation in memory."""
     database = MemoryDatabase(wall_clock)
-    partitions = MemoryPartitions(database)
+    partitions, followers = MemoryPartitions(database), MemoryFollowers(database)
     return Adapters(
         log=MemoryEventLog(database),
         models=MemoryReadModels(database),
@@ -66,8 +84,9 @@ def in_memory() -> Adapters:
         cycles=MemoryCycleStore(),
         backtests=MemoryBacktestStore(),
         tail=MemoryTail(database),
-        followers=MemoryFollowers(database),
+        followers=followers,
         break_session=partitions.break_session,
+        back_up=lambda *tables: _back_up_memory(database, followers, tables),
     )
 
 
@@ -87,9 +106,53 @@ def on_postgres(url: str) -> Iterator[Adapters]:
             tail=PostgresTail(url),
             followers=PostgresFollowers(pool),
             break_session=lambda key: _terminate_holder(url, key),
+            back_up=lambda *tables: back_up(url, tables),
         )
     finally:
         pool.close()
+
+
+def _back_up_memory(
+    database: MemoryDatabase, followers: MemoryFollowers, tables: tuple[str, ...]
+) -> Restore:
+    kept = (
+        [] if tables and "follower" not in tables else [(followers, deepcopy(followers._followed))]  # noqa: SLF001
+    )
+    stored = {
+        name: deepcopy(value)
+        for name, value in vars(database).items()
+        if name not in ("lock", "clock", "listeners", "sessions")
+        and (not tables or (name == "keys" and "idempotency" in tables))
+    }
+
+    def restore() -> None:
+        with database.lock:
+            vars(database).update(stored)
+            for owner, followed in kept:
+                owner._followed = followed  # noqa: SLF001
+        for wake_up in tuple(database.listeners):
+            wake_up()
+
+    return restore
+
+
+def back_up(url: str, named: tuple[str, ...]) -> Restore:
+    """Copy tables; what is returned puts the copies back, as an owner can."""
+    tables = named or tuple(sorted(METADATA.tables))
+    copies = f"backup_{len(named)}"
+    with psycopg.connect(url) as connection:
+        connection.execute(f"DROP SCHEMA IF EXISTS {copies} CASCADE; CREATE SCHEMA {copies}")
+        for table in tables:
+            connection.execute(f"CREATE TABLE {copies}.{table} AS SELECT * FROM public.{table}")
+
+    def restore() -> None:
+        with psycopg.connect(url) as connection:
+            connection.execute("SET session_replication_role = replica")
+            connection.execute(f"TRUNCATE {', '.join(tables)}")
+            for table in tables:
+                connection.execute(f"INSERT INTO public.{table} SELECT * FROM {copies}.{table}")
+
+    return restore
 
 
 def _terminate_holder(url: str, key: str) -> None:

@@ -86,7 +86,7 @@ def test_an_event_that_arrives_during_the_work_keeps_it_due(adapters: Adapters) 
     session = adapters.partitions.try_lock("p", "w")
     assert session is not None
     with session:
-        seen = session.catch_up(0)[-1].position
+        seen = session.catch_up(adapters.point(0)).point.position
         adapters.log.append([unit(event(TWO, wakes=("p",)))])
         session.commit_idle(idle_position=seen, next_due=None)
 
@@ -98,9 +98,9 @@ def test_a_worker_sees_what_arrives_while_it_works(adapters: Adapters) -> None:
     session = adapters.partitions.try_lock("p", "w")
     assert session is not None
     with session:
-        assert session.catch_up(0) == []
+        assert session.catch_up(adapters.point(0)).events == []
         adapters.log.append([unit(event(ONE))])
-        assert [r.stream for r in session.catch_up(0)] == [ONE]
+        assert [r.stream for r in session.catch_up(adapters.point(0)).events] == [ONE]
 
 
 def test_a_timer_makes_due_once_it_has_come(adapters: Adapters) -> None:
@@ -191,7 +191,7 @@ def test_leaving_without_a_commit_changes_nothing(adapters: Adapters) -> None:
     session = adapters.partitions.try_lock("p", "w")
     assert session is not None
     with session:
-        session.catch_up(0)
+        session.catch_up(adapters.point(0))
 
     assert row_of(adapters) == before
 

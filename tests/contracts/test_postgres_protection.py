@@ -9,11 +9,13 @@ import psycopg
 import pytest
 
 from headgate.adapters.postgres.connections import open_pool
+from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.migrate import migrate
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.application.ports import GapInLog, Unavailable
 from headgate.embedded.postgres import EmbeddedPostgres
+from headgate.event_log.chain import LogPoint
 from headgate.event_log.codec import Unstorable
 from tests.conftest import new_database
 from tests.contracts.adapters import Adapters, on_postgres
@@ -119,7 +121,7 @@ def test_a_gap_is_never_passed_over(adapters: Adapters, fresh_database_url: str)
     with pytest.raises(GapInLog):
         list(adapters.log.read_all(1))
     with pytest.raises(GapInLog):
-        asyncio.run(_positions(adapters.tail, 0, 3))  # type: ignore[arg-type]
+        asyncio.run(_positions(adapters.tail, adapters.point(0), 3))  # type: ignore[arg-type]
 
 
 def test_a_text_that_cannot_be_stored_is_refused_before_it_is_sent(adapters: Adapters) -> None:
@@ -149,6 +151,7 @@ def test_a_restart_is_not_even_noticed_by_idle_connections(
 
 def test_a_worker_that_hangs_loses_its_session(fresh_database_url: str) -> None:
     pool = open_pool(fresh_database_url)
+    start = PostgresEventLog(pool).chain_start()
     partitions = PostgresPartitions(pool, hang_seconds=0.05)
     session = partitions.try_lock("installation", "sleeper")
     assert session is not None
@@ -156,11 +159,11 @@ def test_a_worker_that_hangs_loses_its_session(fresh_database_url: str) -> None:
         _wait_until_gone(fresh_database_url)
         with pytest.raises(Unavailable):
             session.commit_decisions([unit(event("workload/a/2"))], next_due=None)
-    again = partitions.try_lock("installation", "successor")
+    again = PostgresPartitions(pool).try_lock("installation", "successor")
 
     assert again is not None
     with again:
-        assert len(again.catch_up(0)) == 0
+        assert again.catch_up(start).events == []
     pool.close()
 
 
@@ -184,7 +187,7 @@ def test_the_tail_continues_after_its_connection_was_ended(
 ) -> None:
     async def scenario() -> list[int]:
         tail = PostgresTail(fresh_database_url, poll_seconds=0.05)
-        reading = asyncio.create_task(_positions(tail, 0, 5))
+        reading = asyncio.create_task(_positions(tail, adapters.point(0), 5))
         await asyncio.sleep(0)
         for n in range(2, 6):
             await asyncio.to_thread(adapters.log.append, [unit(event(f"workload/a/{n}"))])
@@ -199,12 +202,13 @@ def test_the_tail_finds_what_no_notification_told_it_of(
 ) -> None:
     async def scenario() -> list[int]:
         tail = PostgresTail(fresh_database_url, poll_seconds=0.05)
-        reading = asyncio.create_task(_positions(tail, 0, 2))
+        reading = asyncio.create_task(_positions(tail, adapters.point(0), 2))
         async with await psycopg.AsyncConnection.connect(
             fresh_database_url, autocommit=True
         ) as silent:
             await silent.execute(
-                "WITH quiet AS (UPDATE log_head SET position = 2) INSERT INTO event "
+                "WITH quiet AS (UPDATE log_head SET position = 2), chained AS "
+                "(INSERT INTO log_chain VALUES (2, 2, sha256(''))) INSERT INTO event "
                 "SELECT 2, stream, 2, type, schema_version, data, at, actor, reason, causation, "
                 "correlation, trace FROM event"
             )
@@ -213,12 +217,12 @@ def test_the_tail_finds_what_no_notification_told_it_of(
     assert asyncio.run(scenario()) == [1, 2]
 
 
-async def _positions(tail: PostgresTail, after: int, up_to: int) -> list[int]:
+async def _positions(tail: PostgresTail, after: LogPoint, up_to: int) -> list[int]:
     positions: list[int] = []
     batches = tail.follow(after)
     async with asyncio.timeout(PATIENCE_SECONDS), aclosing(batches):  # type: ignore[type-var]
         async for batch in batches:
-            positions.extend(recorded.position for recorded in batch)
+            positions.extend(recorded.position for recorded in batch.events)
             if positions[-1] >= up_to:
                 break
     return positions

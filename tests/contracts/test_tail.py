@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.event_log.chain import LogBatch
 from tests.contracts.adapters import Adapters
 from tests.contracts.events import event, unit
 
@@ -15,10 +15,10 @@ PATIENCE_SECONDS = 60
 async def followed(adapters: Adapters, after: int, up_to: int) -> list[int]:
     """The positions that the tail gives, from after one up to another."""
     positions: list[int] = []
-    tail: AsyncIterator[list[RecordedEvent]] = adapters.tail.follow(after)
+    tail: AsyncIterator[LogBatch] = adapters.tail.follow(adapters.point(after))
     async with asyncio.timeout(PATIENCE_SECONDS), aclosing(tail):  # type: ignore[type-var]
         async for batch in tail:
-            positions.extend(recorded.position for recorded in batch)
+            positions.extend(recorded.position for recorded in batch.events)
             if positions[-1] >= up_to:
                 break
     return positions

@@ -255,6 +255,7 @@ FOLLOWER = Table(
     _key("name"),
     _column("generation", Integer),
     _column("position", BigInteger),
+    Column("chain", LargeBinary),
 )
 
 FOLLOWER_MEMORY = Table(

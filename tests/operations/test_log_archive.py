@@ -6,7 +6,7 @@ import psycopg
 from typer.testing import CliRunner
 
 from headgate.adapters.system.source_version import fold_version
-from headgate.application.live_state.snapshot_store import SnapshotStore
+from headgate.application.live_state.snapshot_store import Snapshot, SnapshotStore
 from headgate.cli.main import app
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.workers.cluster import cluster, folded, record, submitted_many
@@ -123,4 +123,6 @@ def test_what_an_action_on_the_log_needs_is_said(fresh_database_url: str) -> Non
 
 def keep_state(adapters: Adapters, version: str) -> None:
     """What a worker keeps now and then."""
-    SnapshotStore(adapters.state_cache).put(folded(adapters.log), version)
+    SnapshotStore(adapters.state_cache, adapters.log).put(
+        Snapshot(folded(adapters.log), adapters.point(adapters.log.head())), version
+    )

@@ -12,8 +12,8 @@ from headgate.application.ports import (
     Unavailable,
     Verdict,
 )
-from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
+from headgate.event_log.chain import LogBatch, LogPoint
 
 
 class Crash(BaseException):
@@ -42,8 +42,11 @@ class FaultySession:
         self._partitions = partitions
         self.row: PartitionRow = session.row
 
-    def catch_up(self, after: int, *, limit: int = 5_000) -> list[RecordedEvent]:
-        return self._session.catch_up(after, limit=limit)
+    def catch_up(self, point: LogPoint, *, limit: int = 5_000) -> LogBatch:
+        return self._session.catch_up(point, limit=limit)
+
+    def point_at(self, position: int) -> LogPoint:
+        return self._session.point_at(position)
 
     def now(self) -> Instant:
         return self._session.now()

@@ -1,9 +1,10 @@
 """Folds come back from the cache as they were, and bring only what is new."""
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.adapters.memory.stores import MemoryStateCache
-from headgate.application.live_state.snapshot_store import NO_PARTS, Parts, SnapshotStore
+from headgate.application.live_state.snapshot_store import NO_PARTS, Parts, Snapshot, SnapshotStore
 from headgate.domain.cluster_state import ClusterState
 from tests.properties.state_digest import state_digest_text
 from tests.simulation.cluster import Cluster
@@ -42,13 +43,20 @@ def cluster() -> Cluster:
     return installed_cluster(12, 150, fault_rate=0.02)
 
 
+def snapshot(cluster: Cluster, cluster_state: ClusterState) -> Snapshot:
+    """A fold of the simulated log."""
+    point = cluster.log.point_at(cluster_state.position)
+    assert point is not None
+    return Snapshot(cluster_state, point)
+
+
 def kept_on_the_way(cluster: Cluster, cache: MemoryStateCache, apart: int) -> dict[int, bytes]:
     """Folds at every so many positions, each as it was when it was kept."""
-    cluster_state, keeper, kept = ClusterState(), SnapshotStore(cache), {}
+    cluster_state, keeper, kept = ClusterState(), SnapshotStore(cache, cluster.log), {}
     for recorded in cluster.log.read_all():
         cluster_state.apply(recorded)
         if cluster_state.position % apart == 0:
-            keeper.put(cluster_state, VERSION)
+            keeper.put(snapshot(cluster, cluster_state), VERSION)
             kept[cluster_state.position] = cluster_state.dump()
     return kept
 
@@ -56,9 +64,9 @@ def kept_on_the_way(cluster: Cluster, cache: MemoryStateCache, apart: int) -> di
 def test_every_fold_comes_back_as_it_was_to_the_order_of_its_workloads(cluster: Cluster) -> None:
     cache = MemoryStateCache()
     for position, dumped in kept_on_the_way(cluster, cache, 100).items():
-        cluster_state = SnapshotStore(cache).newest(VERSION, at_most=position)
-        assert cluster_state is not None
-        assert cluster_state.dump() == dumped
+        found = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=position)
+        assert found is not None
+        assert found.cluster_state.dump() == dumped
 
 
 def test_a_fold_from_the_cache_has_the_partitions_of_the_fold_that_was_kept(
@@ -68,22 +76,22 @@ def test_a_fold_from_the_cache_has_the_partitions_of_the_fold_that_was_kept(
     folded = ClusterState()
     for recorded in cluster.log.read_all():
         folded.apply(recorded)
-    SnapshotStore(cache).put(folded, VERSION)
+    SnapshotStore(cache, cluster.log).put(snapshot(cluster, folded), VERSION)
 
-    loaded = SnapshotStore(cache).newest(VERSION, at_most=folded.position)
+    loaded = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=folded.position)
 
     assert loaded is not None
-    assert state_digest_text(loaded) == state_digest_text(folded)
+    assert state_digest_text(loaded.cluster_state) == state_digest_text(folded)
 
 
 def test_a_fold_right_after_another_brings_less_than_the_first_of_them(cluster: Cluster) -> None:
     cache, cluster_state = ForgetfulCache(), ClusterState()
-    keeper = SnapshotStore(cache)
+    keeper = SnapshotStore(cache, cluster.log)
     half = cluster.log.head() // 2
     for recorded in cluster.log.read_all(0, half + 1):
         cluster_state.apply(recorded)
         if cluster_state.position in (half, half + 1):
-            keeper.put(cluster_state, VERSION)
+            keeper.put(snapshot(cluster, cluster_state), VERSION)
     first, second = cache.brought
     assert second * 2 < first
 
@@ -92,27 +100,43 @@ def test_without_one_of_its_parts_an_earlier_whole_fold_is_found(cluster: Cluste
     cache = ForgetfulCache()
     cluster_state = ClusterState()
     cluster_state.apply(next(iter(cluster.log.read_all())))
-    SnapshotStore(cache).put(cluster_state, VERSION)
+    SnapshotStore(cache, cluster.log).put(snapshot(cluster, cluster_state), VERSION)
     whole = set(cache._parts)  # noqa: SLF001 - what the first fold is made of
     for recorded in cluster.log.read_all(1, 100):
         cluster_state.apply(recorded)
-    SnapshotStore(cache).put(cluster_state, VERSION)
+    SnapshotStore(cache, cluster.log).put(snapshot(cluster, cluster_state), VERSION)
     cache.lose_all()
     cache.lost -= whole
-    found = SnapshotStore(cache).newest(VERSION, at_most=100)
+    found = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=100)
     assert found is not None
-    assert found.position == 1
+    assert found.cluster_state.position == 1
 
 
 def test_a_released_part_is_loaded_again(cluster: Cluster) -> None:
     cache, cluster_state = ForgetfulCache(), ClusterState()
-    keeper = SnapshotStore(cache)
+    keeper = SnapshotStore(cache, cluster.log)
     for recorded in cluster.log.read_all(0, 100):
         cluster_state.apply(recorded)
-    keeper.put(cluster_state, VERSION)
+    keeper.put(snapshot(cluster, cluster_state), VERSION)
     cache.lose_all()
     cluster_state.apply(next(iter(cluster.log.read_all(100, 101))))
-    keeper.put(cluster_state, VERSION)
-    found = SnapshotStore(cache).newest(VERSION, at_most=101)
+    keeper.put(snapshot(cluster, cluster_state), VERSION)
+    found = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=101)
     assert found is not None
-    assert found.dump() == cluster_state.dump()
+    assert found.cluster_state.dump() == cluster_state.dump()
+
+
+def test_a_fold_of_events_that_the_log_has_lost_is_not_found(cluster: Cluster) -> None:
+    cache, cluster_state = MemoryStateCache(), ClusterState()
+    keeper = SnapshotStore(cache, cluster.log)
+    for recorded in cluster.log.read_all(0, 100):
+        cluster_state.apply(recorded)
+        if cluster_state.position == 50:
+            keeper.put(snapshot(cluster, cluster_state), VERSION)
+    lost = snapshot(cluster, cluster_state).point
+    keeper.put(Snapshot(cluster_state, replace(lost, chain=bytes(32))), VERSION)
+
+    found = SnapshotStore(cache, cluster.log).newest(VERSION, at_most=100)
+
+    assert found is not None
+    assert found.cluster_state.position == found.point.position == 50

@@ -102,7 +102,7 @@ def test_facts_of_others_between_plan_and_commit_do_not_disturb(adapters: Adapte
 
     assert admitted(adapters.log) == [f"{NAMESPACE}/job"]
     live = worker.scheduler.live
-    live.catch_up(adapters.log.read_all(live.cluster_state.position))
+    live.catch_up_with_log()
     assert live.cluster_state.workloads == folded(adapters.log).workloads
 
 

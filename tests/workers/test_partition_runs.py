@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 
 from headgate.application.live_state.live_state import LiveState, SnapshotRule
+from headgate.application.live_state.rewind import recover_from_rewind
 from headgate.application.ports import Unavailable
 from headgate.application.scheduling_loop.run_partition import Budget, PartitionRun, idle_seconds
 from headgate.domain.workloads.state import is_admitted
+from headgate.event_log.chain import PastLost
 from tests.contracts.adapters import Adapters, in_memory
 from tests.workers.cluster import (
     NAMESPACE,
@@ -87,7 +89,7 @@ def test_two_workers_agree_after_taking_turns(adapters: Adapters) -> None:
     truth = folded(adapters.log)
     for worker in (one, two):
         live = worker.scheduler.live
-        live.catch_up(adapters.log.read_all(live.cluster_state.position))
+        live.catch_up_with_log()
         assert live.cluster_state.workloads == truth.workloads
         assert live.cluster_state.versions == truth.versions
 
@@ -200,8 +202,13 @@ def test_a_fold_that_is_ahead_of_the_log_is_forgotten() -> None:
 
     live.event_log = poor.log
     live.mark_stale()
+    with pytest.raises(PastLost):
+        _ = live.cluster_state
+    live.lose()
+    recover_from_rewind(live)
 
     assert list(live.cluster_state.config.cluster_queues) == ["cpu"]
+    live.catch_up_with_log()
     assert live.cluster_state.position == poor.log.head()
 
 

@@ -1,8 +1,9 @@
 """The ticker of the queue `admission`; no other thread of the process uses the live state."""
 
-from headgate.application.ports import Unavailable
+from headgate.application.live_state.rewind import recover_from_rewind
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Scheduler, idle_seconds, sweep
+from headgate.event_log.chain import PastLost
 from headgate_workers.ticker import Ticker, TickerCallbacks
 
 PROJECTION_CHECK_SECONDS = 2.0
@@ -20,14 +21,18 @@ class AdmissionTicker:
         self.ticker = Ticker("admission", self._turn, callbacks)
 
     def _turn(self, nudged: frozenset[str]) -> float:
+        live = self._scheduler.live
         try:
+            if live.lost is not None:
+                recover_from_rewind(live)
             return self._decide(nudged)
-        except Unavailable:
-            # After an outage it may be another database, or an earlier state of the same.
-            self._scheduler.live.mark_stale()
-            raise
+        except PastLost:
+            live.lose()
+            return 0.0
 
     def _decide(self, nudged: frozenset[str]) -> float:
+        # Since the last turn it may be another database, or an earlier state of the same.
+        self._scheduler.live.mark_stale()
         swept = sweep(self._scheduler, nudged, self.ticker.is_stopping)
         self._scheduler.live.keep()
         self._advance_abandoned_projections()

@@ -52,6 +52,7 @@ from headgate.api.workloads.controller import AllWorkloads, Workloads
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_state import LiveReader
+from headgate.application.ports import Unavailable
 from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.bootstrap import open_platform
 from headgate.domain.kinds.configured_object import Absent
@@ -61,6 +62,7 @@ from headgate.domain.streams import stream_of
 from headgate.settings import from_environment
 
 MAX_BODY_BYTES = 10_000_000
+READING_LOG = "The event log is being read."
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
@@ -153,6 +155,8 @@ def _metrics_router() -> Router:
 
 async def before_request(request: Request[Any, Any, Any]) -> None:
     """What every request under /v1 goes through first."""
+    if not services_of(request).reader.ready:
+        raise Unavailable(READING_LOG)
     check_media_type(request)
     reject_unknown_parameters(request)
     await reach_position(request)
@@ -171,6 +175,8 @@ def _lifespan(services: ApplicationServices, close: Callable[[], None]) -> Lifes
         services.cycle_durations.begin(clock.now())
         reader.listen(lambda batch: services.event_counters.count(batch, reader.cluster_state))
         reader.listen(hub.publish)
+        reader.on_rewind(lambda: hub.rewind(reader.position))
+        reader.on_rewind(services.token_cache.forget)
         in_step = asyncio.create_task(clock.synchronize())
         try:
             yield

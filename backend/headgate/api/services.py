@@ -13,6 +13,7 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state.live_state import LiveReader
+from headgate.application.live_state.rewind import recover_from_rewind
 from headgate.application.metrics.cycle_durations import CycleDurations
 from headgate.application.metrics.event_counters import EventCounters
 from headgate.application.ports import AppendUnit, Nudges
@@ -27,7 +28,7 @@ LOG = structlog.get_logger()
 
 def application_services(platform: Platform) -> ApplicationServices:
     """Everything the use cases work with; nothing is read before it is started."""
-    reader = LiveReader(platform.live_state(), platform.tail, _exit_process)
+    reader = LiveReader(platform.live_state(), platform.tail, recover_from_rewind, _exit_process)
     hub = EventHub(platform.event_log)
     commits = GroupCommit(platform.event_log, _nudging(platform.nudges, reader))
     return ApplicationServices(

@@ -82,12 +82,20 @@ class EventHub:
         self._more = asyncio.Event()
         self._flush: asyncio.TimerHandle | None = None
         self._closed = False
+        self._rewinds = 0
         self.position = 0
         self.watchers = 0
 
     def begin(self, position: int) -> None:
         """Sets the position after which `publish` gets all events."""
         self.position = position
+
+    def rewind(self, position: int) -> None:
+        """Drops every frame, as the log has lost events; all watchers are told to read anew."""
+        self._frames.clear()
+        self._rewinds += 1
+        self.position = position
+        self._wake()
 
     def publish(self, batch: Sequence[RecordedEvent]) -> None:
         """Take new events in; watchers hear of them within 30 ms."""
@@ -139,8 +147,12 @@ class EventHub:
             yield chunk
 
     async def _live(self, wanted: EventSubscription, cursor: int) -> AsyncGenerator[bytes, None]:
+        rewinds = self._rewinds
         while not self._closed:
-            if cursor < self._oldest:
+            if rewinds != self._rewinds:
+                rewinds, cursor = self._rewinds, self.position
+                yield _reset(cursor)
+            elif cursor < self._oldest:
                 cursor = self.position
                 yield _reset(cursor)
             elif cursor < self.position:

@@ -8,7 +8,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from headgate.application.failures import Overloaded
-from headgate.application.ports import Appended, AppendUnit, EventLog, Unavailable, Verdict
+from headgate.application.ports import (
+    AppendConflict,
+    Appended,
+    AppendUnit,
+    EventLog,
+    Unavailable,
+    Verdict,
+)
 
 QueuedAppend = tuple[AppendUnit, asyncio.Future[Verdict]]
 
@@ -83,7 +90,11 @@ class GroupCommit:
         for (unit, answer), verdict in zip(group, verdicts, strict=True):
             if isinstance(verdict, Appended):
                 appended.append(unit)
-            if not answer.done():
+            if answer.done():
+                continue
+            if isinstance(verdict, AppendConflict) and verdict.is_past_lost:
+                answer.set_exception(Unavailable("The log has lost events and is read again."))
+            else:
                 answer.set_result(verdict)
         if appended:
             self._committed(appended)

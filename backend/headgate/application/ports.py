@@ -14,7 +14,7 @@ from headgate.application.projections.queue_history import QueueHistory
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
-from headgate.event_log.chain import LogPoint, StoredEvent
+from headgate.event_log.chain import LogBatch, LogPoint
 
 
 class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,8 +77,9 @@ class AppendUnit(msgspec.Struct, frozen=True, kw_only=True):
 
     `expected` gives the version each touched stream must be at (0: never used). `config_position`
     is the position of the configuration the decision was made under; a later change of
-    configuration refuses the unit. None skips that check. `written` has the objects as written that
-    the events refer to.
+    configuration refuses the unit. None skips that check. `past` is the point of the log that the
+    decision was made at; a log that does not have it refuses the unit. `written` has the objects as
+    written that the events refer to.
     """
 
     at: Instant
@@ -88,6 +89,7 @@ class AppendUnit(msgspec.Struct, frozen=True, kw_only=True):
     rows: tuple[Row, ...] = ()
     fence: Fence | None = None
     config_position: int | None = None
+    past: LogPoint | None = None
     idempotency: IdempotencyKey | None = None
     written: tuple[WrittenObject, ...] = ()
 
@@ -100,9 +102,13 @@ class Appended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AppendConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """The unit was refused: what it was decided on has changed. Load, decide and try again."""
+    """The unit was refused: what it was decided on has changed. Load, decide and try again.
+
+    `is_past_lost` says that the log does not have the point that the unit was decided at.
+    """
 
     reason: str
+    is_past_lost: bool = False
 
 
 class Replayed(msgspec.Struct, frozen=True, kw_only=True):
@@ -174,6 +180,12 @@ class EventLog(Protocol):
     def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[RecordedEvent]:
         """Up to `limit` events after that position in order; raises `GapInLog` at a gap."""
 
+    def read_on(self, point: LogPoint, *, limit: int) -> LogBatch:
+        """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
+
+    def forget_lost_past(self) -> None:
+        """Delete idempotency answers and cached folds of positions that the log does not have."""
+
     def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[RecordedEvent]:
         """Every event after that position in order, streamed."""
 
@@ -197,23 +209,6 @@ class EventLog(Protocol):
 
         A bucket is `width` microseconds long and begins at a whole multiple of that since 1970.
         """
-
-
-class ChainedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """What the chain covers of an event, and the chain value that is kept for it."""
-
-    stored: StoredEvent
-    chain: bytes | None
-
-
-class ChainedLog(EventLog, Protocol):
-    """A log that gives out its stored events with their chain values."""
-
-    def chain_start(self) -> LogPoint:
-        """The point before the first event that is chained."""
-
-    def read_chain(self, after: int, *, limit: int) -> list[ChainedEvent]:
-        """Up to `limit` stored events after that position in order, with their chain values."""
 
 
 class GapInLog(AssertionError):
@@ -297,8 +292,11 @@ class PartitionSession(Protocol):
 
     row: PartitionRow
 
-    def catch_up(self, after: int, *, limit: int = 5_000) -> list[RecordedEvent]:
-        """Events after a position, inside the transaction."""
+    def catch_up(self, point: LogPoint, *, limit: int = 5_000) -> LogBatch:
+        """Events after a point of the log, in the session, also after a commit; or `PastLost`."""
+
+    def point_at(self, position: int) -> LogPoint:
+        """The point of the log at a position that the session has appended or read."""
 
     def now(self) -> Instant:
         """The database's clock, read afresh."""
@@ -351,7 +349,7 @@ class Followers(Protocol):
         """Returns the position of each projection."""
 
     def advance(self, name: str, *, limit: int = 5_000) -> int:
-        """Fold the next events into one read model; how many there were."""
+        """Fold the next events into a read model; how many; raises `PastLost` by its checkpoint."""
 
     def rebuild(self, name: str) -> None:
         """Rebuilds a projection from position 0 beside the live one, then swaps them."""
@@ -398,5 +396,5 @@ class Ids(Protocol):
 class Tail(Protocol):
     """Follows the log as it grows, for API processes: a notification, and slow polling."""
 
-    def follow(self, after: int) -> AsyncIterator[list[RecordedEvent]]:
-        """Batches of new events in order, for ever; survives restarts of the database."""
+    def follow(self, point: LogPoint) -> AsyncIterator[LogBatch]:
+        """Batches of new events, for ever, through restarts of the database; or `PastLost`."""

@@ -18,6 +18,7 @@ from headgate.domain.kinds.queue_activity import (
     queue_activities,
 )
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
+from headgate.domain.log_history import LogHistory
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent
 from headgate.domain.rounds.state import Round, is_open
@@ -25,7 +26,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_index import PartitionIndex
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, PartitionLayout
 from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory, UsageUndo
-from headgate.domain.streams import kind_and_key
+from headgate.domain.streams import LOG_STREAM, kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, error_message
 from headgate.domain.workloads.state import Workload
@@ -46,6 +47,7 @@ class _Snapshot(msgspec.Struct, kw_only=True):
     quarantined: dict[str, Message]
     changed_at: Instant
     used: bytes
+    log_history: dict[str, LogHistory]
 
 
 class _Assumed(msgspec.Struct, frozen=True, gc=False):
@@ -99,6 +101,7 @@ class ClusterState:
         self.workloads: Final[dict[str, Workload]] = {}
         self.rounds: Final[dict[str, Round]] = {}
         self.quarantined: Final[dict[str, Message]] = {}
+        self._log_history: dict[str, LogHistory] = {}
         self.versions: dict[str, int] = {}
         self.base_position = 0
         self.changed_at: Instant = 0
@@ -183,6 +186,11 @@ class ClusterState:
         self.quarantined[stream] = reason
         self._index.forget_partitions()
 
+    @property
+    def log_history(self) -> LogHistory | None:
+        """What happened to the log itself; None where nothing is recorded."""
+        return self._log_history.get(kind_and_key(LOG_STREAM)[1])
+
     def version_of(self, stream: str) -> int:
         """Return how many events the stream has; 0 for a stream that was never used."""
         return self.versions.get(stream, 0)
@@ -205,6 +213,7 @@ class ClusterState:
             quarantined=self.quarantined,
             changed_at=self.changed_at,
             used=self.usage_history.dump(),
+            log_history=self._log_history,
         )
         return msgspec.msgpack.encode(snapshot)
 
@@ -218,6 +227,7 @@ class ClusterState:
         forked.rounds.update(self.rounds)
         forked.versions.update(self.versions)
         forked.quarantined.update(self.quarantined)
+        forked._log_history = dict(self._log_history)
         forked.changed_at = self.changed_at
         forked.usage_history = self.usage_history.copied()
         return forked
@@ -233,6 +243,7 @@ class ClusterState:
         loaded.rounds.update(snapshot.rounds)
         loaded.versions = snapshot.versions
         loaded.quarantined.update(snapshot.quarantined)
+        loaded._log_history = snapshot.log_history
         loaded.changed_at = snapshot.changed_at
         rules = snapshot.config.configuration.admission_fair_sharing
         loaded.usage_history = UsageHistory.load(rules, snapshot.used)
@@ -306,6 +317,8 @@ class ClusterState:
             return self.workloads
         if kind == "round":
             return self.rounds
+        if kind == "log":
+            return self._log_history
         return self.config.of_kind(kind)
 
     def _forget_old_rounds(self, stream: str) -> None:

@@ -6,6 +6,10 @@ def stream_of(kind: str, name: str, namespace: str = "") -> str:
     return f"{kind}/{namespace}/{name}" if namespace else f"{kind}/{name}"
 
 
+LOG_STREAM = "log/history"
+"""The stream of what happened to the log itself."""
+
+
 def workload_stream(key: str) -> str:
     """The stream of the workload with that key (`namespace/name`)."""
     return f"workload/{key}"

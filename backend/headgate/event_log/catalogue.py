@@ -3,6 +3,7 @@
 from typing import get_args
 
 from headgate.domain.kinds.registry import KINDS
+from headgate.domain.log_history import LogRewound
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.workloads.events import WorkloadEvent
@@ -11,6 +12,7 @@ EVENT_CLASSES: tuple[type[DomainEvent], ...] = (
     *(event for kind in KINDS for event in kind.events),
     *get_args(WorkloadEvent),
     *get_args(RoundEvent),
+    LogRewound,
 )
 
 

@@ -11,6 +11,8 @@ from hashlib import sha256
 
 import msgspec
 
+from headgate.domain.recorded_event import RecordedEvent
+
 _NUMBERS = struct.Struct(">qihi")
 _LENGTH = struct.Struct(">i")
 
@@ -26,6 +28,24 @@ class LogPoint(msgspec.Struct, frozen=True, kw_only=True):
     chain: bytes
 
 
+class LogBatch(msgspec.Struct, frozen=True, kw_only=True):
+    """Events that follow on a point of the log, and the point after the last of them."""
+
+    events: list[RecordedEvent]
+    point: LogPoint
+
+
+class PastLost(Exception):
+    """The log does not have a point that was read before: newer events of it were lost.
+
+    What was folded up to there holds events that never happened as far as the log goes.
+    """
+
+    def __init__(self, point: LogPoint) -> None:
+        super().__init__(f"the log has another past than the one read up to {point.position}")
+        self.point = point
+
+
 class StoredEvent(msgspec.Struct, frozen=True, kw_only=True):
     """What the chain covers of an event; `body` is the stored text in UTF-8."""
 
@@ -35,6 +55,13 @@ class StoredEvent(msgspec.Struct, frozen=True, kw_only=True):
     type: str
     schema_version: int
     body: bytes
+
+
+class ChainedEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """What the chain covers of an event, and the chain value that is kept for it."""
+
+    stored: StoredEvent
+    chain: bytes | None
 
 
 def first_chain(log_id: str) -> bytes:

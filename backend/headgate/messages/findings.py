@@ -6,6 +6,12 @@ from headgate.messages.rendering import Text
 
 TEXTS: Mapping[str, Text] = {
     # What needs attention
+    "LogLostEvents": Text("The event log has lost events"),
+    "LogRewoundTo": Text(
+        "A process had read up to position {read_up_to}; when it read the log again, it ended at"
+        " {head}. A backup was restored or a standby promoted. Submit again what is missing, and"
+        " stop pods of workloads that are not admitted any more."
+    ),
     "QueueInactive": Text("ClusterQueue {queue} is inactive"),
     "InactiveWithPending": Text("{reason}. {pending}."),
     "NoPendingWorkloads": Text("No pending workloads"),

@@ -32,6 +32,7 @@ const TONES: Record<string, FactTone> = {
   "round.committed": "bad",
   "round.completed": "good",
   "round.expired": "bad",
+  "log.rewound": "bad",
 };
 
 /** The tone of an event of this type. */

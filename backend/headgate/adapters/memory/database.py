@@ -23,7 +23,14 @@ from headgate.application.ports import (
 )
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
-from headgate.event_log.chain import LogPoint, StoredEvent, chain_after, first_chain
+from headgate.event_log.chain import (
+    LogBatch,
+    LogPoint,
+    PastLost,
+    StoredEvent,
+    chain_after,
+    first_chain,
+)
 from headgate.event_log.codec import encode
 
 Columns = dict[str, Any]
@@ -64,6 +71,16 @@ class MemoryDatabase:
             return None
         return LogPoint(log_id=self.log_id, position=position, chain=self.chain[position])
 
+    def batch_after(self, point: LogPoint, limit: int) -> LogBatch:
+        """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
+        with self.lock:
+            if self.point_at(point.position) != point:
+                raise PastLost(point)
+            events = self.events[point.position : point.position + limit]
+            after = self.point_at(point.position + len(events))
+        assert after is not None
+        return LogBatch(events=events, point=after)
+
     def version_of(self, stream: str) -> int:
         """How many events the stream has."""
         return len(self.by_stream.get(stream, ()))
@@ -83,6 +100,10 @@ class MemoryDatabase:
         self, unit: AppendUnit, session: object, ahead: Sequence[AppendUnit] = ()
     ) -> Verdict | None:
         """What is wrong with a unit once those `ahead` are appended; None if it may be as well."""
+        if unit.past is not None and self.point_at(unit.past.position) != unit.past:
+            return AppendConflict(
+                reason="the log has lost events that this was decided on", is_past_lost=True
+            )
         if unit.idempotency is not None:
             earlier = self.keys.get((unit.idempotency.key, unit.idempotency.actor))
             if earlier is not None:

@@ -5,17 +5,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 
 from headgate.adapters.memory.database import MemoryDatabase, stored_event
-from headgate.application.ports import (
-    AppendUnit,
-    ChainedEvent,
-    EventCount,
-    EventFilter,
-    Verdict,
-)
+from headgate.application.ports import AppendUnit, EventCount, EventFilter, Verdict
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
 from headgate.event_log.catalogue import name_of
-from headgate.event_log.chain import LogPoint
+from headgate.event_log.chain import ChainedEvent, LogBatch, LogPoint
 
 
 class MemoryEventLog:
@@ -66,6 +60,17 @@ class MemoryEventLog:
         with self._database.lock:
             end = min(after + limit, self._database.head if up_to is None else up_to)
             return self._database.events[after:end]
+
+    def read_on(self, point: LogPoint, *, limit: int) -> LogBatch:
+        """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
+        return self._database.batch_after(point, limit)
+
+    def forget_lost_past(self) -> None:
+        """Delete idempotency answers of positions that the log does not have."""
+        with self._database.lock:
+            keys = self._database.keys
+            for key in [key for key, kept in keys.items() if kept.position > self._database.head]:
+                del keys[key]
 
     def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[RecordedEvent]:
         """Every event after that position in order."""
@@ -143,8 +148,8 @@ class MemoryTail:
     def __init__(self, database: MemoryDatabase) -> None:
         self._database = database
 
-    async def follow(self, after: int) -> AsyncIterator[list[RecordedEvent]]:
-        """Batches of new events in order, for ever."""
+    async def follow(self, point: LogPoint) -> AsyncIterator[LogBatch]:
+        """Batches of new events in order, for ever; raises `PastLost`."""
         loop = asyncio.get_running_loop()
         grown = asyncio.Event()
 
@@ -155,10 +160,9 @@ class MemoryTail:
         try:
             while True:
                 grown.clear()
-                with self._database.lock:
-                    batch = self._database.events[after : after + BATCH]
-                if batch:
-                    after = batch[-1].position
+                batch = self._database.batch_after(point, BATCH)
+                if batch.events:
+                    point = batch.point
                     yield batch
                 else:
                     await grown.wait()

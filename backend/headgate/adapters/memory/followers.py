@@ -11,6 +11,7 @@ from headgate.application.projections.preemption_ledger import Ledger, LedgerEnt
 from headgate.application.projections.projection import Amend, Count, Projection, Put, RowChange
 from headgate.application.projections.queue_history import QueueHistory, QueueMinute
 from headgate.domain.values.instants import Instant
+from headgate.event_log.chain import LogPoint, PastLost
 
 
 class _Followed:
@@ -18,6 +19,7 @@ class _Followed:
 
     def __init__(self) -> None:
         self.position = 0
+        self.chain: bytes | None = None
         self.rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         self.memory: dict[str, str] = {}
 
@@ -55,7 +57,13 @@ class MemoryFollowers:
     def advance(self, name: str, *, limit: int = 5_000) -> int:
         """Fold the next events into one read model; how many there were."""
         with self._database.lock:
-            return self._advance(name, self._followed[name], limit)
+            followed = self._followed[name]
+            found = self._database.point_at(followed.position)
+            if found is None or followed.chain not in (None, found.chain):
+                raise PastLost(
+                    LogPoint(log_id="", position=followed.position, chain=followed.chain or b"")
+                )
+            return self._advance(name, followed, limit)
 
     def rebuild(self, name: str) -> None:
         """Build it anew from position 0, then swap."""
@@ -96,6 +104,7 @@ class MemoryFollowers:
             for change in self._projections[name].changes(recorded, followed.memory):
                 followed.apply(change)
             followed.position = recorded.position
+            followed.chain = self._database.chain[recorded.position]
         return len(batch)
 
 

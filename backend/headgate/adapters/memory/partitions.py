@@ -15,8 +15,8 @@ from headgate.application.ports import (
     Unavailable,
     Verdict,
 )
-from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
+from headgate.event_log.chain import LogBatch, LogPoint
 
 
 class MemoryPartitions:
@@ -93,12 +93,19 @@ class MemoryPartitionSession:
         self.row = database.partitions[key]
         self._database = database
         self._owner = owner
+        self._is_committed = False
 
-    def catch_up(self, after: int, *, limit: int = 5_000) -> list[RecordedEvent]:
-        """Events after a position."""
-        self._require_session()
-        with self._database.lock:
-            return self._database.events[after : after + limit]
+    def catch_up(self, point: LogPoint, *, limit: int = 5_000) -> LogBatch:
+        """Events after a point of the log; raises `PastLost`."""
+        if not self._is_committed:
+            self._require_session()
+        return self._database.batch_after(point, limit)
+
+    def point_at(self, position: int) -> LogPoint:
+        """The point of the log at a position that the session has appended or read."""
+        found = self._database.point_at(position)
+        assert found is not None
+        return found
 
     def now(self) -> Instant:
         """The clock the database was given."""
@@ -145,6 +152,7 @@ class MemoryPartitionSession:
         return refusals
 
     def _settle(self, *, next_due: Instant | None) -> None:
+        self._is_committed = True
         row = self._database.partitions.get(self.row.key)
         if row is not None:
             self._database.partitions[row.key] = replace(

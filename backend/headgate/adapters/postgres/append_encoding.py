@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -17,10 +17,14 @@ from headgate.application.ports import (
     Verdict,
 )
 from headgate.domain.recorded_event import EventMetadata
+from headgate.event_log.chain import LogPoint
 from headgate.event_log.codec import Unstorable, encode
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 _ENCODER = msgspec.json.Encoder()
+
+
+PAST_LOST = "the log has lost events that this was decided on"
 
 
 class _Answer(msgspec.Struct):
@@ -55,16 +59,28 @@ class _Bodies:
         return b"".join(self._parts)
 
 
-def written_runs(units: Sequence[AppendUnit]) -> tuple[str, bytes]:
+def written_runs(units: Sequence[AppendUnit]) -> tuple[str, bytes, str]:
     """The units as runs of units that do not touch each other, and the bodies they refer to.
+
+    Third come the points of the log that units were decided at, to which units refer by number.
 
     Raises `Unstorable` where a text holds U+0000.
     """
     bodies = _Bodies()
-    runs = _ENCODER.encode([_written_run(run, bodies) for run in independent_runs(units)])
+    points = list(dict.fromkeys(unit.past for unit in units if unit.past is not None))
+    numbers = {point: number for number, point in enumerate(points)}
+    runs = _ENCODER.encode([_written_run(run, bodies, numbers) for run in independent_runs(units)])
     if b"\\u0000" in runs and _NUL.search(runs):
         raise Unstorable("a text of the unit holds the character U+0000")
-    return runs.decode(), bodies.joined()
+    return (
+        runs.decode(),
+        bodies.joined(),
+        _ENCODER.encode(list(map(_written_point, points))).decode(),
+    )
+
+
+def _written_point(point: LogPoint) -> dict[str, Any]:
+    return {"log_id": point.log_id, "position": point.position, "chain": point.chain.hex()}
 
 
 def verdicts_of(units: Sequence[AppendUnit], answer: str) -> list[Verdict]:
@@ -97,12 +113,17 @@ def _key_of(unit: AppendUnit) -> set[str]:
     return {f"\0{unit.idempotency.actor}\0{unit.idempotency.key}"} if unit.idempotency else set()
 
 
-def _written_run(units: Sequence[AppendUnit], bodies: _Bodies) -> dict[str, Any]:
+def _written_run(
+    units: Sequence[AppendUnit], bodies: _Bodies, points: Mapping[LogPoint, int]
+) -> dict[str, Any]:
     run: dict[str, Any] = {"units": []}
     for number, unit in enumerate(units, start=1):
         last = {new.stream: nth for nth, new in enumerate(unit.events)}
         versions = _versions_after(unit)
-        run["units"].append(_written_unit(number, unit, versions, last) | _bodies_of(unit, bodies))
+        written = _written_unit(number, unit, versions, last)
+        if unit.past is not None:
+            written["past"] = points[unit.past]
+        run["units"].append(written | _bodies_of(unit, bodies))
         for row in unit.rows:
             place = {"unit": number, "stream": row.stream}
             if row.columns is None:
@@ -211,6 +232,8 @@ def _verdict(unit: AppendUnit, answer: _Answer) -> Verdict:
             return Appended(first_position=answer.first, last_position=answer.last)
         case "conflict":
             return AppendConflict(reason=answer.reason)
+        case "past_gone":
+            return AppendConflict(reason=PAST_LOST, is_past_lost=True)
         case "key_reused":
             assert unit.idempotency is not None
             return KeyReused(key=unit.idempotency.key)

@@ -67,12 +67,13 @@ def outages() -> Iterator[None]:
             raise
         raise Unstorable("A value holds the character U+0000.") from failure
     except (psycopg.Error, PoolTimeout) as failure:
-        if not _is_outage(failure):
+        if not is_outage(failure):
             raise
         raise Unavailable(str(failure)) from failure
 
 
-def _is_outage(failure: Exception) -> bool:
+def is_outage(failure: Exception) -> bool:
+    """Whether a failure says that the database cannot be used now, and may be again later."""
     if not isinstance(failure, psycopg.Error) or failure.sqlstate is None:
         return isinstance(failure, (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout))
     return failure.sqlstate.startswith(OUTAGE_CLASSES) or failure.sqlstate in OUTAGE_STATES

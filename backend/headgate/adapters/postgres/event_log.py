@@ -7,7 +7,6 @@ from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.application.ports import (
     AppendUnit,
-    ChainedEvent,
     EventCount,
     EventFilter,
     GapInLog,
@@ -16,7 +15,7 @@ from headgate.application.ports import (
 )
 from headgate.domain.recorded_event import EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
-from headgate.event_log.chain import LogPoint, StoredEvent
+from headgate.event_log.chain import ChainedEvent, LogBatch, LogPoint, PastLost, StoredEvent
 from headgate.event_log.codec import decode
 
 COLUMNS = (
@@ -94,7 +93,12 @@ _KEEP_WRITTEN = (
     " ON CONFLICT (digest) DO NOTHING"
 )
 PAGE = 2_000
-_APPEND = "SELECT log_append(%s::jsonb, %b, '[]')::text"
+_APPEND = "SELECT log_append(%s::jsonb, %b, %s::jsonb)::text"
+_FORGET_LOST_PAST = (
+    "DELETE FROM idempotency WHERE position > (SELECT position FROM log_head)",
+    "DELETE FROM state_cache WHERE position > (SELECT position FROM log_head)",
+    "DELETE FROM cycle_record WHERE input_position > (SELECT position FROM log_head)",
+)
 _HEAD = "SELECT position FROM log_head"
 _POINT = "SELECT log_id::text, log_chain_at(%s) FROM log_head"
 _CHAIN_START = "SELECT position, chain FROM log_chain ORDER BY position LIMIT 1"
@@ -139,15 +143,15 @@ class PostgresEventLog:
         """Append each unit with its own verdict, all in one transaction, in order."""
         if not units:
             return []
-        runs, bodies = written_runs(units)
+        appended = written_runs(units)
         written = [each for unit in units for each in unit.written]
         with connection_of(self._pool) as connection:
             if not written:
-                row = connection.execute(_APPEND, (runs, bodies)).fetchone()
+                row = connection.execute(_APPEND, appended).fetchone()
             else:
                 with connection.transaction():
                     _keep_written(connection, written)
-                    row = connection.execute(_APPEND, (runs, bodies)).fetchone()
+                    row = connection.execute(_APPEND, appended).fetchone()
         assert row is not None
         return verdicts_of(units, row[0])
 
@@ -202,6 +206,17 @@ class PostgresEventLog:
                     query = _READ_UP_TO.format("event_whole")
                     rows = connection.execute(query, values, binary=True).fetchall()
         return list(gapless(rows, after))
+
+    def read_on(self, point: LogPoint, *, limit: int) -> LogBatch:
+        """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
+        with connection_of(self._pool) as connection:
+            return batch_after(connection, point, limit)
+
+    def forget_lost_past(self) -> None:
+        """Delete idempotency answers and cached folds of positions that the log does not have."""
+        with connection_of(self._pool) as connection, connection.transaction():
+            for statement in _FORGET_LOST_PAST:
+                connection.execute(statement)
 
     def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[RecordedEvent]:
         """Every event after that position in order, a page at a time."""
@@ -263,6 +278,30 @@ def point_at(connection: Connection, position: int) -> LogPoint | None:
     if row is None or row[1] is None:
         return None
     return LogPoint(log_id=row[0], position=position, chain=row[1])
+
+
+NEXT_POINT = "SELECT log_id::text, log_chain_at(%s), log_chain_at(%s) FROM log_head"
+"""Identity, and the chain values at a point that was read before and at the one to go on from."""
+
+
+def next_point(row: Sequence[Any] | None, point: LogPoint, last: int) -> LogPoint:
+    """The point at `last` from the row of `NEXT_POINT`; raises `PastLost` if `point` is not there.
+
+    What was read between the two belongs to the past of `point` only if it does not raise.
+    """
+    if row is None or row[0] != point.log_id or row[1] != point.chain:
+        raise PastLost(point)
+    assert row[2] is not None, f"the event at {last} was written without a chain value"
+    return LogPoint(log_id=point.log_id, position=last, chain=row[2])
+
+
+def batch_after(connection: Connection, point: LogPoint, limit: int) -> LogBatch:
+    """Up to `limit` events after a point; raises `PastLost` if the log does not have it."""
+    rows = rows_after(connection, point.position, limit)
+    last = rows[-1][0] if rows else point.position
+    found = connection.execute(NEXT_POINT, (point.position, last), binary=True).fetchone()
+    after = next_point(found, point, last)
+    return LogBatch(events=list(gapless(rows, point.position)), point=after)
 
 
 def _stored(row: Sequence[Any]) -> StoredEvent:

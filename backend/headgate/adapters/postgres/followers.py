@@ -6,13 +6,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
-from headgate.adapters.postgres.event_log import gapless, rows_after
+from headgate.adapters.postgres.event_log import gapless, point_at, rows_after
 from headgate.adapters.postgres.projection_rows import ProjectionRows
 from headgate.application.projections import PROJECTIONS
 from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
 from headgate.application.projections.projection import Projection, RowChange
 from headgate.application.projections.queue_history import QueueHistory, QueueMinute
 from headgate.domain.values.instants import Instant
+from headgate.event_log.chain import LogPoint, PastLost
 
 RowType = TypeVar("RowType", bound=msgspec.Struct)
 
@@ -92,7 +93,7 @@ _DIFFERENCES = """
     SELECT (SELECT count(*) FROM (SELECT shown FROM live EXCEPT ALL SELECT shown FROM rebuilt) AS a)
          + (SELECT count(*) FROM (SELECT shown FROM rebuilt EXCEPT ALL SELECT shown FROM live) AS b)
 """
-_STANDS = "SELECT generation, position FROM follower WHERE name = %s"
+_STANDS = "SELECT generation, position, chain FROM follower WHERE name = %s"
 
 
 class PostgresFollowers(FollowerReads):
@@ -124,7 +125,8 @@ class PostgresFollowers(FollowerReads):
             stands = connection.execute(f"{_STANDS} FOR UPDATE SKIP LOCKED", (name,)).fetchone()
             if stands is None:
                 return 0
-            generation, position = stands
+            generation, position, chain = stands
+            _require_past(connection, position, chain)
             count = self._fold(connection, name, generation, (position, limit))
             _stand_at(connection, name, generation, position + count)
             return count
@@ -152,11 +154,13 @@ class PostgresFollowers(FollowerReads):
             connection.execute(_BEGIN, (name,))
             stands = connection.execute(f"{_STANDS} FOR UPDATE", (name,)).fetchone()
             assert stands is not None
-            generation, stop = stands
-            position = 0
-            while position < stop:
+            generation, stop, _ = stands
+            position, count = 0, 1
+            # A checkpoint that lies beyond the log is never reached.
+            while position < stop and count:
                 batch = (position, min(REBUILD_BATCH, stop - position))
-                position += self._fold(connection, name, generation + 1, batch)
+                count = self._fold(connection, name, generation + 1, batch)
+                position += count
             query = _DIFFERENCES.format(table=name)
             generations = {"live": generation, "rebuilt": generation + 1}
             found = connection.execute(query, generations).fetchone()
@@ -202,9 +206,20 @@ class PostgresFollowers(FollowerReads):
 
 def _stand_at(connection: Connection, name: str, generation: int, position: int) -> None:
     connection.execute(
-        "UPDATE follower SET generation = %s, position = %s WHERE name = %s",
-        (generation, position, name),
+        "UPDATE follower SET generation = %s, position = %s, chain = log_chain_at(%s)"
+        " WHERE name = %s",
+        (generation, position, position, name),
     )
+
+
+def _require_past(connection: Connection, position: int, chain: bytes | None) -> None:
+    """Raises `PastLost` where the log does not have a checkpoint.
+
+    A checkpoint of a release before has no chain value and is compared by its position alone.
+    """
+    found = point_at(connection, position)
+    if found is None or chain not in (None, found.chain):
+        raise PastLost(LogPoint(log_id="", position=position, chain=chain or b""))
 
 
 def _drop_others(connection: Connection, name: str, *, keep: int) -> None:

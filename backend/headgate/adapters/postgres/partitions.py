@@ -8,7 +8,7 @@ import msgspec
 
 from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of, outages
-from headgate.adapters.postgres.event_log import gapless, rows_after
+from headgate.adapters.postgres.event_log import batch_after, point_at
 from headgate.application.ports import (
     AppendConflict,
     Appended,
@@ -17,8 +17,8 @@ from headgate.application.ports import (
     PartitionRow,
     Verdict,
 )
-from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
+from headgate.event_log.chain import LogBatch, LogPoint
 
 LATEST_INSTANT = 2**63 - 1
 HANG_SECONDS = 10.0
@@ -137,11 +137,17 @@ class PostgresPartitionSession:
         self._owner = owner
         self._stack = stack
 
-    def catch_up(self, after: int, *, limit: int = 5_000) -> list[RecordedEvent]:
-        """Events after a position, inside the transaction."""
+    def catch_up(self, point: LogPoint, *, limit: int = 5_000) -> LogBatch:
+        """Events after a point of the log, inside the transaction; raises `PastLost`."""
         with outages():
-            rows = rows_after(self._connection, after, limit)
-        return list(gapless(rows, after))
+            return batch_after(self._connection, point, limit)
+
+    def point_at(self, position: int) -> LogPoint:
+        """The point of the log at a position that the session has appended or read."""
+        with outages():
+            found = point_at(self._connection, position)
+        assert found is not None, "the session has appended or read it"
+        return found
 
     def now(self) -> Instant:
         """The database's clock, read afresh."""
@@ -155,11 +161,11 @@ class PostgresPartitionSession:
     ) -> list[Verdict]:
         """Append under the fence and commit; any conflict rolls everything back."""
         fenced = [_fenced(unit, self.row) for unit in units]
-        runs, bodies = written_runs(fenced)
+        runs, bodies, points = written_runs(fenced)
         with outages():
             row = self._connection.execute(
-                "SELECT log_append_decisions(%s::jsonb, %b, %s, %s, %s)::text",
-                (runs, bodies, self.row.key, self._owner, _within_reach(next_due)),
+                "SELECT log_append_decisions(%s::jsonb, %b, %s::jsonb, %s, %s, %s)::text",
+                (runs, bodies, points, self.row.key, self._owner, _within_reach(next_due)),
             ).fetchone()
             assert row is not None
             verdicts = verdicts_of(fenced, row[0])

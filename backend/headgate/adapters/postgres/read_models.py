@@ -10,6 +10,7 @@ from headgate.adapters.postgres.connections import Pool, connection_of
 from headgate.application.ports import IdempotencyKey, Loaded, Replayed, WorkloadQuery
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.log_history import LogHistory
 from headgate.domain.rounds.state import Round
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
@@ -22,6 +23,7 @@ Decoder: TypeAlias = msgspec.json.Decoder[Any]
 DECODERS: dict[str, Decoder] = {
     "workload": msgspec.json.Decoder(Workload),
     "round": msgspec.json.Decoder(Round),
+    "log": msgspec.json.Decoder(LogHistory),
     **{
         name: msgspec.json.Decoder(Configured[kind.spec])  # type: ignore[name-defined]
         for name, kind in KINDS_BY_STREAM.items()

@@ -6,9 +6,9 @@ from typing import Any
 
 import psycopg
 
-from headgate.adapters.postgres.connections import CONNECT_TIMEOUT_SECONDS
-from headgate.adapters.postgres.event_log import COLUMNS, gapless
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.adapters.postgres.connections import CONNECT_TIMEOUT_SECONDS, is_outage
+from headgate.adapters.postgres.event_log import COLUMNS, NEXT_POINT, gapless, next_point
+from headgate.event_log.chain import LogBatch, LogPoint
 
 CHANNEL = "headgate_log"
 BATCH = 250
@@ -27,37 +27,44 @@ class PostgresTail:
         self._url = url
         self._poll_seconds = poll_seconds
 
-    async def follow(self, after: int) -> AsyncIterator[list[RecordedEvent]]:
-        """Batches of new events in order, for ever; raises `GapInLog` at a gap."""
-        position = after
+    async def follow(self, point: LogPoint) -> AsyncIterator[LogBatch]:
+        """Batches of new events in order, for ever; raises `GapInLog` at a gap, and `PastLost`.
+
+        The point that was read last is compared with the log at each look, and so on each new
+        connection before anything else.
+        """
         while True:
             try:
-                async for batch in self._connected(position):
-                    position = batch[-1].position
+                async for batch in self._connected(point):
+                    point = batch.point
                     yield batch
-            except psycopg.OperationalError:
+            except psycopg.Error as failure:
+                if not is_outage(failure):
+                    raise
                 # The database is away: what was missed is read by position once it is back.
                 await asyncio.sleep(RECONNECT_SECONDS)
 
-    async def _connected(self, position: int) -> AsyncIterator[list[RecordedEvent]]:
+    async def _connected(self, point: LogPoint) -> AsyncIterator[LogBatch]:
         async with await psycopg.AsyncConnection.connect(
             self._url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_SECONDS
         ) as connection:
             await connection.execute(f"LISTEN {CHANNEL}")
             while True:
-                batch = await _batch(connection, position)
-                if batch:
-                    position = batch[-1].position
+                batch = await _batch(connection, point)
+                count = len(batch.events)
+                if count:
+                    point = batch.point
                     yield batch
-                if len(batch) < BATCH:
-                    await _more(connection, self._poll_seconds, is_busy=len(batch) >= BUSY_BATCH)
+                if count < BATCH:
+                    await _more(connection, self._poll_seconds, is_busy=count >= BUSY_BATCH)
 
 
-async def _batch(
-    connection: psycopg.AsyncConnection[tuple[Any, ...]], position: int
-) -> list[RecordedEvent]:
-    rows = await (await connection.execute(_READ, (position,), binary=True)).fetchall()
-    return list(gapless(rows, position))
+async def _batch(connection: psycopg.AsyncConnection[tuple[Any, ...]], point: LogPoint) -> LogBatch:
+    rows = await (await connection.execute(_READ, (point.position,), binary=True)).fetchall()
+    last = rows[-1][0] if rows else point.position
+    asked = await connection.execute(NEXT_POINT, (point.position, last), binary=True)
+    after = next_point(await asked.fetchone(), point, last)
+    return LogBatch(events=list(gapless(rows, point.position)), point=after)
 
 
 async def _more(

@@ -8,6 +8,7 @@ from headgate.application.ports import AppendUnit, NewEvent, Row
 from headgate.domain.kinds.configured_object import Absent, Configured, StatusEvent
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
+from headgate.domain.log_history import LogHistory
 from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.rounds.state import Round
 from headgate.domain.streams import kind_and_key
@@ -129,6 +130,8 @@ def row_of(stream: str, state: Any) -> Row:  # noqa: ANN401 - any aggregate's st
             columns = _round_columns(state)
         case Configured():
             columns = _object_columns(stream, state)
+        case LogHistory():
+            columns = _log_columns(stream, state)
         case _:
             raise AssertionError(f"{type(state).__name__} is no state of an aggregate")
     return Row(table=table_of(stream), stream=stream, columns=columns)
@@ -204,6 +207,20 @@ def _object_columns(stream: str, found: Configured[Any]) -> dict[str, Any]:
         "cluster_queue": found.spec.cluster_queue if is_door else "",
         "labels": found.labels,
         "due_at": stop.expires_at if stop else None,
+        "state": found,
+    }
+
+
+def _log_columns(stream: str, found: LogHistory) -> dict[str, Any]:
+    kind, name = kind_and_key(stream)
+    return {
+        "kind": kind,
+        "namespace": "",
+        "name": name,
+        "uid": "",
+        "cluster_queue": "",
+        "labels": {},
+        "due_at": None,
         "state": found,
     }
 

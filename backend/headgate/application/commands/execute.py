@@ -78,13 +78,17 @@ async def execute_each(
         loaded = await _load(services, tried, is_blind=is_blind)
         cluster_state = services.reader.cluster_state
         at, config_position = services.clock.now(), cluster_state.config_position
+        past = services.reader.point
         found = await run_yielding(each(decide_commands(cluster_state, tried, loaded, at)))
         results.update(zip(left, found, strict=True))
         recorded = {
             index: result for index, result in zip(left, found, strict=True) if result.events
         }
         steps = _units(cluster_state, recorded, at, metadata, config_position)
-        units = await run_yielding(steps)
+        units = {
+            index: msgspec.structs.replace(unit, past=past)
+            for index, unit in (await run_yielding(steps)).items()
+        }
         verdicts = await services.commits.append_each(list(units.values()))
         appended = [verdict for verdict in verdicts if isinstance(verdict, Appended)]
         position = max([position, *(verdict.last_position for verdict in appended)])
@@ -125,12 +129,12 @@ async def _attempt(
     that its queues would not admit.
     """
     loaded = await _load(services, commands, is_blind=is_blind)
-    cluster_state = services.reader.cluster_state
+    cluster_state, past = services.reader.cluster_state, services.reader.point
     at, config_position = services.clock.now(), cluster_state.config_position
     results = await run_yielding(each(decide_commands(cluster_state, commands, loaded, at)))
     if is_first and await run_yielding(has_inadmissible_workload(cluster_state.config, results)):
         await catch_up(services)
-        cluster_state = services.reader.cluster_state
+        cluster_state, past = services.reader.cluster_state, services.reader.point
         at, config_position = services.clock.now(), cluster_state.config_position
         results = await run_yielding(each(decide_commands(cluster_state, commands, loaded, at)))
     if is_first and any(result.failure is not None for result in results):
@@ -146,7 +150,7 @@ async def _attempt(
     unit = await run_yielding(
         unit_of_results(cluster_state, recorded, at, request.metadata, config_position)
     )
-    unit = msgspec.structs.replace(unit, idempotency=_idempotency_key(request, response))
+    unit = msgspec.structs.replace(unit, idempotency=_idempotency_key(request, response), past=past)
     match await services.commits.append(unit):
         case Appended(last_position=position):
             return msgspec.structs.replace(response, position=position)

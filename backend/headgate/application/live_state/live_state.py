@@ -2,14 +2,19 @@
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from headgate.application.cooperative import Cooperative, Result, run_yielding
-from headgate.application.live_state.snapshot_store import SnapshotStore, StateCache
-from headgate.application.ports import EventLog, GapInLog, Tail
+from headgate.application.live_state.snapshot_store import (
+    Snapshot,
+    SnapshotStore,
+    StateCache,
+)
+from headgate.application.ports import EventLog, GapInLog, Tail, Unavailable
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
+from headgate.event_log.chain import LogBatch, LogPoint, PastLost
 
 COLLECT_AFTER = (20_000, 5, 200)
 """The thresholds of the garbage collector. By default it runs far more often, and a fold that grows
@@ -27,12 +32,24 @@ class SnapshotRule:
     seconds: float = 600.0
 
 
+READ_LIMIT = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class LostPast:
+    """A fold that was dropped as the log had lost events of it: its position and known rewinds."""
+
+    position: int
+    known_rewinds: int
+
+
 @dataclass(slots=True)
 class LiveState:
     """One Cell for one process. Exactly one thread may use it (ADR 0009).
 
     `fold_version` names the code that folds: a cache written by other code is not read. `elapsed`
-    counts seconds; only differences of it mean anything.
+    counts seconds; only differences of it mean anything. `observer` names the process. `lost` is
+    set from `lose` until the process has recovered from a rewound log.
     """
 
     event_log: EventLog
@@ -40,16 +57,18 @@ class LiveState:
     fold_version: str
     elapsed: Callable[[], float]
     keep_rule: SnapshotRule = field(default_factory=SnapshotRule)
+    observer: str = "headgate"
     synced_at: int = -1
+    lost: LostPast | None = None
     _state: ClusterState | None = None
-    _log_id: str = ""
+    _point: LogPoint | None = None
     _is_stale: bool = False
     _kept_position: int = 0
     _kept_at: float = 0.0
     _keeper: SnapshotStore = field(init=False)
 
     def __post_init__(self) -> None:
-        self._keeper = SnapshotStore(self.state_cache)
+        self._keeper = SnapshotStore(self.state_cache, self.event_log)
 
     @property
     def cluster_state(self) -> ClusterState:
@@ -65,28 +84,55 @@ class LiveState:
         """The log may be another one than before: compare before the fold is used again."""
         self._is_stale = True
 
+    @property
+    def point(self) -> LogPoint:
+        """The point of the log that the fold stands at."""
+        assert self.cluster_state is not None
+        assert self._point is not None
+        return self._point
+
     def drop(self) -> None:
         """Forgets the fold; the next use loads it again."""
         self._state = None
+        self._point = None
         self.synced_at = -1
 
-    def catch_up(self, recorded_events: Iterable[RecordedEvent]) -> int:
+    def lose(self) -> None:
+        """Forgets a fold with events that the log does not have, and remembers that it had them."""
+        if self.lost is None and self._state is not None:
+            history = self._state.log_history
+            self.lost = LostPast(self._state.position, history.count if history else 0)
+        self.drop()
+        self._is_stale = False
+
+    def catch_up(self, batch: LogBatch) -> int:
         """Folds the next events and returns their last position. A failed fold is dropped."""
         cluster_state = self.cluster_state
         try:
-            for recorded in recorded_events:
+            for recorded in batch.events:
                 cluster_state.apply(recorded)
         except Exception:
             self.drop()
             raise
+        self._point = batch.point
         return cluster_state.position
+
+    def catch_up_with_log(self) -> None:
+        """Folds everything that the log has by now; raises `PastLost`."""
+        while (batch := self.event_log.read_on(self.point, limit=READ_LIMIT)).events:
+            self.catch_up(batch)
+
+    def stand_at(self, point: LogPoint) -> None:
+        """Says at which point of the log the fold stands, after it kept what it appended."""
+        assert point.position == self.cluster_state.position
+        self._point = point
 
     def keep(self) -> bool:
         """Writes the fold to the state cache if the rule says so; returns whether it did."""
         cluster_state = self._state
         if cluster_state is None or not self._is_due_to_keep(cluster_state.position):
             return False
-        self._keeper.put(cluster_state, self.fold_version)
+        self._keeper.put(Snapshot(cluster_state, self.point), self.fold_version)
         self._remember_kept(cluster_state.position)
         return True
 
@@ -96,53 +142,69 @@ class LiveState:
         return grown >= self.keep_rule.events or (grown > 0 and waited >= self.keep_rule.seconds)
 
     def _verify(self) -> None:
-        is_same_log = self._log_id == self.event_log.log_id()
-        position = 0 if self._state is None else self._state.position
-        if not is_same_log or position > self.event_log.head():
-            self.drop()
+        point = self._point
+        if point is not None and self.event_log.point_at(point.position) != point:
+            raise PastLost(point)
         self._is_stale = False
 
     def _begin(self) -> None:
-        self._log_id = self.event_log.log_id()
         # Nothing that is loaded here can be collected, and walking it over and over takes most
         # of the time of loading; frozen, it is never walked again.
         gc.disable()
         try:
-            cluster_state = (
-                self._keeper.newest(self.fold_version, at_most=self.event_log.head())
-                or ClusterState()
-            )
+            snapshot = self._keeper.newest(self.fold_version, at_most=self.event_log.head())
+            cluster_state, point = snapshot or (ClusterState(), self._start())
             kept_position = cluster_state.position
-            for recorded in self.event_log.read_all(cluster_state.position):
-                cluster_state.apply(recorded)
+            while (batch := self.event_log.read_on(point, limit=READ_LIMIT)).events:
+                for recorded in batch.events:
+                    cluster_state.apply(recorded)
+                point = batch.point
         finally:
             gc.enable()
-        self._state = cluster_state
+        self._state, self._point = cluster_state, point
         self._is_stale = False
         self._remember_kept(kept_position)
         gc.collect()
         gc.freeze()
         gc.set_threshold(*COLLECT_AFTER)
 
+    def _start(self) -> LogPoint:
+        start = self.event_log.point_at(0)
+        if start is None:
+            raise GapInLog("the chain of the log does not begin at its first position")
+        return start
+
     def _remember_kept(self, position: int) -> None:
         self._kept_position = position
         self._kept_at = self.elapsed()
 
 
+RETRY_SECONDS = 0.5
 Listener = Callable[[Sequence[RecordedEvent]], None]
 
 
 class LiveReader:
-    """A `ClusterState` that follows the log: all tasks of the process read it, only this writes."""
+    """A `ClusterState` that follows the log: all tasks of the process read it, only this writes.
+
+    `point` is the point of the log that it stands at. `ready` is false until the log has been read,
+    and again while it is read anew because it has lost events.
+    """
 
     def __init__(
-        self, live: LiveState, tail: Tail, broken: Callable[[BaseException], None]
+        self,
+        live: LiveState,
+        tail: Tail,
+        recover: Callable[[LiveState], ClusterState],
+        broken: Callable[[BaseException], None],
     ) -> None:
         self.cluster_state = ClusterState()
+        self.point: LogPoint | None = None
         self._live = live
         self._tail = tail
+        self._recover = recover
         self._broken = broken
         self._listeners: list[Listener] = []
+        self._rewind_listeners: list[Callable[[], None]] = []
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         self._following: asyncio.Task[None] | None = None
         self._still = asyncio.Lock()
@@ -153,6 +215,10 @@ class LiveReader:
         """The last position that has been seen."""
         return self.cluster_state.position
 
+    def on_rewind(self, listener: Callable[[], None]) -> None:
+        """Tell `listener` each time that the fold was replaced, as the log had lost events."""
+        self._rewind_listeners.append(listener)
+
     def listen(self, listener: Listener) -> None:
         """Tell `listener` of every batch of new events, after they have been folded."""
         self._listeners.append(listener)
@@ -160,6 +226,7 @@ class LiveReader:
     async def start(self) -> None:
         """Fold what there is, then go on following in the background."""
         self.cluster_state = await asyncio.to_thread(lambda: self._live.cluster_state)
+        self.point = self._live.point
         self.ready = True
         self._following = asyncio.create_task(self._follow())
         self._following.add_done_callback(self._ended)
@@ -196,16 +263,41 @@ class LiveReader:
             return await run_yielding(steps)
 
     async def _follow(self) -> None:
-        async for batch in self._tail.follow(self.cluster_state.position):
-            async with self._still:
-                self._fold(batch)
+        while True:
+            try:
+                async for batch in self._tail.follow(self._live.point):
+                    async with self._still:
+                        self._fold(batch)
+            except PastLost:
+                await self._replace()
 
-    def _fold(self, batch: Sequence[RecordedEvent]) -> None:
-        for recorded in batch:
-            if recorded.position != self.cluster_state.position + 1:
-                raise GapInLog(f"{recorded.position} follows {self.cluster_state.position}")
-            self.cluster_state.apply(recorded)
-        self._tell(batch)
+    async def _replace(self) -> None:
+        """Replaces a fold of events that the log has lost; nothing is answered meanwhile."""
+        self.ready = False
+        self._live.lose()
+        cluster_state = await self._recovered()
+        async with self._still:
+            self.cluster_state, self.point = cluster_state, self._live.point
+        self.ready = True
+        for listener in self._rewind_listeners:
+            listener()
+
+    async def _recovered(self) -> ClusterState:
+        while True:
+            try:
+                return await asyncio.to_thread(self._recover, self._live)
+            except PastLost:
+                self._live.lose()
+            except Unavailable:
+                await asyncio.sleep(RETRY_SECONDS)
+
+    def _fold(self, batch: LogBatch) -> None:
+        if batch.events and batch.events[0].position != self.cluster_state.position + 1:
+            came = batch.events[0].position
+            raise GapInLog(f"{came} follows {self.cluster_state.position}", came)
+        self._live.catch_up(batch)
+        self.point = batch.point
+        self._tell(batch.events)
 
     def _tell(self, batch: Sequence[RecordedEvent]) -> None:
         for listener in self._listeners:

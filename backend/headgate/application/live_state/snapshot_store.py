@@ -9,12 +9,14 @@ import hashlib
 import zlib
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from headgate.application.ports import EventLog
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.workloads.state import Workload
+from headgate.event_log.chain import LogPoint
 
 Parts = Mapping[str, bytes | None]
 """Parts of a fold by name; None for one that is there already."""
@@ -50,10 +52,19 @@ WorkloadChunk = dict[str, Workload]
 class _Kept(msgspec.Struct, kw_only=True):
     """A fold: all but its workloads, and by workload, in order, which part it is in."""
 
+    log_id: str
+    chain: bytes
     rest: bytes
     parts: list[str]
     workloads: list[str]
     part_of: list[int]
+
+
+class Snapshot(NamedTuple):
+    """A fold, and the point of the log that it was folded up to."""
+
+    cluster_state: ClusterState
+    point: LogPoint
 
 
 class SnapshotStore:
@@ -62,30 +73,40 @@ class SnapshotStore:
     Of parts, `max_workloads` stay decoded, or as many as the fold at hand needs.
     """
 
-    def __init__(self, state_cache: StateCache, max_workloads: int = 0) -> None:
+    def __init__(
+        self, state_cache: StateCache, event_log: EventLog, max_workloads: int = 0
+    ) -> None:
         self._cache = state_cache
+        self._event_log = event_log
         self._max_workloads = max_workloads
         self._parts: OrderedDict[str, WorkloadChunk] = OrderedDict()
 
-    def newest(self, fold_version: str, *, at_most: int, after: int = 0) -> ClusterState | None:
-        """The latest fold that is whole, past `after` and not past `at_most`."""
+    def newest(self, fold_version: str, *, at_most: int, after: int = 0) -> Snapshot | None:
+        """The latest fold that is whole, past `after` and not past `at_most`.
+
+        A fold of another past than the log has is passed over.
+        """
         while True:
             found = self._cache.newest(CACHE_NAME, fold_version, at_most=at_most)
             if found is None or found[0] <= after:
                 return None
-            cluster_state = self._load(_unpacked(found[1], _Kept))
+            kept = _unpacked(found[1], _Kept)
+            point = LogPoint(log_id=kept.log_id, position=found[0], chain=kept.chain)
+            is_held = self._event_log.point_at(point.position) == point
+            cluster_state = self._load(kept) if is_held else None
             if cluster_state is not None:
-                return cluster_state
+                return Snapshot(cluster_state, point)
             at_most = found[0] - 1
 
-    def put(self, cluster_state: ClusterState, fold_version: str) -> None:
+    def put(self, snapshot: Snapshot, fold_version: str) -> None:
         """Keep a fold with what of it is not kept yet."""
-        if not self._put(cluster_state, fold_version):
+        if not self._put(snapshot, fold_version):
             # Another process has deleted a part since: write everything.
             self._parts.clear()
-            self._put(cluster_state, fold_version)
+            self._put(snapshot, fold_version)
 
-    def _put(self, cluster_state: ClusterState, fold_version: str) -> bool:
+    def _put(self, snapshot: Snapshot, fold_version: str) -> bool:
+        cluster_state, point = snapshot
         known, fresh = self._divided(cluster_state.workloads)
         body = zlib.compress(msgspec.msgpack.encode(fresh), 1)
         name = hashlib.sha256(body).hexdigest()
@@ -94,6 +115,8 @@ class SnapshotStore:
         names = [*known, name]
         place = {key: number for number, keys in enumerate(known.values()) for key in keys}
         kept = _Kept(
+            log_id=point.log_id,
+            chain=point.chain,
             rest=cluster_state.dump(with_workloads=False),
             parts=names,
             workloads=list(cluster_state.workloads),

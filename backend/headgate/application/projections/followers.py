@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import structlog
 
 from headgate.application.ports import EventLog, Followers, GapInLog, Unavailable
+from headgate.event_log.chain import PastLost
 
 RETRY_SECONDS = 30.0
 BATCH = 5_000
@@ -54,6 +55,9 @@ class FollowerRunner:
                 folded += count
         except (Unavailable, GapInLog):
             raise
+        except PastLost:
+            # Its rows show events that the log has lost.
+            self.followers.rebuild(name)
         except Exception as failure:  # noqa: BLE001 - a read model that cannot fold is stale, the rest is not
             self._resting_until[name] = self.elapsed() + RETRY_SECONDS
             self.report(name, failure)

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec.structs import replace
+
 from headgate.application.cycles.cycle_records import (
     CycleRecord,
     Stopwatch,
@@ -24,6 +26,7 @@ from headgate.application.ports import (
 from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.event_log.chain import PastLost
 
 CATCH_UP_LIMIT = 5_000
 MAX_FAILURE_CHARACTERS = 500
@@ -104,7 +107,8 @@ class _Progress:
 def run_partition(scheduler: Scheduler, key: str) -> PartitionRun:
     """Decide what there is to decide in a partition; see `PartitionRun` for how it may end.
 
-    Raises `Unavailable` while the database cannot be reached; nothing half-done is left behind.
+    Raises `Unavailable` while the database cannot be reached, and `PastLost` where the log has lost
+    events of the fold; nothing half-done is left behind.
     """
     end = scheduler.elapsed() + scheduler.budget.run_seconds
     progress = _Progress()
@@ -128,7 +132,7 @@ def _step(scheduler: Scheduler, key: str, progress: _Progress) -> RunOutcome | N
             return "busy"
         with session:
             return _work(scheduler, session, progress)
-    except (Unavailable, GapInLog):
+    except (Unavailable, GapInLog, PastLost):
         raise
     except Exception as failure:  # noqa: BLE001 - one partition that cannot be planned must not stop the others
         _halt(scheduler, key, failure)
@@ -142,7 +146,7 @@ def _exists(scheduler: Scheduler, key: str) -> bool:
     if key in live.cluster_state.partition_keys():
         return True
     # Another worker may know a newer configuration than we have folded so far.
-    live.catch_up(live.event_log.read_all(live.cluster_state.position))
+    live.catch_up_with_log()
     sync_partitions(scheduler)
     return key in live.cluster_state.partition_keys()
 
@@ -172,10 +176,11 @@ def _work(
 
 
 def _catch_up(live: LiveState, session: PartitionSession) -> int:
-    while facts := session.catch_up(live.cluster_state.position, limit=CATCH_UP_LIMIT):
-        live.catch_up(facts)
-        if len(facts) < CATCH_UP_LIMIT:
-            break
+    is_behind = True
+    while is_behind:
+        batch = session.catch_up(live.point, limit=CATCH_UP_LIMIT)
+        live.catch_up(batch)
+        is_behind = len(batch.events) == CATCH_UP_LIMIT
     return live.cluster_state.position
 
 
@@ -194,11 +199,13 @@ def _decide(
             session.commit_idle(idle_position=before, next_due=planned.next_due)
             return "idle"
         stopwatch.planned()
-        verdict = session.commit_decisions([planned.unit], next_due=planned.next_due)[0]
+        unit = replace(planned.unit, past=scheduler.live.point)
+        verdict = session.commit_decisions([unit], next_due=planned.next_due)[0]
         stopwatch.committed()
-        between = _between(scheduler.live, before, verdict)
+        between = _between(scheduler.live, session, before, verdict)
         if isinstance(verdict, Appended) and between is not None:
             overlay.keep(verdict.last_position, between)
+            scheduler.live.stand_at(session.point_at(verdict.last_position))
     record = record_of(planning, planned, verdict, input_position=before, inadmissible=inadmissible)
     timed = stopwatch.noted(record, worker=scheduler.owner, conflicts=progress.conflicts)
     scheduler.note(timed)
@@ -214,7 +221,9 @@ def _decide(
     return None
 
 
-def _between(live: LiveState, before: int, verdict: Verdict) -> list[RecordedEvent] | None:
+def _between(
+    live: LiveState, session: PartitionSession, before: int, verdict: Verdict
+) -> list[RecordedEvent] | None:
     """Returns the events of others between plan and commit; None if a new fold is needed."""
     if not isinstance(verdict, Appended):
         return None
@@ -223,7 +232,7 @@ def _between(live: LiveState, before: int, verdict: Verdict) -> list[RecordedEve
         return []
     if last - before > CATCH_UP_LIMIT:
         return None
-    found = live.event_log.read(before, limit=CATCH_UP_LIMIT, up_to=last)
+    found = session.catch_up(live.point, limit=last - before).events
     return found if all(live.cluster_state.may_come_after(each) for each in found) else None
 
 

@@ -31,7 +31,7 @@ from headgate.domain.rounds.state import RoundState
 from headgate.domain.streams import kind_and_key, stream_of, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.state import Workload
-from headgate.event_log.chain import LogPoint
+from headgate.event_log.chain import LogBatch, LogPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,14 @@ class HistoricalLog:
     def read(self, after: int, *, limit: int, up_to: int | None = None) -> list[RecordedEvent]:
         """Up to `limit` events after that position in order."""
         return self.live.read(after, limit=limit, up_to=self._end(up_to))
+
+    def read_on(self, point: LogPoint, *, limit: int) -> LogBatch:
+        """A bug: nothing goes on from a past."""
+        raise AssertionError(f"{limit} events were to follow on {point.position} in the past")
+
+    def forget_lost_past(self) -> None:
+        """A bug: nothing is deleted in the past."""
+        raise AssertionError("answers were to be deleted in the past")
 
     def read_all(self, after: int = 0, up_to: int | None = None) -> Iterator[RecordedEvent]:
         """Every event after that position in order, streamed."""
@@ -301,6 +309,7 @@ class FixedReader:
 
     cluster_state: ClusterState
     ready: bool = True
+    point: LogPoint | None = None
 
     @property
     def position(self) -> int:

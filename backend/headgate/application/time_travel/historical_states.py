@@ -13,10 +13,11 @@ from threading import Lock
 
 from headgate.application.bounded_executor import BoundedExecutor
 from headgate.application.failures import Archived
-from headgate.application.live_state.snapshot_store import SnapshotStore, StateCache
+from headgate.application.live_state.snapshot_store import Snapshot, SnapshotStore, StateCache
 from headgate.application.ports import EventLog, GapInLog
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
+from headgate.event_log.chain import LogPoint
 
 
 def first_position(log: EventLog) -> int:
@@ -70,12 +71,12 @@ class HistoricalStates:
     fold_version: Callable[[], str]
     bounds: HistoryCacheLimits = field(default_factory=HistoryCacheLimits)
     _known: OrderedDict[int, ClusterState] = field(default_factory=OrderedDict)
-    _log_id: str = ""
+    _point: LogPoint | None = None
     _lock: Lock = field(default_factory=Lock)
     _keeper: SnapshotStore = field(init=False)
 
     def __post_init__(self) -> None:
-        self._keeper = SnapshotStore(self.state_cache, self.bounds.decoded)
+        self._keeper = SnapshotStore(self.state_cache, self.event_log, self.bounds.decoded)
 
     def at(self, position: int) -> ClusterState:
         """The fold of the first `position` events, with its partitions; not to be changed.
@@ -84,11 +85,15 @@ class HistoricalStates:
         from its beginning nor a cached fold leads there.
         """
         with self._lock, archived_gaps_reported(self.event_log):
-            self._forget_another_log()
+            self._forget_another_past()
+            # Read before the fold, so that a rewind in between shows at the next call.
+            point = self.event_log.point_at(position)
             found = self._known.get(position)
             if found is None:
                 found = self._reach(position)
             self._remember(found)
+            if self._point is None or self._point.position < position:
+                self._point = point
             return found
 
     def passing(self, positions: Sequence[int]) -> Generator[ClusterState, None, None]:
@@ -102,14 +107,16 @@ class HistoricalStates:
             with self._lock, archived_gaps_reported(self.event_log):
                 after = cluster_state.position + DECODE_COST_EVENTS
                 nearer = self._keeper.newest(self.fold_version(), at_most=position, after=after)
-                cluster_state = self._go_on(nearer or cluster_state, position)
+                start = nearer.cluster_state if nearer else cluster_state
+                cluster_state = self._go_on(start, position)
             yield cluster_state
 
-    def _forget_another_log(self) -> None:
-        log_id = self.event_log.log_id()
-        if log_id != self._log_id:
+    def _forget_another_past(self) -> None:
+        """Forgets all folds if the log does not have the last point that one was folded up to."""
+        point = self._point
+        if point is not None and self.event_log.point_at(point.position) != point:
             self._known.clear()
-            self._log_id = log_id
+            self._point = None
 
     def _reach(self, position: int) -> ClusterState:
         return self._go_on(self._nearest(position), position)
@@ -137,11 +144,15 @@ class HistoricalStates:
         cached = self._keeper.newest(
             self.fold_version(), at_most=position, after=warm + DECODE_COST_EVENTS
         )
-        return cached or (self._known[warm].fork() if warm else ClusterState())
+        if cached is not None:
+            return cached.cluster_state
+        return self._known[warm].fork() if warm else ClusterState()
 
     def _cache_on_the_way(self, cluster_state: ClusterState, recorded: RecordedEvent) -> None:
         if recorded.position % self.bounds.cache_events == 0:
-            self._keeper.put(cluster_state, self.fold_version())
+            point = self.event_log.point_at(recorded.position)
+            if point is not None:
+                self._keeper.put(Snapshot(cluster_state, point), self.fold_version())
 
     def _remember(self, cluster_state: ClusterState) -> None:
         self._known[cluster_state.position] = cluster_state

@@ -1,13 +1,24 @@
 """The chain of the log computed again from its stored events, and compared with what is kept."""
 
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import msgspec
 
-from headgate.application.ports import ChainedEvent, ChainedLog
-from headgate.event_log.chain import LogPoint, chain_after
+from headgate.application.ports import EventLog
+from headgate.event_log.chain import ChainedEvent, LogPoint, chain_after
 
 PAGE = 2_000
+
+
+class ChainedLog(EventLog, Protocol):
+    """A log that gives out its stored events with their chain values."""
+
+    def chain_start(self) -> LogPoint:
+        """The point before the first event that is chained."""
+
+    def read_chain(self, after: int, *, limit: int) -> list[ChainedEvent]:
+        """Up to `limit` stored events after that position in order, with their chain values."""
 
 
 class ChainAudit(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Protocol
 
-from headgate.application.ports import ChainedLog, GapInLog, ReadModels
-from headgate.application.verify.chain_audit import audit_chain
+from headgate.application.ports import GapInLog, ReadModels
+from headgate.application.verify.chain_audit import ChainedLog, audit_chain
 from headgate.application.verify.findings import Findings, Verification
 from headgate.application.verify.history import History, SequenceAudit
 from headgate.application.verify.read_model_audit import States, check_written, compare

@@ -20,6 +20,7 @@ from headgate.domain.kinds.resource_flavor import RESOURCE_FLAVOR
 from headgate.domain.kinds.runtime_class import RUNTIME_CLASS
 from headgate.domain.kinds.topology import TOPOLOGY
 from headgate.domain.kinds.workload_priority_class import WORKLOAD_PRIORITY_CLASS
+from headgate.domain.log_history import evolve as evolve_log
 from headgate.domain.nodes.decide import NODE
 from headgate.domain.rounds.evolve import evolve as evolve_round
 from headgate.domain.values.instants import Instant
@@ -60,4 +61,6 @@ def evolve_state(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa
         return evolve_workload(state, event, at)
     if kind == "round":
         return evolve_round(state, event, at)
+    if kind == "log":
+        return evolve_log(state, event, at)
     return KINDS_BY_STREAM[kind].evolve(state, event, at)

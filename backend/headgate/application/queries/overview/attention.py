@@ -14,7 +14,7 @@ from headgate.application.queries.views import message_view
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
-from headgate.domain.streams import workload_stream
+from headgate.domain.streams import LOG_STREAM, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.state import Workload, condition, phase_of
@@ -29,6 +29,7 @@ LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300
 LONG_HEAD_SECONDS = 3_600
 """A strict line that has not moved for so long is told, whatever its head waits for."""
+REWIND_SHOWN_SECONDS = 86_400
 MAX_PER_KIND = 10
 SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
 
@@ -44,7 +45,7 @@ def find_attention(
     cluster_state: ClusterState, at: Instant, scope: NamespaceScope
 ) -> Cooperative[list[Attention]]:
     """The same in steps, as every workload is looked at."""
-    found = [*_queues(cluster_state), *_nodes(cluster_state)]
+    found = [*_log(cluster_state, at), *_queues(cluster_state), *_nodes(cluster_state)]
     found += yield from each(_blocked_lines(cluster_state, at, scope))
     found += _configuration(cluster_state, scope)
     found += yield from _workloads(cluster_state, at, scope)
@@ -86,6 +87,21 @@ def _alert(  # noqa: PLR0913 - what an alert is
         stream=stream,
         title_message=message_view(title, is_visible),
         detail_message=message_view(detail, is_visible),
+    )
+
+
+def _log(cluster_state: ClusterState, at: Instant) -> Iterator[Attention]:
+    """A loss of events, for a day: executors and users may have acted on what was lost."""
+    history = cluster_state.log_history
+    if history is None or at - history.at > REWIND_SHOWN_SECONDS * MICROSECONDS_PER_SECOND:
+        return
+    yield _alert(
+        "LogRewound",
+        "critical",
+        message("LogLostEvents"),
+        message("LogRewoundTo", read_up_to=history.last.read_up_to, head=history.last.head),
+        link=f"/events?stream={LOG_STREAM}",
+        stream=LOG_STREAM,
     )
 
 

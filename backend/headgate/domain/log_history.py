@@ -1,0 +1,36 @@
+"""What happened to the log itself, in a stream of its own."""
+
+import msgspec
+
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.values.instants import Instant
+
+
+class LogRewound(msgspec.Struct, frozen=True, kw_only=True, tag="log.rewound"):
+    """The log lost events that a process had read: a backup was restored or a standby promoted.
+
+    `read_up_to` is the last position that the process had read, `head` the last position of the log
+    when the process read it again; `observer` names the process. The lost events lie somewhere up
+    to `read_up_to`; where they begin, the log does not tell.
+    """
+
+    read_up_to: int
+    head: int
+    observer: str
+
+
+class LogHistory(msgspec.Struct, frozen=True, kw_only=True, tag="log_history"):
+    """The last loss of events, its time, and the number of recorded losses."""
+
+    last: LogRewound
+    at: Instant
+    count: int = 1
+
+
+LogHistoryState = Absent | LogHistory
+
+
+def evolve(state: LogHistoryState, event: LogRewound, at: Instant) -> LogHistoryState:
+    """The history after an event."""
+    count = state.count if isinstance(state, LogHistory) else 0
+    return LogHistory(last=event, at=at, count=count + 1)
