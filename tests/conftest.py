@@ -13,7 +13,7 @@ import psutil
 import psycopg
 import pytest
 
-from headgate.adapters.postgres.migrate import migrate
+from headgate.adapters.postgres.maintenance import migrate
 from headgate.embedded.postgres import EmbeddedPostgres, start_postgres
 from tests.directories import RUN_VARIABLE, databases_root, run_directory
 from tests.hypothesis_profiles import load_profile

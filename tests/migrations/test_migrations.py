@@ -1,22 +1,25 @@
 """The migrations make the declared tables, from anywhere and any number of times."""
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-
 import psycopg
 import pytest
+import subprocess
+import sys
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import NullPool, create_engine
-
-from headgate.adapters.postgres.migrate import alembic_config, migrate, migrations_directory
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from headgate.adapters.postgres.maintenance import alembic_config
+from headgate.adapters.postgres.maintenance import migrate
+from headgate.adapters.postgres.maintenance import migrations_directory
 from headgate.embedded.postgres import EmbeddedPostgres
+from pathlib import Path
+from sqlalchemy import NullPool
+from sqlalchemy import create_engine
 from tests.conftest import new_database
-from tests.migrations.tables import METADATA, is_ours
+from tests.migrations.tables import METADATA
+from tests.migrations.tables import is_ours
+
 
 OURS = """
     SELECT relname FROM pg_class
@@ -85,12 +88,12 @@ def test_the_migrations_are_found_in_an_installed_package(
     package = tmp_path / "headgate_migrations"
     package.symlink_to(migrations_directory(), target_is_directory=True)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr("headgate.adapters.postgres.migrate.REPOSITORY", tmp_path / "nowhere")
+    monkeypatch.setattr("headgate.adapters.postgres.maintenance.REPOSITORY", tmp_path / "nowhere")
 
     assert migrations_directory() == package
     migrate(empty_url)
 
 
 def _migrate_in_another_process(url: str) -> None:
-    program = f"from headgate.adapters.postgres.migrate import migrate; migrate({url!r})"
+    program = f"from headgate.adapters.postgres.maintenance import migrate; migrate({url!r})"
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -12,7 +12,7 @@ from litestar.testing import TestClient
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
-from headgate.adapters.postgres.migrate import alembic_config, migrate
+from headgate.adapters.postgres.maintenance import alembic_config, migrate
 from headgate.api.app import app_over
 from headgate.api.services import application_services
 from headgate.application.verify.chain_audit import ChainAudit, audit_chain
