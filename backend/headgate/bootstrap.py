@@ -1,46 +1,44 @@
 """The wiring: which adapter fills which port."""
 
 import time
-from celery import Celery
 from collections.abc import Callable
 from dataclasses import dataclass
-from headgate.adapters.celery.nudges import ADMISSION_QUEUE
-from headgate.adapters.celery.nudges import CeleryNudges
-from headgate.adapters.celery.nudges import UPKEEP_QUEUE
-from headgate.adapters.celery.nudges import broker_failure
-from headgate.adapters.celery.nudges import make_celery
+
+from celery import Celery
+
+from headgate.adapters.celery.nudges import (
+    ADMISSION_QUEUE,
+    UPKEEP_QUEUE,
+    CeleryNudges,
+    broker_failure,
+    make_celery,
+)
 from headgate.adapters.postgres.archive import LogArchive
 from headgate.adapters.postgres.archive_files import LogArchiveFiles
-from headgate.adapters.postgres.connections import Pool
-from headgate.adapters.postgres.connections import open_pool
+from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
-from headgate.adapters.postgres.maintenance import PostgresInspection
-from headgate.adapters.postgres.maintenance import PostgresMaintenance
-from headgate.adapters.postgres.maintenance import migrate
+from headgate.adapters.postgres.maintenance import PostgresInspection, PostgresMaintenance, migrate
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresReadModels
 from headgate.adapters.postgres.state_cache import PostgresStateCache
-from headgate.adapters.postgres.stores import PostgresBacktestStore
-from headgate.adapters.postgres.stores import PostgresCycleStore
-from headgate.adapters.postgres.stores import PostgresTokens
+from headgate.adapters.postgres.stores import (
+    PostgresBacktestStore,
+    PostgresCycleStore,
+    PostgresTokens,
+)
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.system.log_lines import configure_log_lines
-from headgate.adapters.system.randomness import TimeOrderedIds
-from headgate.adapters.system.randomness import unique_key
+from headgate.adapters.system.randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.source_version import fold_version
 from headgate.application.backtests.runner import BacktestRunner
 from headgate.application.live_state.live_state import LiveState
 from headgate.application.live_state.snapshot_store import CACHE_NAME
-from headgate.application.maintenance import MaintenanceSchedule
-from headgate.application.maintenance import MaintenanceTask
+from headgate.application.maintenance import MaintenanceSchedule, MaintenanceTask
 from headgate.application.projections.followers import FollowerRunner
-from headgate.application.scheduling_loop.run_partition import Budget
-from headgate.application.scheduling_loop.run_partition import Scheduler
-from headgate.application.time_travel.historical_states import HistoricalReads
-from headgate.application.time_travel.historical_states import HistoricalStates
+from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
+from headgate.application.time_travel.historical_states import HistoricalReads, HistoricalStates
 from headgate.settings import Settings
-
 
 __all__ = [
     "ADMISSION_QUEUE",

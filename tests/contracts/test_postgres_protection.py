@@ -1,28 +1,25 @@
 """What only Postgres can promise: facts stay, and an outage is an outage."""
 
 import asyncio
-import psycopg
-import pytest
 from collections.abc import Iterator
 from contextlib import aclosing
+from random import Random
+
+import psycopg
+import pytest
+
 from headgate.adapters.postgres.connections import open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.maintenance import migrate
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.tail import PostgresTail
-from headgate.application.ports import GapInLog
-from headgate.application.ports import Unavailable
+from headgate.application.ports import GapInLog, Unavailable
 from headgate.embedded.postgres import EmbeddedPostgres
 from headgate.event_log.chain import LogPoint
 from headgate.event_log.codec import Unstorable
-from random import Random
 from tests.conftest import new_database
-from tests.contracts.adapters import Adapters
-from tests.contracts.adapters import on_postgres
-from tests.contracts.events import are_appended
-from tests.contracts.events import event
-from tests.contracts.events import unit
-
+from tests.contracts.adapters import Adapters, on_postgres
+from tests.contracts.events import are_appended, event, unit
 
 PATIENCE_SECONDS = 60
 CHANGES = (

@@ -1,25 +1,22 @@
 """The migrations make the declared tables, from anywhere and any number of times."""
 
-import psycopg
-import pytest
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from headgate.adapters.postgres.maintenance import alembic_config
-from headgate.adapters.postgres.maintenance import migrate
-from headgate.adapters.postgres.maintenance import migrations_directory
-from headgate.embedded.postgres import EmbeddedPostgres
-from pathlib import Path
-from sqlalchemy import NullPool
-from sqlalchemy import create_engine
-from tests.conftest import new_database
-from tests.migrations.tables import METADATA
-from tests.migrations.tables import is_ours
+from sqlalchemy import NullPool, create_engine
 
+from headgate.adapters.postgres.maintenance import alembic_config, migrate, migrations_directory
+from headgate.embedded.postgres import EmbeddedPostgres
+from tests.conftest import new_database
+from tests.migrations.tables import METADATA, is_ours
 
 OURS = """
     SELECT relname FROM pg_class

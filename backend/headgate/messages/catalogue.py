@@ -10,7 +10,6 @@ from headgate.messages import (
     object_rules,
     pending_reasons,
     rejections,
-    request_rules,
     workload_events,
     workload_rules,
 )
@@ -26,7 +25,6 @@ FAMILIES: tuple[Mapping[str, Text], ...] = (
     pending_reasons.TEXTS,
     workload_events.TEXTS,
     rejections.TEXTS,
-    request_rules.TEXTS,
     field_rules.TEXTS,
     object_rules.TEXTS,
     manifest_rules.TEXTS,
