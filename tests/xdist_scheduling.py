@@ -9,6 +9,9 @@ from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 LONG = ("slow", "browser")
 """Marks of tests that move their files to the front."""
 
+SHORT = ("tests/domain/", "tests/messages/", "tests/verify/")
+"""Folders of files that take a second or less; they come last, so that processes end together."""
+
 TOGETHER = {"tests/architecture": 1, "tests/browser": 2}
 """Folders with shared costly fixtures, and how many processes of a run share each folder's files.
 
@@ -38,15 +41,17 @@ def share_of(file: str) -> str:
 
 
 def long_files_first(items: list[pytest.Item]) -> None:
-    """Sort files with a test marked in `LONG` first, shared folders before others.
+    """Sort files with a test marked in `LONG` first, then shared folders, and `SHORT` last.
 
     The files of a share stand together; else the drawn order stays.
     """
     long = {item.path for item in items if any(map(item.get_closest_marker, LONG))}
 
-    def place(item: pytest.Item) -> tuple[bool, bool, str]:
+    def place(item: pytest.Item) -> tuple[bool, bool, bool, str]:
         file = item.nodeid.partition("::")[0]
         share = share_of(file)
-        return item.path not in long, share == file, "" if share == file else share
+        is_shared = share != file
+        ends = file.startswith(SHORT)
+        return item.path not in long, ends, not is_shared, share if is_shared else ""
 
     items.sort(key=place)

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.architecture.sources import ROOT, files, shown, tree
@@ -20,6 +21,7 @@ TYPESCRIPT_FUNCTION = re.compile(
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
 def offenders() -> dict[str, int]:
     """Every file and function over its limit, with its length; functions are `file::function`."""
     found = {}
