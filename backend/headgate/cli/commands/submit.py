@@ -32,6 +32,8 @@ API_VERSION = "kueue.x-k8s.io/v1beta2"
 RUN_SECONDS = "headgate.dev/run-seconds"
 
 Object = dict[str, Any]
+OtherRequests = Annotated[list[str], option("NAME=QUANTITY", "Other resource per pod (repeatable)")]
+SinglePods = Annotated[bool, typer.Option("--single-pods", help="Allow preemption of single pods")]
 RunSeconds = Annotated[
     int | None, option("NUMBER", "Simulated run time (demo executor only)", min=0)
 ]
@@ -69,9 +71,7 @@ def submit(
     cpu: Annotated[str, option("QUANTITY", "CPU per pod, e.g. 500m, 4")] = "",
     memory: Annotated[str, option("QUANTITY", "Memory per pod, e.g. 4Gi")] = "",
     gpu: Annotated[int, option("NUMBER", "GPUs per pod (nvidia.com/gpu)", min=0)] = 0,
-    request: Annotated[
-        list[str], option("NAME=QUANTITY", "Other resource per pod (repeatable)")
-    ] = [],  # noqa: B006
+    request: OtherRequests = [],  # noqa: B006
     pods: Annotated[int, option("NUMBER", "Number of pods", min=1)] = 1,
     min_pods: Annotated[int | None, option("NUMBER", "Minimum pods for partial admission")] = None,
     priority_class: Annotated[str, option("NAME", "WorkloadPriorityClass")] = "",
@@ -82,9 +82,7 @@ def submit(
     run_seconds: RunSeconds = None,
     max_execution_seconds: MaximumSeconds = None,
     preemptibility: Preemptibility = "",
-    single_pods: Annotated[
-        bool, typer.Option("--single-pods", help="Allow preemption of single pods")
-    ] = False,
+    single_pods: SinglePods = False,
     namespace: Namespace = DEFAULT_NAMESPACE,
     dry_run: DryRun = False,
     simulate: Simulated = False,
