@@ -42,10 +42,17 @@ def test_a_queue_that_is_not_there_is_warned_of_with_the_one_that_is_likely_mean
             "pointer": "/spec/queueName",
             "rule": "LocalQueueDoesNotExist",
             "severity": "warning",
-            "code": "",
-            "arguments": {},
+            "code": "PendingUntilChanged",
+            "arguments": {
+                "found": {
+                    "code": "QueueMissing",
+                    "arguments": {"kind": "LocalQueue", "name": "mian", "namespace": "warned"},
+                    "text": "LocalQueue mian does not exist in namespace warned",
+                },
+                "count": 1,
+            },
             "message": "LocalQueue mian does not exist in namespace warned. "
-            "It waits until that has changed.",
+            "1 workload pending until that changes.",
             "remedy": "Create LocalQueue mian, or name another queue. Did you mean main?",
         }
 
@@ -75,7 +82,7 @@ def test_a_batch_is_warned_of_once_for_each_queue(admin: Api, key: str) -> None:
     answer = admin.post("/v1/workloads:batch", {"items": items}, **headers)
     (found,) = answer.json()["warnings"]
     assert found["name"] == f"{prefix}0"
-    assert "It and 2 more wait" in found["message"]
+    assert "3 workloads pending" in found["message"]
 
 
 def test_work_that_is_applied_together_with_its_queue_is_fine(admin: Api) -> None:

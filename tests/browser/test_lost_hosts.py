@@ -111,7 +111,7 @@ def test_a_gang_that_loses_a_host_is_placed_beside_the_others(
     moved = {"host-2": 1, spare: 1}
     wait_until(lambda: hosts_of(client, "moved-gang") == moved, "the gang moved")
     screen.open(f"/workloads/{NAMESPACE}/moved-gang", f"{NAMESPACE}/moved-gang")
-    told = "Its pods on host-1 (NotReady) were moved to host-3."
+    told = "Pods on host-1 (NotReady) moved to host-3"
     expect(screen.page.get_by_text(told)).to_be_visible()
     expect(timeline(screen, "Hosts failed")).to_contain_text("host-1 (NotReady)")
     expect(timeline(screen, "Replaced host-1")).to_contain_text("On host-2, host-3")

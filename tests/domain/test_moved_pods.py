@@ -5,6 +5,7 @@ import pytest
 from headgate.application.queries.workloads.explanations import moved_pods
 from headgate.domain.nodes.events import NodeReported
 from headgate.domain.workloads.specs import TopologyRequest
+from headgate.messages.catalogue import text_of
 from tests.builders.world import World, quotas
 
 A_MINUTE = 60
@@ -26,7 +27,8 @@ def world() -> World:
 
 def story(world: World) -> str:
     """What is told of the gang's moves."""
-    return moved_pods([each for each in world.history if each.stream == f"workload/{KEY}"])
+    found = moved_pods([each for each in world.history if each.stream == f"workload/{KEY}"])
+    return "" if found is None else text_of(found)
 
 
 def test_a_workload_that_never_moved_has_no_move_report(world: World) -> None:
@@ -39,4 +41,4 @@ def test_the_lost_host_its_reason_and_the_new_host_are_named(world: World) -> No
     world.wait(A_MINUTE)
     world.settle()
 
-    assert story(world) == "Its pods on a (NotReady) were moved to c."
+    assert story(world) == "Pods on a (NotReady) moved to c"

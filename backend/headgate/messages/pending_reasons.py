@@ -189,8 +189,8 @@ PREEMPTION: Mapping[str, Text] = {
     "PodsNotPreemptible": Text("{preemptibility}: {pods:pod} must stay"),
     "WithinMinimumRuntime": Text("Has not run for minRuntime {minimum:duration} of {kind} {name}"),
     "ProtectedByBudget": Text("Protected by DisruptionBudget {budget}"),
-    "WithinNominalQuota": Text("Its ClusterQueue would use no more than its nominal quota"),
-    "NoLargerShare": Text("Its side would no longer have the larger dominant resource share"),
+    "WithinNominalQuota": Text("Its ClusterQueue is within its nominal quota"),
+    "NoLargerShare": Text("Its dominant resource share would not stay the larger"),
     "WaitingForEvictions": Text(
         "Waiting for {evictions:eviction} to finish: {victims:all}[ and {more} more]"
     ),
@@ -215,6 +215,7 @@ PREEMPTION: Mapping[str, Text] = {
 """Searches for victims, rules that protect candidates, and how rounds end."""
 
 QUEUES: Mapping[str, Text] = {
+    "PendingUntilChanged": Text("{found}. {count:workload} pending until that changes"),
     "QueueMissing": Text(
         "{kind} {name} does not exist[ in namespace {namespace}]",
         "Create {kind} {name}, or name another queue.",
@@ -288,6 +289,7 @@ STATES: Mapping[str, Text] = {
     "PhaseCancelled": Text("Cancelled"),
     "ReplacingFailedHosts": Text("Running; replacing failed hosts: {hosts:all}"),
     "FailedHost": Text("{host} ({why})"),
+    "PodsMoved": Text("Pods on {lost} moved to {new}"),
     "EvictingSomePods": Text("Running; some pods are being evicted: {evicting:all}"),
     "PodsOfPodSet": Text("{pods} of {pod_set}"),
     "StopsFirst": Text("Stops first; the rest follows afterwards"),

@@ -37,7 +37,7 @@ from headgate.domain.scheduling.pending_reasons import current_reason, recorded_
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.message import Message, message
+from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
@@ -215,15 +215,15 @@ async def explanation_view(
 def _with_story(
     told: str, phase: Phase, past: Sequence[RecordedEvent], is_visible: IsVisible
 ) -> str:
-    """The sentence; with where pods went from hosts that failed, or why they have to go."""
-    story = ""
+    """The sentence, and where pods of failed hosts moved to, or why the workload is evicted."""
+    story: MessageOrText | None = None
     if phase in {"Starting", "Running"}:
         story = moved_pods(past)
     elif phase == "Evicting":
         events = (recorded.event for recorded in reversed(past))
         evicted = next((each for each in events if isinstance(each, WorkloadEvicted)), None)
-        story = worded(evicted.message, is_visible) if evicted else ""
-    return f"{told}. {story}" if story else told
+        story = evicted.message if evicted else None
+    return f"{told}. {worded(story, is_visible)}" if story else told
 
 
 def _history(past: Sequence[RecordedEvent], scope: NamespaceScope, most: int) -> list[ReasonThen]:
@@ -304,39 +304,30 @@ def position_of(
     )
 
 
-MAX_LISTED_HOSTS = 3
-
-
-def moved_pods(past: Sequence[RecordedEvent]) -> str:
-    """Which hosts failed last since it was admitted and which took their pods; else empty."""
-    told = ""
+def moved_pods(past: Sequence[RecordedEvent]) -> Message | None:
+    """Returns which hosts failed last since the admission, and which took their pods, if any."""
+    told: Message | None = None
     stands_on: tuple[str, ...] = ()
     reasons: dict[str, str] = {}
     for recorded in past:
         match recorded.event:
             case WorkloadAdmitted():
-                told = ""
+                told = None
             case WorkloadQuotaReserved(admission=admission):
-                told, stands_on = "", hosts_of(admission)
+                told, stands_on = None, hosts_of(admission)
             case WorkloadHostsFailed(hosts=hosts):
                 reasons = hosts
             case WorkloadPlaced(admission=admission, replaced=replaced):
                 before, stands_on = stands_on, hosts_of(admission)
                 if replaced:
-                    lost = [f"{host} ({reasons.get(host, 'lost')})" for host in replaced]
-                    new = [host for host in stands_on if host not in before]
-                    told = _sentence(lost, new or list(stands_on))
+                    lost = tuple(
+                        message("FailedHost", host=host, why=reasons.get(host, "lost"))
+                        for host in replaced
+                    )
+                    new = tuple(host for host in stands_on if host not in before)
+                    told = message("PodsMoved", lost=lost, new=new or stands_on)
             case WorkloadScaledDown(admission=admission):
                 stands_on = hosts_of(admission)
             case _:
                 pass
     return told
-
-
-def _sentence(lost: list[str], new: list[str]) -> str:
-    return f"Its pods on {_listed(lost)} were moved to {_listed(new)}."
-
-
-def _listed(hosts: list[str]) -> str:
-    more = len(hosts) - MAX_LISTED_HOSTS
-    return ", ".join(hosts[:MAX_LISTED_HOSTS]) + (f" and {more} more" if more > 0 else "")

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
+from headgate.application.access.typed_redaction import message_json
 from headgate.application.commands.decide import config_after, queue_failure
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
@@ -17,6 +18,7 @@ from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
 from headgate.domain.streams import stream_of
+from headgate.domain.values.message import message
 from headgate.domain.values.pointers import moved
 from headgate.domain.workloads.state import Workload
 from headgate.messages.catalogue import remedy_of, text_of
@@ -58,9 +60,9 @@ def warnings_about(
 
 def _warning(cluster_state: ClusterState, one: _KeptOut, scope: NamespaceScope) -> AdviceView:
     workload, found = one.workload, one.failure
-    who = "It waits" if one.count == 1 else f"It and {one.count - 1} more wait"
     pointer = POD_SETS if found.reason == "OutsideLimitRange" else QUEUE_NAME
     remedy = remedy_of(found.message)
+    pending = message("PendingUntilChanged", found=found.message, count=one.count)
     return AdviceView(
         kind="Workload",
         namespace=workload.namespace,
@@ -68,7 +70,9 @@ def _warning(cluster_state: ClusterState, one: _KeptOut, scope: NamespaceScope) 
         pointer=moved(pointer, one.places),
         rule=found.reason,
         severity="warning",
-        message=f"{text_of(found.message)}. {who} until that has changed.",
+        code=pending.code,
+        arguments=message_json(pending)["arguments"],
+        message=f"{text_of(pending)}.",
         remedy=f"{remedy} {_near(cluster_state, workload, found, scope)}".rstrip(),
     )
 
