@@ -202,10 +202,7 @@ def test_a_request_is_named_by_its_caller_or_by_us(admin: Api) -> None:
 
 
 def test_what_was_archived_is_gone_and_that_is_said() -> None:
-    problem = problem_of(
-        Archived("The log begins at position 5: what was before was archived."),
-        everything_visible,
-    )
+    problem = problem_of(Archived("EventsArchived", first=5), everything_visible)
     assert (problem.status, problem.type) == (410, "/problems/archived")
     assert "position 5" in problem.detail
     assert "later moment" in problem.remedy

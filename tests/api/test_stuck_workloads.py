@@ -80,7 +80,7 @@ def test_only_those_of_the_preview_that_have_not_changed_are_touched(admin: Api)
     ).json()
     assert keys(done, "done") == ["team-a/sick-1"]
     assert keys(done, "refused") == ["team-a/sick-2"]
-    assert "has changed since position" in done["items"][1]["reason"]
+    assert "Changed since position" in done["items"][1]["reason"]
     assert admin.get(f"{HERE}/sick-3").json()["status"]["phase"] == "Inactive"
 
 

@@ -21,6 +21,8 @@ CODE_AT = {
     "at": 1,
     **dict.fromkeys(("InvalidObject", "InvalidRequest", "NotFound", "AlreadyExists"), 0),
     **dict.fromkeys(("InUse", "IllegalNow"), 0),
+    **dict.fromkeys(("StaleVersion", "KeyUsedDifferently", "Contended", "Overloaded"), 0),
+    **dict.fromkeys(("PositionNotReached", "Archived", "LimitExceeded"), 0),
 }
 """Calls that make messages, by the place of the code among their arguments.
 

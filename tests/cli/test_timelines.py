@@ -115,4 +115,4 @@ def test_a_description_ends_with_the_latest(headgate: Invoker) -> None:
 
 
 def test_an_absent_workload_has_no_timeline(headgate: Invoker) -> None:
-    assert "never a workload" in headgate("timeline", "nobody", code=3).stderr
+    assert "Workload default/absent not found" in headgate("timeline", "absent", code=3).stderr

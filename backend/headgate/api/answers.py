@@ -68,7 +68,7 @@ def expected_version(if_match: str | None, *, required: bool = False) -> int | N
         return None
     version = whole_number(if_match.strip().strip('"'))
     if version is None:
-        raise StaleVersion(f"{if_match[:80]} is no ETag of this object.")
+        raise StaleVersion("EtagUnknown", etag=if_match[:80])
     return version
 
 

@@ -216,7 +216,7 @@ async def reach_position(request: Request[Any, Any, Any]) -> None:
         raise InvalidRequest.at("/minPosition", "NotPosition")
     reader = services_of(request).reader
     if not await reader.reached(position, within_seconds=MIN_POSITION_WAIT_SECONDS):
-        raise PositionNotReached(f"The log stands at {reader.position}, not yet at {position}.")
+        raise PositionNotReached("PositionAhead", head=reader.position, position=position)
 
 
 def check_media_type(request: Request[Any, Any, Any]) -> None:

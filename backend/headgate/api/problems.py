@@ -24,6 +24,7 @@ from headgate.application.failures import (
     Overloaded,
     PositionNotReached,
     StaleVersion,
+    UseCaseFailure,
 )
 from headgate.application.ports import Unavailable
 from headgate.domain.rejection import (
@@ -202,7 +203,7 @@ def kind_of(failure: Exception) -> Kind:
 def problem_of(failure: Exception, is_visible: IsVisible) -> Problem:
     """Returns the problem document of a failure as a caller sees it."""
     kind = kind_of(failure)
-    said = failure.message if isinstance(failure, Rejection) else None
+    said = failure.message if isinstance(failure, Rejection | UseCaseFailure) else None
     remedy = remedy_of(said, is_visible) if said else getattr(failure, "remedy", "")
     return Problem(
         type=f"/problems/{_slug(failure, kind)}",

@@ -18,7 +18,7 @@ from headgate.application.projections.followers import Rebuilds
 from headgate.application.time_travel.historical_ports import FixedClock, FixedReader
 from headgate.application.time_travel.historical_states import HistoricalReads
 
-BUSY_READING = "Too many long requests are being read."
+BUSY_READING = "ReadsOverloaded"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ MAX_WAITING = 32
 class BoundedExecutor:
     """One thread of a process for one sort of work; it never holds up the event loop.
 
-    A call beyond the limit of waiting ones is refused with the text `busy`.
+    A call beyond the limit of waiting ones is refused with the code `busy`.
     """
 
     name: str

@@ -1,27 +1,37 @@
 """Failures of a use case other than a rejection."""
 
+from headgate.domain.values.message import Argument, Message
 
-class StaleVersion(Exception):
+
+class UseCaseFailure(Exception):
+    """A use case failed; subclasses tell the ways apart, and `messages` has the text."""
+
+    def __init__(self, code: str, /, **arguments: Argument) -> None:
+        super().__init__(code)
+        self.message = Message(code, arguments)
+
+
+class StaleVersion(UseCaseFailure):
     """The caller changes what it has not seen: the object is at another version."""
 
 
-class KeyUsedDifferently(Exception):
+class KeyUsedDifferently(UseCaseFailure):
     """The idempotency key was used before for a different request."""
 
 
-class Contended(Exception):
+class Contended(UseCaseFailure):
     """Decided again and again, and each time something it was decided on had changed."""
 
 
-class Overloaded(Exception):
+class Overloaded(UseCaseFailure):
     """More appends wait than can be served in reasonable time; the caller retries later."""
 
 
-class PositionNotReached(Exception):
+class PositionNotReached(UseCaseFailure):
     """The requested position was not reached within the allowed wait."""
 
 
-class Archived(Exception):
+class Archived(UseCaseFailure):
     """The read needs events before the beginning of the log: they were archived and removed."""
 
 
@@ -29,5 +39,5 @@ class BrokenFile(Exception):
     """A file is not what was saved in it, or does not belong to this log."""
 
 
-class LimitExceeded(Exception):
+class LimitExceeded(UseCaseFailure):
     """The request takes more time or memory than one request may have."""

@@ -52,7 +52,7 @@ class GroupCommit:
 
     def _enqueued(self, units: Sequence[AppendUnit]) -> list[asyncio.Future[Verdict]]:
         if len(self._waiting) + len(units) > self._max_waiting:
-            raise Overloaded("too many writes are waiting for the log")
+            raise Overloaded("WritesOverloaded")
         loop = asyncio.get_running_loop()
         answers: list[asyncio.Future[Verdict]] = [loop.create_future() for _ in units]
         self._waiting.extend(zip(units, answers, strict=True))

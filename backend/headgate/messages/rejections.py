@@ -43,6 +43,23 @@ TEXTS: Mapping[str, Text] = {
         "What a node reports cannot be rolled back", "Apply the node, or uncordon it."
     ),
     "StreamNotFound": Text("No history of {stream}", "Name it as kind/name."),
+    # Concurrent changes and repeated requests
+    "ChangedSincePreview": Text("Changed since position {position}", "Preview the action again."),
+    "ConcurrentModifications": Text("Modified concurrently on every attempt"),
+    "EtagUnknown": Text("{etag} is not an ETag of this object"),
+    "IdempotencyKeyReused": Text("Idempotency-Key {key} was used for another request"),
+    "ResourceVersionDiffers": Text("resourceVersion is {present}, not {expected}"),
+    "VersionDiffers": Text("Version is {present}, not {expected}"),
+    # Limits of one request and of the server
+    "EventsArchived": Text("The event log begins at position {first}; older events are archived"),
+    "HistoryOverloaded": Text("Too many requests for past states or simulations"),
+    "PositionAhead": Text("The event log is at position {head}, not yet at {position}"),
+    "ReadsOverloaded": Text("Too many long reads"),
+    "SimulationTooLong": Text("The simulation takes too long"),
+    "TooManyChanges": Text("A simulation has at most {maximum:change}"),
+    "TooManyEvents": Text("The time range has {count:event}; at most {maximum} allowed"),
+    "TooManyWorkloads": Text("The time range has {count:workload}; at most {maximum} allowed"),
+    "WritesOverloaded": Text("Too many pending writes"),
     # Others
     "BacktestsUnfinished": Text(
         "{maximum:backtest} are queued or running", "Wait until one has ended, or cancel one."
@@ -85,7 +102,7 @@ TEXTS: Mapping[str, Text] = {
         "Write the requests of one pod, such as cpu=4,memory=8Gi.",
     ),
     # Reads of the past
-    "PastNotWritable": Text("Only reads take a time in the past", "Remove `at`."),
+    "PastNotWritable": Text("Only reads take `at`; the past cannot be changed", "Remove `at`."),
     "ReadOfPresentOnly": Text("Only the present state can be read", "Remove `at`."),
     "StreamWithoutPast": Text("A stream has no past state", "Read /v1/events with `at`."),
 }

@@ -95,12 +95,10 @@ def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cluster_state: Clus
     if events <= 0 or end.at <= begin.at:
         raise InvalidRequest.at("/to", "TimeRangeEmpty")
     if events > MAX_EVENTS:
-        raise LimitExceeded(f"The stretch has {events} events; {MAX_EVENTS} are the most for one.")
-    if len(cluster_state.workloads) > MAX_WORKLOADS:
-        detail = (
-            f"There are {len(cluster_state.workloads)} workloads; {MAX_WORKLOADS} are the most."
-        )
-        raise LimitExceeded(detail)
+        raise LimitExceeded("TooManyEvents", count=events, maximum=MAX_EVENTS)
+    workloads = len(cluster_state.workloads)
+    if workloads > MAX_WORKLOADS:
+        raise LimitExceeded("TooManyWorkloads", count=workloads, maximum=MAX_WORKLOADS)
 
 
 def _overlay(

@@ -16,7 +16,9 @@ from headgate.domain.backtest.outcome import backtest_outcome
 from headgate.domain.backtest.recorded_window import RecordedWindow, ReplacedObjects, read_window
 from headgate.domain.backtest.replay_run import ReplayProgress, advance, start_replay
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.values.message import Message
 from headgate.event_log.codec import decode
+from headgate.messages.catalogue import text_of
 
 MILLISECONDS = 1_000
 MAX_FAILURE_CHARACTERS = 500
@@ -63,10 +65,10 @@ def run_backtest_slice(runner: BacktestRunner) -> bool:
         raise
     except Exception as failure:  # noqa: BLE001 - one job that cannot be done must not stop the others
         runner.report(claimed.job.id, failure)
-        job, progress = (
-            _failed(runner, claimed.job, f"{type(failure).__name__}: {failure}"),
-            None,
-        )
+        found = getattr(failure, "message", None)
+        other = f"{type(failure).__name__}: {failure}"
+        detail = text_of(found) if isinstance(found, Message) else other
+        job, progress = _failed(runner, claimed.job, detail), None
     took = round((runner.elapsed() - began) * MILLISECONDS)
     worked = claimed.job.working_milliseconds + took
     job = msgspec.structs.replace(job, working_milliseconds=worked)

@@ -181,8 +181,10 @@ def _set_object(config: ObjectSet, stream: str, state: Any) -> None:  # noqa: AN
 
 def _require_fresh(command: StreamCommand, loaded: Loaded) -> None:
     if command.version is not None and command.version != loaded.version:
-        raise StaleVersion(f"It is at version {loaded.version}, not at {command.version}.")
+        raise StaleVersion("VersionDiffers", present=loaded.version, expected=command.version)
     if command.position is not None and command.position != loaded.position:
-        raise StaleVersion(f"It is at resourceVersion {loaded.position}, not {command.position}.")
+        raise StaleVersion(
+            "ResourceVersionDiffers", present=loaded.position, expected=command.position
+        )
     if command.until is not None and command.until < loaded.position:
-        raise StaleVersion(f"It has changed since position {command.until}; look at it again.")
+        raise StaleVersion("ChangedSincePreview", position=command.until)

@@ -38,7 +38,7 @@ from headgate.domain.values.instants import Instant
 
 MAX_ATTEMPTS = 8
 CATCH_UP_SECONDS = 2.0
-CONTENDED = "What this is about was changed by others again and again."
+CONTENDED = "ConcurrentModifications"
 
 
 async def execute(
@@ -157,7 +157,7 @@ async def _attempt(
         case Replayed() as replayed:
             return _replayed(replayed)
         case KeyReused(key=key):
-            raise KeyUsedDifferently(f"Idempotency-Key {key!r} was used for another request.")
+            raise KeyUsedDifferently("IdempotencyKeyReused", key=key)
         case AppendConflict():
             return None
 
@@ -229,5 +229,5 @@ async def _earlier_response(
     if replayed is None:
         return None
     if replayed.key.request_hash != request.request_hash:
-        raise KeyUsedDifferently(f"Idempotency-Key {request.key!r} was used for another request.")
+        raise KeyUsedDifferently("IdempotencyKeyReused", key=request.key)
     return _replayed(replayed)

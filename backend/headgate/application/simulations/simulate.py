@@ -123,7 +123,7 @@ async def simulate(
     Raises the `Rejection` of a refused change, `TooMuch` for what takes too long, `Overloaded`.
     """
     if len(changes) > MAX_CHANGES:
-        raise LimitExceeded(f"At most {MAX_CHANGES} changes are tried at once.")
+        raise LimitExceeded("TooManyChanges", maximum=MAX_CHANGES)
     if not isinstance(services.reader, FixedReader):
         await catch_up(services)
     cluster_state = services.reader.cluster_state.fork()
@@ -133,8 +133,7 @@ async def simulate(
     try:
         outcome = await history.executor.do(lambda: run_simulation(cluster_state, request))
     except DidNotSettle as failure:
-        detail = "What would happen cannot be worked out in the time one may take."
-        raise LimitExceeded(detail) from failure
+        raise LimitExceeded("SimulationTooLong") from failure
     as_of = AsOf(position=position, time=timestamp(at))
     return _View(services, viewer, outcome).whole(as_of)
 

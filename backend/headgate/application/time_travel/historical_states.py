@@ -38,8 +38,7 @@ def archived_gaps_reported(log: EventLog) -> Iterator[None]:
         first = first_position(log)
         if first <= 1:
             raise
-        told = f"The log begins at position {first}: what happened before was archived."
-        raise Archived(told) from gap
+        raise Archived("EventsArchived", first=first) from gap
 
 
 DECODE_COST_EVENTS = 2_000
@@ -165,7 +164,7 @@ class HistoricalStates:
         return len(self._known) > self.bounds.states or workloads > self.bounds.workloads
 
 
-HISTORY_BUSY = "Too many questions about the past or the future are being worked on."
+HISTORY_BUSY = "HistoryOverloaded"
 
 
 @dataclass(frozen=True, slots=True)
