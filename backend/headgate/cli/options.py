@@ -1,10 +1,12 @@
-"""Arguments and options that several commands share, with the completion of names."""
+"""Arguments and options that several commands share: names, filters and files of manifests."""
 
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.failures import Failure
+from headgate.cli.failures import CommandFailed, ExitCode, Failure
 from headgate.cli.kinds import KINDS, kind_of
 from headgate.cli.presentation.output import Format
 from headgate.cli.presentation.units import seconds_of
@@ -123,3 +125,29 @@ Timeout = Annotated[
     str, option("DURATION", "Timeout, e.g. 90s, 10m", "--timeout", callback=_duration)
 ]
 Limit = Annotated[int, option("NUMBER", "Maximum number of results", "--limit", min=1)]
+
+
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+
+
+Files = Annotated[list[str], option("FILE", "File, directory, or - for stdin", "--filename", "-f")]
+
+
+def documents_of(files: list[str]) -> bytes:
+    """Returns the documents of files and directories, in order of path, as one text."""
+    texts = [text for name in files for text in _texts_of(name)]
+    return b"\n---\n".join(texts)
+
+
+def _texts_of(name: str) -> list[bytes]:
+    if name == "-":
+        return [sys.stdin.buffer.read()]
+    path = Path(name)
+    if path.is_dir():
+        found = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES)
+        if not found:
+            raise CommandFailed(f"no .yaml, .yml or .json files in {name}", code=ExitCode.USAGE)
+        return [each.read_bytes() for each in found]
+    if not path.is_file():
+        raise CommandFailed(f"file not found: {name}", code=ExitCode.USAGE)
+    return [path.read_bytes()]

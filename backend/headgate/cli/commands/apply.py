@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from headgate.cli.commands.documents import Files, documents_of
 from headgate.cli.commands.expectations import Expected, require_simulation
 from headgate.cli.commands.history import stream_of
 from headgate.cli.commands.simulate import show_simulation
@@ -17,6 +16,7 @@ from headgate.cli.kinds import placed, references
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     DryRun,
+    Files,
     Names,
     Namespace,
     Output,
@@ -24,6 +24,7 @@ from headgate.cli.options import (
     Simulated,
     Timeout,
     Yes,
+    documents_of,
     option,
 )
 from headgate.cli.presentation.output import Format, say, show, show_value

@@ -5,9 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.commands.documents import Files, documents_of
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.options import Limit, Output, argument, option
+from headgate.cli.options import Files, Limit, Output, argument, documents_of, option
 from headgate.cli.presentation.output import Format, columns, say, show, show_value
 from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of

@@ -5,12 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.commands.documents import Files, documents_of
 from headgate.cli.commands.expectations import Expectation, Expected, check_expectations
 from headgate.cli.commands.why import blocker_table
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
-from headgate.cli.options import Output, option
+from headgate.cli.options import Files, Output, documents_of, option
 from headgate.cli.presentation.output import Format, columns, say, show, show_rows, show_value
 from headgate.cli.session import client_of
 
