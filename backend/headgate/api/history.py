@@ -113,25 +113,17 @@ class History(Controller):
         dry_run: SubmitDryRun = None,
     ) -> Answer:
         """A new change with the old content; `dryRun=Admission` tells what it would lead to."""
-        return await revert(request, data, idempotency_key, dry_run)
-
-
-async def revert(
-    request: Caller, asked: RevertRequest, key: str | None, dry_run: str | None
-) -> Answer:
-    """A new change with the old content, or what it would lead to."""
-    services = services_of(request)
-    actor = origin_of(request).actor
-    change = await revert_command(services, actor, asked.stream, asked.position)
-    if dry_run == "Admission":
-        return await simulated(request, [change], None)
-    kind, _ = kind_and_key(asked.stream)
-    options = CommandOptions(reason=asked.reason, key=key, is_dry_run=dry_run == "All")
-    call = await command_request(request, object_writer(KIND_OF_STREAM[kind]), options)
-    return answer_command(await execute(services, call, [change]))
-
-
-__all__ = ["RevisionQuery", "list_revisions"]
+        services = services_of(request)
+        actor = origin_of(request).actor
+        change = await revert_command(services, actor, data.stream, data.position)
+        if dry_run == "Admission":
+            return await simulated(request, [change], None)
+        kind, _ = kind_and_key(data.stream)
+        options = CommandOptions(
+            reason=data.reason, key=idempotency_key, is_dry_run=dry_run == "All"
+        )
+        call = await command_request(request, object_writer(KIND_OF_STREAM[kind]), options)
+        return answer_command(await execute(services, call, [change]))
 
 
 MISSING = object()

@@ -69,7 +69,9 @@ class NodeActions(Controller):
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """What runs there runs on."""
-        return await cordon(request, name, data, idempotency_key)
+        return await _tell(
+            request, name, CordonNode(), CommandOptions(reason=data.reason, key=idempotency_key)
+        )
 
     @post(
         "/drain",
@@ -87,7 +89,9 @@ class NodeActions(Controller):
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """Workloads without another placement are evicted; `drain-preview` lists them."""
-        return await drain(request, name, data, idempotency_key)
+        return await _tell(
+            request, name, DrainNode(), CommandOptions(reason=data.reason, key=idempotency_key)
+        )
 
     @get(
         "/drain-preview",
@@ -116,7 +120,9 @@ class NodeActions(Controller):
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """The end of a cordon or a drain."""
-        return await uncordon(request, name, data, idempotency_key)
+        return await _tell(
+            request, name, UncordonNode(), CommandOptions(reason=data.reason, key=idempotency_key)
+        )
 
     @post(
         "/heartbeat",
@@ -128,37 +134,17 @@ class NodeActions(Controller):
     )
     async def heartbeat(self, request: Caller, name: Name, data: JSONBody[Heartbeat]) -> Answer:
         """Recorded only if it differs from the last one."""
-        return await heartbeat(request, name, data)
+        allocatable, others = read_amounts(data.allocatable, data.used_by_others)
+        report = ReportNode(
+            ready=data.ready,
+            allocatable=allocatable,
+            used_by_others=others,
+            lease_seconds=data.lease_seconds,
+        )
+        return await _tell(request, name, report, CommandOptions())
 
 
 KIND = "Node"
-
-
-async def cordon(request: Caller, name: str, data: Action, key: str | None) -> Answer:
-    """Let the node take no new pods."""
-    return await _tell(request, name, CordonNode(), CommandOptions(reason=data.reason, key=key))
-
-
-async def drain(request: Caller, name: str, data: Action, key: str | None) -> Answer:
-    """Let the node take no new pods, and find another place for those it has."""
-    return await _tell(request, name, DrainNode(), CommandOptions(reason=data.reason, key=key))
-
-
-async def uncordon(request: Caller, name: str, data: Action, key: str | None) -> Answer:
-    """Let the node take pods again."""
-    return await _tell(request, name, UncordonNode(), CommandOptions(reason=data.reason, key=key))
-
-
-async def heartbeat(request: Caller, name: str, data: Heartbeat) -> Answer:
-    """Take what the node says of itself."""
-    allocatable, others = read_amounts(data.allocatable, data.used_by_others)
-    report = ReportNode(
-        ready=data.ready,
-        allocatable=allocatable,
-        used_by_others=others,
-        lease_seconds=data.lease_seconds,
-    )
-    return await _tell(request, name, report, CommandOptions())
 
 
 async def _tell(request: Caller, name: str, command: NodeOrder, options: CommandOptions) -> Answer:

@@ -59,30 +59,6 @@ async def read(request: Caller, round_id: str) -> Answer:
     return answer(rendered_round(services, found, scope), position=position)
 
 
-async def chain(request: Caller, round_id: str) -> Answer:
-    """The rounds that led to this one and those that followed from it, oldest first."""
-    services = services_of(request)
-    found, stands_at = await _visible(request, round_id)
-    scope = request.user.namespaces
-    linked = await asyncio.to_thread(chain_of, services.models, found)
-    position = max(stands_at, services.reader.position)
-    body = {
-        "position": position,
-        "rounds": [
-            rendered_round(services, one, scope) for one in linked.rounds if _concerns(one, scope)
-        ],
-        "links": [
-            {
-                "from": link.earlier,
-                "to": link.later,
-                "workload": shown_key(link.workload, scope),
-            }
-            for link in linked.links
-        ],
-    }
-    return answer(body, position=position)
-
-
 async def list_rounds(
     request: Caller, wanted: RoundFilter, *, limit: int, after: str | None
 ) -> Answer:
@@ -211,4 +187,25 @@ class Preemptions(Controller):
     )
     async def chain(self, request: Caller, round_id: RoundId) -> Answer:
         """A link is a workload that had to go in one round and made others go in the next."""
-        return await chain(request, round_id)
+        services = services_of(request)
+        found, stands_at = await _visible(request, round_id)
+        scope = request.user.namespaces
+        linked = await asyncio.to_thread(chain_of, services.models, found)
+        position = max(stands_at, services.reader.position)
+        body = {
+            "position": position,
+            "rounds": [
+                rendered_round(services, one, scope)
+                for one in linked.rounds
+                if _concerns(one, scope)
+            ],
+            "links": [
+                {
+                    "from": link.earlier,
+                    "to": link.later,
+                    "workload": shown_key(link.workload, scope),
+                }
+                for link in linked.links
+            ],
+        }
+        return answer(body, position=position)

@@ -65,7 +65,7 @@ class Queues(Controller):
     )
     async def tree(self, request: Caller) -> Answer:
         """Standalone ClusterQueues are roots as well."""
-        return await tree(request)
+        return answer_view(queue_tree(services_of(request), request.user.namespaces))
 
     @get(
         "/clusterqueues/{name:str}/usage",
@@ -82,7 +82,10 @@ class Queues(Controller):
         points: Points = 25,
     ) -> Answer:
         """At equal distances, both ends too, with what came and went between one and the next."""
-        return await usage(request, name, since, until, points)
+        period = services_at.SampledPeriod(
+            instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
+        )
+        return answer_view(await usage_over_time(services_of(request), name, period))
 
     @get(
         "/clusterqueues/{name:str}/pendingworkloads",
@@ -201,24 +204,6 @@ def _command(request: Caller, verb: Verb, data: StopRequest) -> StopQueue | Resu
         reason=data.reason,
         expires_at=instant_or_none(data.expires_at, "/expiresAt"),
     )
-
-
-__all__ = ["PendingPageRequest", "pending", "tree", "usage"]
-
-
-async def tree(request: Caller) -> Answer:
-    """The whole tree."""
-    return answer_view(queue_tree(services_of(request), request.user.namespaces))
-
-
-async def usage(
-    request: Caller, name: str, since: str | None, until: str | None, points: int
-) -> Answer:
-    """What a ClusterQueue used over time."""
-    stretch = services_at.SampledPeriod(
-        instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
-    )
-    return answer_view(await usage_over_time(services_of(request), name, stretch))
 
 
 async def pending(

@@ -1,39 +1,33 @@
 """`submit`: a workload, from options or from files."""
 
+from typing import Annotated, Any
+
 import msgspec
 import typer
+
 from headgate.adapters.system.randomness import unique_key
-from headgate.cli.commands.apply import WaitForAdmission
-from headgate.cli.commands.apply import code_of_results
-from headgate.cli.commands.apply import tell_results
-from headgate.cli.commands.expectations import Expected
-from headgate.cli.commands.expectations import require_simulation
+from headgate.cli.commands.apply import WaitForAdmission, code_of_results, tell_results
+from headgate.cli.commands.expectations import Expected, require_simulation
 from headgate.cli.commands.simulate import show_simulation
 from headgate.cli.commands.wait import wait_for_admission
-from headgate.cli.failures import CommandFailed
-from headgate.cli.failures import ExitCode
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
-from headgate.cli.options import DEFAULT_NAMESPACE
-from headgate.cli.options import DryRun
-from headgate.cli.options import Files
-from headgate.cli.options import Namespace
-from headgate.cli.options import Output
-from headgate.cli.options import Simulated
-from headgate.cli.options import Timeout
-from headgate.cli.options import documents_of
-from headgate.cli.options import option
-from headgate.cli.presentation.output import Format
-from headgate.cli.presentation.output import say
-from headgate.cli.presentation.output import show_value
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    DryRun,
+    Files,
+    Namespace,
+    Output,
+    Simulated,
+    Timeout,
+    documents_of,
+    option,
+)
+from headgate.cli.presentation.output import Format, say, show_value
 from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
-from headgate.client.schemas import Advice
-from headgate.client.schemas import Batch
-from headgate.client.schemas import ItemResult
-from typing import Annotated
-from typing import Any
-
+from headgate.client.schemas import Advice, Batch, ItemResult
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 RUN_SECONDS = "headgate.dev/run-seconds"
