@@ -174,6 +174,7 @@ def emptied(url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
         connection.execute(f"TRUNCATE {TABLES}")
+        connection.execute("DELETE FROM log_chain WHERE position > 0")
         connection.execute(
             "UPDATE log_head SET position = 0, config_position = 0, reshaped_position = -1"
         )
