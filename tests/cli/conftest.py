@@ -11,6 +11,7 @@ import httpx
 import pytest
 from granian.constants import Interfaces
 from granian.server.embed import Server
+from litestar import Litestar
 
 from headgate.api.app import app_over
 from headgate.api.services import application_services
@@ -67,23 +68,30 @@ def headgate(connection: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyP
 def _served(settings: Settings, port: int) -> Iterator[None]:
     """The server of production in a thread: a process would import everything for each module."""
     platform = open_platform(settings, name="test-api")
-    loop = asyncio.new_event_loop()
+    app = app_over(application_services(platform), platform.close)
     server = Server(
-        app_over(application_services(platform), platform.close),
-        port=port,
-        interface=Interfaces.ASGI,
-        websockets=False,
-        log_enabled=False,
+        app, port=port, interface=Interfaces.ASGINL, websockets=False, log_enabled=False
     )
-    thread = threading.Thread(target=loop.run_until_complete, args=(server.serve(),))
+    loop, stopping = asyncio.new_event_loop(), asyncio.Event()
+    serving = _serve(app, server, stopping)
+    thread = threading.Thread(target=loop.run_until_complete, args=(serving,))
     thread.start()
     try:
         _wait_until_ready(f"http://127.0.0.1:{port}", thread)
         yield
     finally:
-        loop.call_soon_threadsafe(server.stop)
+        loop.call_soon_threadsafe(stopping.set)
         thread.join(timeout=20)
         loop.close()
+
+
+async def _serve(app: Litestar, server: Server, stopping: asyncio.Event) -> None:
+    """The application ends before the server: it ends its streams, for which the server waits."""
+    async with app.lifespan():
+        serving = asyncio.create_task(server.serve())
+        await stopping.wait()
+    server.stop()  # type: ignore[no-untyped-call] # as granian tells no types
+    await serving
 
 
 def _schedule(settings: Settings, stopping: threading.Event) -> None:

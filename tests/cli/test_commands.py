@@ -1,5 +1,6 @@
 """The commands against a real server, from an empty installation to a finished workload."""
 
+import json
 import threading
 from collections.abc import Iterator
 
@@ -197,9 +198,11 @@ def test_events_and_watch_tell_the_same(headgate: Invoker, client: HeadgateClien
     lines = headgate(
         "watch", "wl/watched", "--after", str(before), "--count", "2", "-o", "ndjson"
     ).stdout.splitlines()
-    assert len(lines) == 2
+    watched = [json.loads(line)["position"] for line in lines]
     listed = headgate.json("events", "wl/watched")["items"]
-    assert listed[0]["position"] == before + 1
+    # Between them the scheduler may record what became of other workloads.
+    assert [event["position"] for event in listed[:2]] == watched
+    assert watched[0] > before
     remove(headgate, "watched")
 
 
