@@ -84,7 +84,7 @@ def test_hosts_that_fail_lose_no_workload_and_break_no_rule(
     assert found is not None
     assert found.hosts_failed == found.hosts_returned > 0
     assert found.hits == found.moved + found.evicted + found.recovered + found.left > 0
-    assert found.admitted_again == found.evicted
+    assert found.admitted_again + found.finished_while_evicting == found.evicted
     assert found.searching == 0
     assert_verified(database_url)
 

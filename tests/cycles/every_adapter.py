@@ -39,7 +39,7 @@ def compare_on_every_adapter(url: str, chosen: int) -> Comparison:
     for hash_seed in HASH_SEEDS:
         command = [sys.executable, "-c", program, url, str(chosen)]
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        answer = subprocess.run(command, env=environment, capture_output=True, check=True)
+        answer = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
         told.append(json.loads(answer.stdout))
     names = sorted({name for digests in told for name in digests})
     found = {name: {one for digests in told for one in digests.get(name, [""])} for name in names}
@@ -85,6 +85,5 @@ def memory_log(events: Iterable[RecordedEvent]) -> MemoryEventLog:
     """The same log on the memory adapter."""
     database = MemoryDatabase(lambda: 0)
     for recorded in events:
-        database.events.append(recorded)
-        database.by_stream.setdefault(recorded.stream, []).append(recorded)
+        database.keep(recorded)
     return MemoryEventLog(database)

@@ -2,6 +2,8 @@
 
 import psycopg
 
+from headgate.adapters.memory.database import stored_event
+from headgate.event_log.chain import chain_after, first_chain
 from headgate.event_log.codec import encode
 from tests.contracts.adapters import on_postgres
 from tests.cycles.every_adapter import compare_on_every_adapter
@@ -17,14 +19,21 @@ COLUMNS = (
 def write_down(cluster: Cluster, url: str) -> None:
     """The log of a simulated day and the records of its cycles, position by position."""
     with psycopg.connect(url, autocommit=True) as connection:
+        (log_id,) = connection.execute("SELECT log_id::text FROM log_head").fetchone() or ("",)
+        chain, chained = first_chain(log_id), b""
         with connection.cursor().copy(f"COPY event ({COLUMNS}) FROM STDIN") as copy:
             for one in cluster.log.read_all():
                 name, schema_version, data = encode(one.event)
+                chain = chain_after(chain, stored_event(one))
+                chained += chain
                 came = (one.metadata.actor, one.metadata.reason, one.metadata.causation)
                 by = (*came, one.metadata.correlation, one.metadata.trace)
                 place = (one.position, one.stream, one.version)
                 copy.write_row((*place, name, schema_version, data.decode(), one.at, *by))
         connection.execute("UPDATE log_head SET position = %s", (cluster.log.head(),))
+        connection.execute(
+            "INSERT INTO log_chain VALUES (%s, 1, %s)", (cluster.log.head(), chained)
+        )
     with on_postgres(url) as adapters:
         for record in cluster.records:
             adapters.cycles.put(record)

@@ -156,20 +156,23 @@ class MemoryDatabase:
         return ""
 
     def _record(self, unit: AppendUnit, new: NewEvent) -> None:
-        known = self.by_stream.setdefault(new.stream, [])
         recorded = RecordedEvent(
             position=self.head + 1,
             stream=new.stream,
-            version=len(known) + 1,
+            version=self.version_of(new.stream) + 1,
             event=new.event,
             at=unit.at,
             metadata=unit.metadata,
         )
-        known.append(recorded)
-        self.events.append(recorded)
-        self.chain.append(chain_after(self.chain[-1], stored_event(recorded)))
+        self.keep(recorded)
         if new.configures:
             self.config_position = recorded.position
+
+    def keep(self, recorded: RecordedEvent) -> None:
+        """Hold an event as the last of its stream and of the log, chained to the one before."""
+        self.by_stream.setdefault(recorded.stream, []).append(recorded)
+        self.events.append(recorded)
+        self.chain.append(chain_after(self.chain[-1], stored_event(recorded)))
 
     def _write_row(self, row: Row) -> None:
         table = self.rows[row.table]

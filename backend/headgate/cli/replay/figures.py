@@ -25,7 +25,8 @@ class Resilience(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     Of the `hits`, each a workload that lost hosts once: its pods were `moved` to others, it was
     `evicted` for want of any, the hosts came back first (`recovered`), it `left` for another
-    reason, or it is still `searching`. `admitted_again` are evicted ones that found a new place.
+    reason, or it is still `searching`. `admitted_again` are evicted ones that found a new place;
+    those `finished_while_evicting` need none.
     """
 
     hosts_failed: int
@@ -35,6 +36,7 @@ class Resilience(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     moved: int
     evicted: int
     admitted_again: int
+    finished_while_evicting: int
     recovered: int
     left: int
     searching: int

@@ -86,6 +86,10 @@ class OutageResults:
                 self._settle(key, "recovered")
             case "workload.evicted":
                 self._record_eviction(key, str(event.data.get("reason", "")))
+            case "workload.finished" if key in self._evicted:
+                self._evicted.remove(key)
+                self._results["finished while evicting"] += 1
+                self._record_hosts(key, None)
             case "workload.stopped" | "workload.reservation_dropped" | "workload.finished":
                 self._settle(key, "left")
                 self._record_hosts(key, None)
@@ -103,6 +107,7 @@ class OutageResults:
             moved=self._results["moved"],
             evicted=self._results["evicted"],
             admitted_again=self._results["admitted again"],
+            finished_while_evicting=self._results["finished while evicting"],
             recovered=self._results["recovered"],
             left=self._results["left"],
             searching=len(self._since),
