@@ -40,7 +40,7 @@ class FollowerRunner:
         head = self.event_log.head()
         positions = self.followers.positions()
         abandoned = [
-            n for n, at in sorted(positions.items()) if at < head and self._seen.get(n) == at
+            n for n, at in sorted(positions.items()) if at != head and self._seen.get(n) == at
         ]
         folded = sum(self._advance(name, is_stopping) for name in abandoned)
         self._seen = self.followers.positions() if abandoned else positions
