@@ -25,7 +25,7 @@ from headgate.domain.workloads.pods.limit_ranges import (
     with_pod_defaults,
 )
 from headgate.domain.workloads.specs import WorkloadSpec
-from headgate.messages.explanations import remedies_of
+from headgate.messages.catalogue import remedies_of
 from tests.builders.instants import T0
 from tests.builders.world import World, quotas
 

@@ -37,8 +37,7 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import is_admitted, phase_of
-from headgate.messages.catalogue import TEXTS
-from headgate.messages.explanations import sentence_of
+from headgate.messages.catalogue import TEXTS, sentence_of
 from headgate.messages.rendering import required_arguments_of
 from tests.builders.world import StreamEvent, World, quotas
 from tests.properties.state_digest import folded, state_digest_text

@@ -12,8 +12,7 @@ from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
 from headgate.event_log.codec import encode
-from headgate.messages.catalogue import text_of
-from headgate.messages.explanations import sentence_of
+from headgate.messages.catalogue import sentence_of, text_of
 from headgate.messages.rendering import IsVisible
 
 _ENCODER = msgspec.json.Encoder()

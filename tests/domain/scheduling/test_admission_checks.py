@@ -15,7 +15,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.state import condition, phase_of
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
-from headgate.messages.explanations import sentence_of
+from headgate.messages.catalogue import sentence_of
 from tests.builders.scenario import Scenario
 from tests.builders.workloads import a_workload, running
 from tests.builders.world import World, names, quotas

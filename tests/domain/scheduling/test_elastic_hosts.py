@@ -23,7 +23,7 @@ from headgate.domain.workloads.specs import (
     TopologyRequest,
 )
 from headgate.domain.workloads.state import phase_of
-from headgate.messages.explanations import sentence_of
+from headgate.messages.catalogue import sentence_of
 from tests.builders.world import World, quotas
 from tests.hypothesis_profiles import examples
 

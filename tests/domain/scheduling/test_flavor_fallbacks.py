@@ -13,7 +13,7 @@ from headgate.domain.workloads.events import WorkloadSubmitted
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import phase_of
-from headgate.messages.explanations import remedies_of
+from headgate.messages.catalogue import remedies_of
 from tests.builders.world import World, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")

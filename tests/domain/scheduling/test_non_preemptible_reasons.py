@@ -2,7 +2,7 @@
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.explanation import Explanation
-from headgate.messages.explanations import remedies_of, sentence_of
+from headgate.messages.catalogue import remedies_of, sentence_of
 from tests.builders.world import World, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")

@@ -18,7 +18,7 @@ from headgate.domain.workloads.events import (
     WorkloadPodsNotReady,
 )
 from headgate.domain.workloads.state import is_condition_true, phase_of
-from headgate.messages.explanations import sentence_of
+from headgate.messages.catalogue import sentence_of
 from tests.builders.world import World, names, quotas
 
 SECONDS = 1_000_000

@@ -15,7 +15,7 @@ from headgate.domain.scheduling.quota.usage import headroom
 from headgate.domain.values.selectors import Taint, Toleration
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
-from headgate.messages.explanations import remedies_of
+from headgate.messages.catalogue import remedies_of
 from tests.builders.world import World, quotas
 from tests.hypothesis_profiles import examples
 

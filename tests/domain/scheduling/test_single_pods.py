@@ -11,7 +11,7 @@ from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import WorkloadDeleted
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import phase_of
-from headgate.messages.explanations import sentence_of
+from headgate.messages.catalogue import sentence_of
 from tests.builders.single_pods import (
     LOWER,
     a_queue,

@@ -23,7 +23,7 @@ from headgate.domain.workloads.events import (
     WorkloadPodsNotReady,
 )
 from headgate.domain.workloads.state import phase_of
-from headgate.messages.explanations import remedies_of, sentence_of
+from headgate.messages.catalogue import remedies_of, sentence_of
 from tests.builders.world import World, names, quotas
 
 SECONDS = 1_000_000

@@ -17,8 +17,7 @@ from headgate.domain.workloads.explanation import (
     HostExclusion,
     ProtectedCandidate,
 )
-from headgate.messages.catalogue import text_of
-from headgate.messages.explanations import remedies_of, sentence_of
+from headgate.messages.catalogue import remedies_of, sentence_of, text_of
 
 EXCLUSION_WORDS = {
     "Affinity": "affinity",

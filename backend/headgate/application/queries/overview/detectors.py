@@ -22,7 +22,7 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload, condition, phase_of
-from headgate.messages.explanations import remedy_messages
+from headgate.messages.catalogue import remedy_messages
 
 ProblemKind = Literal["Starvation", "NeverStarts", "Thrash", "FollowerDrift"]
 LONG_WAIT_SECONDS = 3_600
