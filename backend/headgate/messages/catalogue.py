@@ -1,4 +1,4 @@
-"""The catalogue of texts by code; text and remedies of messages and explanations (language.md §1.7)."""
+"""The catalogue of texts by code; texts of messages and explanations (language.md §1.7)."""
 
 from collections.abc import Mapping
 

@@ -112,19 +112,19 @@ def tree(*, outer: int = 0, inner: int = 0, queue: int = 0, own: int = 0) -> Coh
 
 
 @pytest.mark.parametrize(
-    ("granted", "who"),
+    ("granted", "named"),
     [
         ({"inner": 30, "outer": 90, "queue": 500}, "inner"),
         ({"outer": 30, "queue": 500}, "outer"),
     ],
 )
 def test_from_outside_the_cohort_where_both_meet_says_how_long(
-    granted: dict[str, int], who: str
+    granted: dict[str, int], named: str
 ) -> None:
     world = tree(**granted)
     world.runs("visitor@guest", 6, 9)
     assert world.victims_for("owner@lender", 4, 0) == {}
-    rule = message("WithinMinimumRuntime", minimum=30, kind="Cohort", name=who)
+    rule = message("WithinMinimumRuntime", minimum=30, kind="Cohort", name=named)
     assert refused(world, "team/owner") == {"team/visitor": rule}
     world.wait(30)
     world.settle()
