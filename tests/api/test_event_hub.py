@@ -52,6 +52,40 @@ def test_a_watcher_too_slow_for_the_ring_is_told_to_begin_again(
     asyncio.run(scenario())
 
 
+def test_a_watcher_ahead_of_the_process_waits_for_what_follows(
+    platform: Platform, recorded: list[RecordedEvent]
+) -> None:
+    async def scenario() -> None:
+        hub = EventHub(platform.event_log)
+        hub.publish(recorded[:4])
+        async with aclosing(hub.watch(EventSubscription(), 6, _always)) as chunks:
+            assert b"position 6" in await _next(chunks)
+            following = asyncio.ensure_future(_next(chunks))
+            await asyncio.sleep(0.1)
+            hub.publish(recorded[4:6])
+            await asyncio.sleep(0.1)
+            hub.publish(recorded[6:8])
+            told = await following
+            assert told.count(b"event: fact") == 2
+            assert told.startswith(b"id: 7\n")
+
+    asyncio.run(scenario())
+
+
+def test_a_position_that_the_log_does_not_have_is_a_reset(
+    platform: Platform, recorded: list[RecordedEvent]
+) -> None:
+    async def scenario() -> None:
+        hub = EventHub(platform.event_log)
+        hub.publish(recorded)
+        beyond = platform.event_log.head() + 1
+        async with aclosing(hub.watch(EventSubscription(), beyond, _always)) as chunks:
+            await _next(chunks)
+            assert b"event: reset" in await _next(chunks)
+
+    asyncio.run(scenario())
+
+
 def test_a_watcher_hears_a_heartbeat_while_nothing_happens(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,7 +55,7 @@ def _frames(answer: httpx.Response) -> Iterator[Frame]:
 
 
 def test_a_watcher_sees_what_happens_from_now_on(server: Server) -> None:
-    submit(server, "before")
+    wait_for(server, submit(server, "before"))
     with watching(server) as frames:
         position = submit(server, "after")
         found, kind, event = next(frames)

@@ -134,7 +134,8 @@ class EventHub:
             self.watchers -= 1
 
     async def _from(self, wanted: EventSubscription, cursor: int) -> AsyncGenerator[bytes, None]:
-        if cursor > self.position or self.position - cursor > MAX_RESUMED:
+        rewinds = self._rewinds
+        if self.position - cursor > MAX_RESUMED or not await self._is_in_log(cursor):
             cursor = self.position
             yield _reset(cursor)
         while cursor < self._oldest and not self._closed:
@@ -143,11 +144,20 @@ class EventHub:
                 break
             cursor = page[-1].position
             yield self._joined([frame_of(recorded) for recorded in page], wanted)
-        async for chunk in self._live(wanted, cursor):
+        async for chunk in self._live(wanted, cursor, rewinds):
             yield chunk
 
-    async def _live(self, wanted: EventSubscription, cursor: int) -> AsyncGenerator[bytes, None]:
-        rewinds = self._rewinds
+    async def _is_in_log(self, position: int) -> bool:
+        """Whether the log has a position, also if this process has not read it yet.
+
+        A client that resumes after its own write may ask a process that is behind the log: it has
+        missed nothing and waits for what follows.
+        """
+        return position <= self.position or position <= await asyncio.to_thread(self._log.head)
+
+    async def _live(
+        self, wanted: EventSubscription, cursor: int, rewinds: int
+    ) -> AsyncGenerator[bytes, None]:
         while not self._closed:
             if rewinds != self._rewinds:
                 rewinds, cursor = self._rewinds, self.position
