@@ -8,6 +8,7 @@ from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
 from headgate.api.manifests import wanted_of
 from headgate.api.services import application_services
+from headgate.application.access.identity import Identity
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.decide import decide_commands, unit_of_results
 from headgate.application.commands.workload_commands import submission
@@ -23,6 +24,7 @@ from tests.bench.submits import IN_FLIGHT
 from tests.bench.wire import manifest
 
 UNITS = 20_000
+BENCH = Identity(name="bench", role="admin")
 
 
 async def measure_grouped_appends(database_url: str) -> float:
@@ -48,7 +50,7 @@ def decided_submit(services: ApplicationServices, name: str) -> AppendUnit:
     """The unit that records one submit."""
     desired = parse_value(manifest(name))
     assert isinstance(desired, Desired)
-    change = submission(services, wanted_of(services, desired))
+    change = submission(services, wanted_of(services, desired), BENCH)
     cluster_state = services.reader.cluster_state
     at, config_position = services.clock.now(), cluster_state.config_position
     unused = Loaded(stream=change.stream, version=0, position=0, state=Absent())

@@ -10,12 +10,14 @@ from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.rounds.state import Round
 from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
 from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.events import WorkloadOwner
 from headgate.domain.workloads.state import Hold, Workload
 from tests.contracts.adapters import Adapters
 from tests.contracts.events import event, key, shown, unit
 from tests.contracts.history import committed, submitted
 
 CREATED = 1_000
+ADA = WorkloadOwner(user="ada", groups=("physics",))
 
 
 def workload(name: str, namespace: str = "a", **given: object) -> Workload:
@@ -145,6 +147,8 @@ def labelled(key: str, operator: Operator, *values: str) -> LabelSelector:
         ({"selector": labelled("team", "DoesNotExist")}, ["other", "run-b"]),
         ({"cluster_queue": "gpu"}, ["run-b", "plain", "held"]),
         ({"cluster_queue": "batch"}, []),
+        ({"owner": "ada"}, ["held"]),
+        ({"owner": "ad"}, []),
         ({"cluster_queue": "gpu", "namespaces": ("a",)}, ["plain", "held"]),
     ],
 )
@@ -157,7 +161,7 @@ def test_filters_narrow_a_list(
     admission = Admission(cluster_queue="gpu", pod_set_assignments=())
     show(
         adapters,
-        workload("held", labels={"team": "x", "tier": "1"}, hold=hold),
+        workload("held", labels={"team": "x", "tier": "1"}, hold=hold, owner=ADA),
         workload("plain", labels={"team": "x"}),
         workload("other", spec=submitted("other", queue="side").spec),
         workload("run-b", namespace="b", admission=admission),

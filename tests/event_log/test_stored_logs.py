@@ -3,7 +3,9 @@
 import pytest
 
 from headgate.application.verify.history import History
+from headgate.application.workload_filter import owner_of
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.workloads.events import WorkloadSubmitted
 from headgate.domain.workloads.state import phase_of
 from headgate.event_log.codec import decode, encode
 from tests.event_log.stored_logs import recorded_events, stored_logs
@@ -41,3 +43,18 @@ def test_a_log_of_an_earlier_commit_folds_to_the_phases_that_it_answered(name: s
             assert found == {key: phase for key, (phase, _) in expected.items()}
 
     assert cluster_state.quarantined == {}
+
+
+def test_a_workload_of_an_earlier_commit_is_owned_by_its_submitter() -> None:
+    owners, submitters = dict[str, str](), dict[str, str]()
+    for log in stored_logs().values():
+        cluster_state = ClusterState()
+        for recorded in recorded_events(log):
+            cluster_state.apply(recorded)
+            if isinstance(recorded.event, WorkloadSubmitted):
+                found = cluster_state.state_of(recorded.stream)
+                owners[recorded.event.uid] = f"user:{owner_of(found)}"
+                submitters[recorded.event.uid] = recorded.metadata.actor
+
+    assert len(owners) > 50
+    assert owners == submitters

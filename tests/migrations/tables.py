@@ -150,9 +150,11 @@ WORKLOAD = Table(
     _column("labels", JSONB),
     Column("due_at", BigInteger),
     _column("state", JSON),
+    _column("owner", BYTEWISE),
 )
 Index("workload_created_at", WORKLOAD.c.created_at, WORKLOAD.c.stream)
 Index("workload_namespace", WORKLOAD.c.namespace, WORKLOAD.c.created_at, WORKLOAD.c.stream)
+Index("workload_owner", WORKLOAD.c.owner, WORKLOAD.c.created_at, WORKLOAD.c.stream)
 Index("workload_phase", WORKLOAD.c.phase, WORKLOAD.c.created_at, WORKLOAD.c.stream)
 
 ROUND = Table(

@@ -73,7 +73,7 @@ def _change_of(request: Caller, entry: Entry) -> StreamCommand:
     assert entry.wanted is not None, "an entry without a failure says what is wanted"
     if entry.wanted.kind == "workload":
         raise ApiFailure(INVALID_REQUEST, NO_WORKLOADS, remedy="Leave the workloads out.")
-    return change_to(services_of(request), origin_of(request).actor, entry.wanted)
+    return change_to(services_of(request), request.user, entry.wanted)
 
 
 EXAMPLE = {

@@ -11,7 +11,7 @@ from litestar.params import FromQuery, JSONBody, QueryParameter
 from headgate.adapters.manifests.registry import KIND_OF_STREAM
 from headgate.adapters.manifests.render import render_written
 from headgate.api.answers import Answer, answer_view, response
-from headgate.api.callers import Caller, origin_of, services_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import IdempotencyHeader, SubmitDryRun
@@ -114,8 +114,7 @@ class History(Controller):
     ) -> Answer:
         """A new change with the old content; `dryRun=Admission` tells what it would lead to."""
         services = services_of(request)
-        actor = origin_of(request).actor
-        change = await revert_command(services, actor, data.stream, data.position)
+        change = await revert_command(services, request.user, data.stream, data.position)
         if dry_run == "Admission":
             return await simulated(request, [change], None)
         kind, _ = kind_and_key(data.stream)

@@ -14,7 +14,7 @@ from litestar.params import PathParameter, RawBody
 from headgate.adapters.manifests.codec import Codec
 from headgate.adapters.manifests.registry import CODECS
 from headgate.api.answers import Answer, answer, expected_version, not_modified, response
-from headgate.api.callers import Caller, origin_of, services_of
+from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import (
     manifest_of,
@@ -300,7 +300,7 @@ async def create_object(request: Caller, target: Target, body: bytes, key: str |
     """Make the object a body asks for."""
     wanted, desired = await read_wanted(request, body, target.codec.kind.name)
     if target.dry_run == "Admission":
-        change = change_to(services_of(request), origin_of(request).actor, wanted)
+        change = change_to(services_of(request), request.user, wanted)
         return await simulated(request, [change], desired)
     call = await command_request(
         request, object_writer(target.codec.kind.name, 201), target.options(key)
@@ -318,7 +318,7 @@ async def replace_object(request: Caller, target: Target, body: bytes) -> Answer
     wanted, desired = await read_wanted(request, body, target.codec.kind.name)
     services = services_of(request)
     if target.dry_run == "Admission":
-        change = change_to(services, origin_of(request).actor, wanted)
+        change = change_to(services, request.user, wanted)
         return await simulated(request, [change], desired)
     call = await command_request(request, object_writer(target.codec.kind.name), target.options())
     try:

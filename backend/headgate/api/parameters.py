@@ -10,7 +10,7 @@ from litestar import Request
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import HeaderParameter, QueryParameter
 
-from headgate.api.callers import PAST, services_of
+from headgate.api.callers import PAST, Caller, services_of
 from headgate.api.problems import (
     UNSUPPORTED_MEDIA_TYPE,
     ApiFailure,
@@ -69,6 +69,16 @@ Selector = Annotated[
         description="`a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes",
     ),
 ]
+OWN = "@me"
+"""The value of an owner filter that stands for the user of the request."""
+Owner = Annotated[
+    str | None,
+    QueryParameter(
+        name="owner",
+        max_length=63,
+        description="The user who submitted the workload; `@me` is the user of the token",
+    ),
+]
 WithDefaults = Annotated[
     bool,
     QueryParameter(
@@ -98,6 +108,11 @@ def whole_number(text: str) -> int | None:
     """The number that a text of digits stands for; None for every other text."""
     is_number = text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS
     return int(text) if is_number else None
+
+
+def owner_named(request: Caller, owner: str | None) -> str:
+    """The user that an owner filter names; empty where it does not filter."""
+    return request.user.name if owner == OWN else owner or ""
 
 
 def listed(text: str | None) -> tuple[str, ...]:

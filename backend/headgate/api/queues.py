@@ -13,7 +13,15 @@ from headgate.api.answers import Answer, answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer
-from headgate.api.parameters import IdempotencyHeader, Points, RangeEnd, RangeStart, instant_or_none
+from headgate.api.parameters import (
+    IdempotencyHeader,
+    Owner,
+    Points,
+    RangeEnd,
+    RangeStart,
+    instant_or_none,
+    owner_named,
+)
 from headgate.api.schemas import RequestBody, Timestamp
 from headgate.application.commands.object_commands import stop_queue
 from headgate.application.queries.queues.tree import queue_tree
@@ -99,9 +107,11 @@ class Queues(Controller):
         name: Name,
         limit: Annotated[int, QueryParameter(ge=1, le=5000)] = 1000,
         offset: Annotated[int, QueryParameter(ge=0)] = 0,
+        owner: Owner = None,
     ) -> Answer:
         """Kueue's visibility API, with why each one waits."""
-        return await pending(request, name, "", PendingPageRequest(offset, limit))
+        wanted = PendingPageRequest(offset, limit, owner_named(request, owner))
+        return await pending(request, name, "", wanted)
 
     @get(
         "/namespaces/{namespace:str}/localqueues/{name:str}/pendingworkloads",
@@ -116,9 +126,11 @@ class Queues(Controller):
         name: Name,
         limit: Annotated[int, QueryParameter(ge=1, le=5000)] = 1000,
         offset: Annotated[int, QueryParameter(ge=0)] = 0,
+        owner: Owner = None,
     ) -> Answer:
         """Kueue's visibility API, with why each one waits."""
-        return await pending(request, name, namespace, PendingPageRequest(offset, limit))
+        wanted = PendingPageRequest(offset, limit, owner_named(request, owner))
+        return await pending(request, name, namespace, wanted)
 
 
 def _cluster_queue_handler(verb: Verb) -> HTTPRouteHandler:

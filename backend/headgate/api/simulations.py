@@ -9,7 +9,7 @@ from litestar.params import QueryParameter, RawBody
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.workload import rendered_admission
 from headgate.api.answers import Answer, answer, response
-from headgate.api.callers import Caller, origin_of, require_namespace, services_of
+from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.manifests import Entry, entry_of, parsed, read_wanted, with_written_pointers
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
@@ -99,7 +99,9 @@ async def simulate(request: Caller, asked: SimulationRequest) -> Answer:
 async def simulate_submit(request: Caller, body: bytes) -> Answer:
     """What would become of the workload of a body if it were submitted now."""
     wanted, desired = await read_wanted(request, body, "Workload")
-    return await simulated(request, [submission(services_of(request), wanted)], desired)
+    return await simulated(
+        request, [submission(services_of(request), wanted, request.user)], desired
+    )
 
 
 async def simulated(
@@ -128,7 +130,7 @@ async def entries_of(request: Caller, body: bytes) -> list[Entry]:
 
 def _change_of(request: Caller, entry: Entry) -> StreamCommand:
     assert entry.wanted is not None, "an entry without a failure says what is wanted"
-    return change_to(services_of(request), origin_of(request).actor, entry.wanted)
+    return change_to(services_of(request), request.user, entry.wanted)
 
 
 def _other_changes(

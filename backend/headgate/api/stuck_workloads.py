@@ -14,10 +14,12 @@ from headgate.api.pages import Limit
 from headgate.api.parameters import (
     MAX_SELECTOR_LENGTH,
     IdempotencyHeader,
+    Owner,
     Selector,
     instant_or_none,
     label_selector,
     listed,
+    owner_named,
 )
 from headgate.api.schemas import RequestBody, Timestamp
 from headgate.api.workloads.queries import loaded_workload, named_phases
@@ -56,6 +58,7 @@ class BulkQuery(RequestBody, kw_only=True, frozen=True):
     cluster_queue: str = ""
     name: str = ""
     causes: list[str] = []
+    owner: Annotated[str, msgspec.Meta(max_length=63)] = ""
     label_selector: Annotated[str, msgspec.Meta(max_length=MAX_SELECTOR_LENGTH)] = ""
     since: Timestamp | None = None
 
@@ -127,6 +130,7 @@ class StuckWorkloadsPage(Controller):
         causes: Causes = None,
         selector: Selector = None,
         since: Since = None,
+        owner: Owner = None,
     ) -> Answer:
         """The longest stuck workload comes first."""
         query = BulkSelection(
@@ -136,6 +140,7 @@ class StuckWorkloadsPage(Controller):
                 cluster_queue=cluster_queue,
                 name_contains=contains,
                 selector=label_selector(selector),
+                owner=owner_named(request, owner),
             ),
             causes=listed(causes),
             since=instant_or_none(since.replace(" ", "+") if since else None, "/since"),
@@ -175,7 +180,7 @@ class StuckWorkloadsPage(Controller):
         idempotency_key: IdempotencyHeader = None,
     ) -> Answer:
         """The set of workloads is fixed at the request; each is decided separately."""
-        services, bulk = services_of(request), _bulk(data)
+        services, bulk = services_of(request), _bulk(request, data)
         call = await _call(request, data.reason, idempotency_key)
         if data.dry_run:
             return answer_view(await preview(services, call, bulk))
@@ -230,20 +235,20 @@ def _nothing_written(_: Sequence[CommandResult]) -> Cooperative[CommandResponse]
     return CommandResponse(content=None)
 
 
-def _bulk(data: BulkAction) -> BulkRequest:
+def _bulk(request: Caller, data: BulkAction) -> BulkRequest:
     if (data.query is None) == (not data.workloads):
         raise InvalidObject.at("/query", "NotExactlyOne", fields=("query", "workloads"))
     return BulkRequest(
         verb=data.verb,
         reason=data.reason,
         expires_at=instant_or_none(data.expires_at, "/expiresAt"),
-        query=_query(data.query) if data.query is not None else None,
+        query=_query(request, data.query) if data.query is not None else None,
         chosen=tuple(BulkTarget(one.workload, one.uid) for one in data.workloads),
         position=data.position,
     )
 
 
-def _query(data: BulkQuery) -> BulkSelection:
+def _query(request: Caller, data: BulkQuery) -> BulkSelection:
     return BulkSelection(
         where=WorkloadFilter(
             namespaces=(data.namespace,) if data.namespace else None,
@@ -252,6 +257,7 @@ def _query(data: BulkQuery) -> BulkSelection:
             cluster_queue=data.cluster_queue,
             name_contains=data.name,
             selector=label_selector(data.label_selector),
+            owner=owner_named(request, data.owner),
         ),
         causes=tuple(data.causes),
         since=instant_or_none(data.since, "/query/since"),

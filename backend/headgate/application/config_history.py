@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headgate.application.access.identity import Identity
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.append_unit import configures
@@ -63,7 +64,7 @@ async def revisions(
 
 
 async def revert_command(
-    services: ApplicationServices, actor: str, stream: str, position: int
+    services: ApplicationServices, identity: Identity, stream: str, position: int
 ) -> StreamCommand:
     """The change that makes an object what it was after the event at a position.
 
@@ -82,7 +83,7 @@ async def revert_command(
     if isinstance(was, Absent):
         return object_deletion(stream)
     written = await asyncio.to_thread(services.models.written, [was.written])
-    return change_to(services, actor, _wanted(kind, was, written.get(was.written)))
+    return change_to(services, identity, _wanted(kind, was, written.get(was.written)))
 
 
 def _wanted(kind: str, was: Configured[Any], body: bytes | None) -> DesiredObject:

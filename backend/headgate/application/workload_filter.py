@@ -17,6 +17,7 @@ class WorkloadFilter(msgspec.Struct, frozen=True, kw_only=True):
     local_queue: str = ""
     cluster_queue: str = ""
     name_contains: str = ""
+    owner: str = ""
     selector: LabelSelector | None = None
 
     def matches(self, workload: Workload, cluster_queue: str) -> bool:
@@ -26,9 +27,15 @@ class WorkloadFilter(msgspec.Struct, frozen=True, kw_only=True):
             and self.local_queue in {"", workload.spec.queue_name}
             and self.cluster_queue in {"", cluster_queue}
             and self.name_contains in workload.name
+            and self.owner in {"", owner_of(workload)}
             and (not self.phases or phase_of(workload) in self.phases)
             and (self.selector is None or matches_selector(workload.labels, self.selector))
         )
+
+
+def owner_of(workload: Workload) -> str:
+    """The user who owns a workload; empty where the log does not tell."""
+    return workload.owner.user if workload.owner else ""
 
 
 def listed_cluster_queue(config: ObjectSet, workload: Workload) -> str:

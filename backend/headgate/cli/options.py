@@ -28,6 +28,18 @@ def argument(metavar: str, text: str, **settings: Any) -> Any:  # noqa: ANN401 -
     return typer.Argument(metavar=metavar, help=text, **settings)
 
 
+OWN = "@me"
+OwnerFilter = Annotated[str, option("USER", "Filter by the user who submitted", "--owner")]
+MineFilter = Annotated[bool, typer.Option("--mine", help="Only workloads you submitted")]
+
+
+def owner_filter(owner: str, *, mine: bool) -> str:
+    """Returns the owner to filter by; empty for all. Raises `CommandFailed` for both at once."""
+    if owner and mine:
+        raise CommandFailed("--owner and --mine: use one of them", code=ExitCode.USAGE)
+    return OWN if mine else owner
+
+
 def complete_names(ctx: typer.Context, incomplete: str) -> list[str]:
     """Completes the first word to a kind, and words after it to names of that kind."""
     words = ctx.params.get("names") or ctx.params.get("objects") or []

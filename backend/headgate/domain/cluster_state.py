@@ -20,7 +20,7 @@ from headgate.domain.kinds.queue_activity import (
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
 from headgate.domain.log_history import LogHistory
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import DomainEvent, RecordedEvent
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent, with_owner_of_actor
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_index import PartitionIndex
@@ -118,7 +118,7 @@ class ClusterState:
 
     def fold(self, recorded: RecordedEvent) -> None:
         """Fold an event whose position the caller has checked; see `apply` and `keep`."""
-        self._change(recorded.stream, recorded.event, recorded.at)
+        self._change(recorded.stream, with_owner_of_actor(recorded), recorded.at)
         self.versions[recorded.stream] = recorded.version
         self._forget_old_rounds(recorded.stream)
 

@@ -8,7 +8,7 @@ from headgate.domain.kinds.configured_object import ObjectEvent
 from headgate.domain.log_history import LogRewound
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.events import WorkloadEvent, WorkloadOwner, WorkloadSubmitted
 
 DomainEvent: TypeAlias = ObjectEvent | WorkloadEvent | RoundEvent | LogRewound
 
@@ -40,6 +40,22 @@ class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     event: DomainEvent
     at: Instant
     metadata: EventMetadata
+
+
+USER = "user:"
+
+
+def with_owner_of_actor(recorded: RecordedEvent) -> DomainEvent:
+    """Returns the event; a submission without an owner has the user who submitted it as one.
+
+    Events from before owners were recorded name the user only as their actor.
+    """
+    event, actor = recorded.event, recorded.metadata.actor
+    if not isinstance(event, WorkloadSubmitted) or event.owner is not None:
+        return event
+    if not actor.startswith(USER):
+        return event
+    return msgspec.structs.replace(event, owner=WorkloadOwner(user=actor.removeprefix(USER)))
 
 
 StreamEvent = tuple[str, DomainEvent]

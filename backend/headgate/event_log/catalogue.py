@@ -26,7 +26,7 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "round.committed": 2,
     "workload.eviction_cancelled": 2,
     "workload.explained": 2,
-    "workload.submitted": 2,
+    "workload.submitted": 3,
     "workload.spec_changed": 2,
     "workload.evicted": 2,
     "workload.pods_evicted": 2,

@@ -22,6 +22,7 @@ from headgate.domain.kinds.configuration import ResourceRules, quota_amounts
 from headgate.domain.values.quantities import scaled
 from headgate.domain.values.selectors import toleration_fields
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
+from headgate.domain.workloads.events import WorkloadOwner
 from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.priority import unboosted_priority
@@ -154,6 +155,8 @@ def workload_status(
         "requeuedCount": workload.requeue.count,
         **_requeue_state(workload),
     }
+    if workload.owner is not None:
+        rendered["owner"] = rendered_owner(workload.owner)
     if spec.priority_boost:
         rendered["priorityBoost"] = spec.priority_boost
     if workload.admission is None:
@@ -178,6 +181,11 @@ def workload_status(
     if workload.accumulated_execution_seconds:
         rendered["accumulatedPastExecutionTimeSeconds"] = workload.accumulated_execution_seconds
     return rendered | eviction_status(workload) | _hold(workload)
+
+
+def rendered_owner(owner: WorkloadOwner) -> dict[str, Any]:
+    """The user who submitted a workload, and the groups of that user at the time."""
+    return {"user": owner.user, **({"groups": list(owner.groups)} if owner.groups else {})}
 
 
 def rendered_admission(admission: Admission) -> dict[str, Any]:

@@ -167,6 +167,8 @@ def _matching(query: WorkloadQuery) -> _Where:
         where.add(_IN_CLUSTER_QUEUE, wanted.cluster_queue, wanted.cluster_queue)
     if wanted.name_contains:
         where.add("position(%s IN name) > 0", wanted.name_contains)
+    if wanted.owner:
+        where.add("owner = %s", wanted.owner)
     if wanted.selector is not None:
         _add_labels(where, wanted.selector)
     if query.after is not None:

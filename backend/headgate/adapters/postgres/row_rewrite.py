@@ -15,7 +15,7 @@ from headgate.adapters.postgres.connections import Connection
 from headgate.adapters.postgres.event_log import COLUMNS, recorded_of
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import evolve_state
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import RecordedEvent, with_owner_of_actor
 from headgate.domain.streams import kind_and_key
 
 BATCH = 500
@@ -66,5 +66,5 @@ def _folded(stream: str, events: Sequence[RecordedEvent]) -> Any:  # noqa: ANN40
     kind, _ = kind_and_key(stream)
     state: Any = Absent()
     for recorded in events:
-        state = evolve_state(kind, state, recorded.event, recorded.at)
+        state = evolve_state(kind, state, with_owner_of_actor(recorded), recorded.at)
     return None if isinstance(state, Absent) else state

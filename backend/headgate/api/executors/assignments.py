@@ -7,6 +7,7 @@ from headgate.adapters.manifests.preemption_settings import rendered_eviction, r
 from headgate.adapters.manifests.workload import (
     rendered_admission,
     rendered_checks,
+    rendered_owner,
     rendered_unhealthy_nodes,
     rendered_updates,
     workload_spec,
@@ -111,6 +112,8 @@ def _assignment(workload: Workload) -> dict[str, object]:
         "admission": rendered_admission(workload.admission),
         "podSets": workload_spec(workload.spec)["podSets"],
     }
+    if workload.owner is not None:
+        body["owner"] = rendered_owner(workload.owner)
     if workload.annotations:
         body["annotations"] = workload.annotations
     if workload.checks:

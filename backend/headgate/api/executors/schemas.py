@@ -10,6 +10,7 @@ from headgate.api.workloads.schemas import (
     CheckState,
     Eviction,
     GivenUpPods,
+    Owner,
     PodSet,
     PodSetUpdate,
     Shrinking,
@@ -34,6 +35,8 @@ class Assignment(Schema, kw_only=True, frozen=True):
     All its pods must stop while there is an `eviction`, some while it is `shrinking`, for one
     round or more; report these stopped by the name of that eviction.
 
+    `owner` is the user as whom its pods run, where executors map users to accounts.
+
     `podSetUpdates` are what its admission checks together add to its pods once it is admitted.
     """
 
@@ -42,6 +45,7 @@ class Assignment(Schema, kw_only=True, frozen=True):
     phase: Phase
     admission: Admission
     pod_sets: list[PodSet]
+    owner: Owner | None = None
     annotations: dict[str, str] = {}
     admission_checks: list[CheckState] = []
     unhealthy_nodes: list[UnhealthyNode] = []

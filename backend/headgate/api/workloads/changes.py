@@ -100,7 +100,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
     wanted, desired = await read_wanted(request, body, KIND)
     services = services_of(request)
     if target.dry_run == "Admission":
-        change = change_to(services, origin_of(request).actor, wanted)
+        change = change_to(services, request.user, wanted)
         return await simulated(request, [change], desired)
     call = await command_request(request, workload_writer(request, desired), target.options())
     try:
@@ -175,7 +175,9 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
     for start in range(0, len(items), ITEMS_PER_APPEND):
         part = items[start : start + ITEMS_PER_APPEND]
         entries = await run_yielding(each(_entry(request, value) for value in part))
-        submits = workload_commands.submit_each(services, metadata, _wanted_by(entries))
+        submits = workload_commands.submit_each(
+            services, request.user, metadata, _wanted_by(entries)
+        )
         parts.append(entries)
         writing.append(asyncio.create_task(submits))
         await asyncio.sleep(0)

@@ -12,6 +12,7 @@ from headgate.api.parameters import (
     IdempotencyHeader,
     IfMatch,
     IfNoneMatch,
+    Owner,
     Reason,
     Selector,
     SubmitDryRun,
@@ -93,9 +94,10 @@ class AllWorkloads(Controller):
         queue_name: QueueName = None,
         cluster_queue: ClusterQueueName = None,
         contains: Contains = None,
+        owner: Owner = None,
     ) -> Answer:
         """Filters are combined; labels may be compared for equality and more."""
-        wanted = ListParameters(phases, queue_name, cluster_queue, contains, selector)
+        wanted = ListParameters(phases, queue_name, cluster_queue, contains, selector, owner)
         return await list_workloads(request, wanted, limit=limit, after=after)
 
     @post(
@@ -135,9 +137,10 @@ class Workloads(Controller):
         queue_name: QueueName = None,
         cluster_queue: ClusterQueueName = None,
         contains: Contains = None,
+        owner: Owner = None,
     ) -> Answer:
         """Filters are combined; labels may be compared for equality and more."""
-        wanted = ListParameters(phases, queue_name, cluster_queue, contains, selector)
+        wanted = ListParameters(phases, queue_name, cluster_queue, contains, selector, owner)
         return await list_workloads(request, wanted, limit=limit, after=after)
 
     @post(

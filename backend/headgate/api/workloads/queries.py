@@ -8,7 +8,7 @@ from headgate.api.answers import Answer, answer, answer_view, not_modified
 from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.manifests import manifest_of
 from headgate.api.pages import after_token, continue_token
-from headgate.api.parameters import label_selector, listed
+from headgate.api.parameters import label_selector, listed, owner_named
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.workloads.schemas import PHASES
 from headgate.application.ports import Loaded, WorkloadQuery
@@ -33,6 +33,7 @@ class ListParameters(msgspec.Struct, frozen=True):
     cluster_queue: str | None = None
     contains: str | None = None
     selector: str | None = None
+    owner: str | None = None
 
 
 async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
@@ -85,8 +86,9 @@ async def list_workloads(
         cluster_queue=wanted.cluster_queue or "",
         name_contains=wanted.contains or "",
         selector=label_selector(wanted.selector),
+        owner=owner_named(request, wanted.owner),
     )
-    question = repr((namespaces, msgspec.structs.astuple(wanted)))
+    question = repr((namespaces, msgspec.structs.astuple(wanted), where.owner))
     start = after_token(after, question, tuple[int, str])
     position = services.reader.position
     query = WorkloadQuery(where=where, after=start, limit=limit + 1)

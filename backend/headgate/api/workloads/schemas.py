@@ -217,10 +217,18 @@ class SchedulingStats(Schema, kw_only=True, frozen=True):
     evictions: list[EvictionCount] = []
 
 
+class Owner(Schema, kw_only=True, frozen=True):
+    """The user who submitted the workload, and the groups of that user at the time."""
+
+    user: str
+    groups: list[str] = []
+
+
 class WorkloadStatus(Schema, kw_only=True, frozen=True):
     """Where the workload stands; `phase` is the one word for people."""
 
     phase: Phase
+    owner: Owner | None = None
     conditions: list[ConditionSchema] = []
     admission: Admission | None = None
     admission_checks: list[CheckState] = []

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.events import WorkloadOwner
 
 Role = Literal["viewer", "submitter", "executor", "admin"]
 Right = Literal["read", "submit", "report", "configure"]
@@ -38,6 +39,12 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     role: Role
     namespaces: frozenset[str] | None = None
+    groups: tuple[str, ...] = ()
+
+    @property
+    def owner(self) -> WorkloadOwner:
+        """The owner of the workloads that this user submits."""
+        return WorkloadOwner(user=self.name, groups=self.groups)
 
     @property
     def actor(self) -> str:

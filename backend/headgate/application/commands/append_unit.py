@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from headgate.application.cooperative import Cooperative, at_once
 from headgate.application.ports import AppendUnit, NewEvent, Row
+from headgate.application.workload_filter import owner_of
 from headgate.domain.kinds.configured_object import Absent, Configured, StatusEvent
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
@@ -150,6 +151,7 @@ def _workload_columns(workload: Workload) -> dict[str, Any]:
         "name": workload.name,
         "uid": workload.uid,
         "local_queue": workload.spec.queue_name,
+        "owner": owner_of(workload),
         "cluster_queue": given.cluster_queue if given else "",
         "phase": phase_of(workload),
         "priority": workload.spec.priority,

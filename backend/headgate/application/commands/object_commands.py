@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from headgate.application.access.identity import Identity
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import catch_up, execute
 from headgate.application.commands.requests import (
@@ -34,7 +35,7 @@ async def create(
     services: ApplicationServices, request: CommandRequest, desired: DesiredObject
 ) -> CommandResponse:
     """Make an object that does not exist."""
-    return await execute(services, request, [creation(services, request.metadata.actor, desired)])
+    return await execute(services, request, [creation(services, request.identity, desired)])
 
 
 async def replace(
@@ -44,7 +45,7 @@ async def replace(
     version: int | None,
 ) -> CommandResponse:
     """Give an object that exists another spec."""
-    return await execute(services, request, [replacement(request.metadata.actor, desired, version)])
+    return await execute(services, request, [replacement(request.identity, desired, version)])
 
 
 async def delete(
@@ -94,7 +95,9 @@ def object_deletion(stream: str) -> StreamCommand:
     return StreamCommand(stream=stream, decide=decide, reads_config=True)
 
 
-def creation(services: ApplicationServices, actor: str, desired: DesiredObject) -> StreamCommand:
+def creation(
+    services: ApplicationServices, identity: Identity, desired: DesiredObject
+) -> StreamCommand:
     """The change that makes an object."""
     command: Create[Any] = Create(
         uid=services.ids.new(),
@@ -104,13 +107,13 @@ def creation(services: ApplicationServices, actor: str, desired: DesiredObject) 
         annotations=desired.annotations,
         spec=desired.spec,
         written=_digest(desired),
-        by=actor,
+        by=identity.actor,
     )
     change = command_on_object(desired.stream, command)
     return msgspec.structs.replace(change, written=desired.written)
 
 
-def replacement(actor: str, desired: DesiredObject, version: int | None) -> StreamCommand:
+def replacement(identity: Identity, desired: DesiredObject, version: int | None) -> StreamCommand:
     """The change that gives an object another spec."""
     command: ChangeObject[Any] = ChangeObject(
         labels=desired.labels,
@@ -118,7 +121,7 @@ def replacement(actor: str, desired: DesiredObject, version: int | None) -> Stre
         spec=desired.spec,
         keeps=desired.keeps,
         written=_digest(desired),
-        by=actor,
+        by=identity.actor,
     )
     change = command_on_object(desired.stream, command)
     return msgspec.structs.replace(
@@ -148,18 +151,21 @@ async def apply(
     services: ApplicationServices, request: CommandRequest, desired: Sequence[DesiredObject]
 ) -> CommandResponse:
     """Appends all accepted objects as one unit, so that no reader sees half of a configuration."""
-    actor = request.metadata.actor
-    changes = await run_yielding(each(change_to(services, actor, one) for one in desired))
+    identity = request.identity
+    changes = await run_yielding(each(change_to(services, identity, one) for one in desired))
     return await execute(services, request, changes)
 
 
-def change_to(services: ApplicationServices, actor: str, desired: DesiredObject) -> StreamCommand:
+def change_to(
+    services: ApplicationServices, identity: Identity, desired: DesiredObject
+) -> StreamCommand:
     """The change that creates an object, or changes it if it is there."""
     if desired.kind == "workload":
-        new = submission(services, desired)
+        new = submission(services, desired, identity)
         other = change_of_spec(services, desired, None)
     else:
-        new, other = creation(services, actor, desired), replacement(actor, desired, None)
+        new = creation(services, identity, desired)
+        other = replacement(identity, desired, None)
 
     def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
         change = new if isinstance(context.state, Absent) else other

@@ -73,14 +73,17 @@ async def submit(
     services: ApplicationServices, request: CommandRequest, desired: DesiredObject
 ) -> CommandResponse:
     """Submits a workload."""
-    return await execute(services, request, [submission(services, desired)])
+    return await execute(services, request, [submission(services, desired, request.identity)])
 
 
 async def submit_each(
-    services: ApplicationServices, metadata: EventMetadata, desired: Sequence[DesiredObject]
+    services: ApplicationServices,
+    identity: Identity,
+    metadata: EventMetadata,
+    desired: Sequence[DesiredObject],
 ) -> tuple[list[CommandResult], int]:
     """Submits each workload by itself; returns the results and the position."""
-    changes = [submission(services, one) for one in desired]
+    changes = [submission(services, one, identity) for one in desired]
     return await execute_each(services, metadata, changes)
 
 
@@ -88,7 +91,8 @@ async def submit_together(
     services: ApplicationServices, request: CommandRequest, desired: Sequence[DesiredObject]
 ) -> CommandResponse:
     """The same under an idempotency key: one append, so that the answer is kept with it."""
-    changes = await run_yielding(each(submission(services, one) for one in desired))
+    identity = request.identity
+    changes = await run_yielding(each(submission(services, one, identity) for one in desired))
     return await execute(services, request, changes)
 
 
@@ -102,8 +106,10 @@ async def replace(
     return await execute(services, request, [change_of_spec(services, desired, version)])
 
 
-def submission(services: ApplicationServices, desired: DesiredObject) -> StreamCommand:
-    """The change that submits a workload."""
+def submission(
+    services: ApplicationServices, desired: DesiredObject, identity: Identity
+) -> StreamCommand:
+    """The change that submits a workload, which its submitter owns."""
     uid = services.ids.new()
 
     def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
@@ -126,6 +132,7 @@ def submission(services: ApplicationServices, desired: DesiredObject) -> StreamC
             annotations=desired.annotations,
             spec=spec,
             diverging=diverging_pod_sets(spec, classes),
+            owner=identity.owner,
         )
         return WORKLOAD.decide(context.state, command, context.at)
 

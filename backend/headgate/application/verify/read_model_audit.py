@@ -9,7 +9,7 @@ from headgate.application.ports import Loaded, ReadModels
 from headgate.application.verify.findings import Findings
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import evolve_state
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import RecordedEvent, with_owner_of_actor
 from headgate.domain.streams import kind_and_key
 
 BATCH = 500
@@ -31,7 +31,8 @@ class States:
         """Fold one event into its stream's state."""
         kind, _ = kind_and_key(recorded.stream)
         before = self.states.get(recorded.stream, Absent())
-        self.states[recorded.stream] = evolve_state(kind, before, recorded.event, recorded.at)
+        event = with_owner_of_actor(recorded)
+        self.states[recorded.stream] = evolve_state(kind, before, event, recorded.at)
         self.versions[recorded.stream] = recorded.version
         digest = getattr(recorded.event, "written", "")
         if digest:

@@ -9,12 +9,15 @@ from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     AllNamespaces,
     ClusterQueueFilter,
+    MineFilter,
     Names,
     Namespace,
     NoHeaders,
     Output,
+    OwnerFilter,
     Selector,
     option,
+    owner_filter,
 )
 from headgate.cli.presentation.cells import cells_of
 from headgate.cli.presentation.output import Format, say, show, show_rows, show_value
@@ -41,6 +44,8 @@ def get(
     phase: Phase = "",
     queue: Queue = "",
     cluster_queue: ClusterQueueFilter = "",
+    owner: OwnerFilter = "",
+    mine: MineFilter = False,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
     watch: Watching = False,
@@ -58,6 +63,7 @@ def get(
                 "phase": phase,
                 "queueName": queue,
                 "clusterQueue": cluster_queue,
+                "owner": owner_filter(owner, mine=mine),
                 **_defaults(kind, output),
             }
             path = kind.path("" if all_namespaces else namespace)

@@ -16,13 +16,16 @@ from headgate.cli.options import (
     DryRun,
     ExpiresIn,
     Limit,
+    MineFilter,
     Namespace,
     Output,
+    OwnerFilter,
     Reason,
     Selector,
     Yes,
     argument,
     option,
+    owner_filter,
 )
 from headgate.cli.presentation.output import (
     Format,
@@ -59,6 +62,8 @@ def stuck(
     name: NamePart = "",
     selector: Selector = "",
     since: Since = "",
+    owner: OwnerFilter = "",
+    mine: MineFilter = False,
     limit: Limit = 100,
     output: Output = Format.TABLE,
 ) -> None:
@@ -74,6 +79,7 @@ def stuck(
         "name": name,
         "labelSelector": selector,
         "since": _since(since),
+        "owner": owner_filter(owner, mine=mine),
         "limit": str(limit),
     }
     with client_of(ctx) as client:
@@ -97,6 +103,8 @@ def bulk(
     cluster_queue: ClusterQueueFilter = "",
     name: NamePart = "",
     since: Since = "",
+    owner: OwnerFilter = "",
+    mine: MineFilter = False,
     reason: Reason = "",
     expires_in: ExpiresIn = "",
     dry_run: DryRun = False,
@@ -110,6 +118,7 @@ def bulk(
         "clusterQueue": cluster_queue,
         "name": name,
         "labelSelector": selector,
+        "owner": owner_filter(owner, mine=mine),
         **({"since": _since(since)} if since else {}),
     }
     _require_filter(query, all_namespaces)

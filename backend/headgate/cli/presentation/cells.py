@@ -45,6 +45,7 @@ def _workload(found: Object) -> tuple[Cells, Cells]:
         ("gpu", str(_gpus(status, assignments) or "-")),
     ]
     return middle, [
+        ("owner", status.get("owner", {}).get("user", "-")),
         ("pods", str(pods)),
         ("requeued", str(status.get("requeuedCount", 0))),
         ("flavors", ",".join(sorted(flavors)) or "-"),

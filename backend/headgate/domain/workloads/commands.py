@@ -10,7 +10,7 @@ import msgspec
 
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import MessageOrText
-from headgate.domain.workloads.events import CheckStateName, DeactivationCause
+from headgate.domain.workloads.events import CheckStateName, DeactivationCause, WorkloadOwner
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet
 from headgate.domain.workloads.specs import WorkloadSpec
@@ -31,6 +31,7 @@ class Submit(msgspec.Struct, frozen=True, kw_only=True):
     annotations: dict[str, str] = {}
     spec: WorkloadSpec
     diverging: tuple[DivergingPodSet, ...] = ()
+    owner: WorkloadOwner | None = None
 
 
 class ChangeSpec(msgspec.Struct, frozen=True, kw_only=True):

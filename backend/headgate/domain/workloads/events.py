@@ -51,8 +51,18 @@ DeactivationCause = Literal[
 ]
 
 
+class WorkloadOwner(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """The user who submitted a workload, with the groups that the token named at that time."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+
+
 class WorkloadSubmitted(msgspec.Struct, frozen=True, kw_only=True, tag="workload.submitted"):
-    """A workload was submitted, with priority and requests resolved."""
+    """A workload was submitted, with priority and requests resolved.
+
+    Where `owner` is absent, the actor of the event is the owner (`with_owner_of_actor`).
+    """
 
     uid: str
     namespace: str
@@ -60,6 +70,7 @@ class WorkloadSubmitted(msgspec.Struct, frozen=True, kw_only=True, tag="workload
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     spec: WorkloadSpec
+    owner: WorkloadOwner | None = None
 
 
 class WorkloadSpecChanged(msgspec.Struct, frozen=True, kw_only=True, tag="workload.spec_changed"):

@@ -91,6 +91,7 @@ def _submitted(event: e.WorkloadSubmitted, at: Instant) -> Workload:
         annotations=event.annotations,
         created_at=at,
         spec=event.spec,
+        owner=event.owner,
     )
 
 

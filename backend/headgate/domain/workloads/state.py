@@ -14,6 +14,7 @@ from headgate.domain.workloads.events import (
     DeactivationCause,
     EvictionReason,
     NotReadyCause,
+    WorkloadOwner,
 )
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
@@ -164,6 +165,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     terminating_at: Instant | None = None
     cancelling_at: Instant | None = None
     spec: WorkloadSpec
+    owner: WorkloadOwner | None = None
     conditions: tuple[Condition, ...] = ()
     admission: Admission | None = None
     checks: tuple[str, ...] = ()

@@ -30,12 +30,18 @@ def _without_written(fields: Fields) -> Fields:
     return {**fields, "written": ""}
 
 
+def _without_owner(fields: Fields) -> Fields:
+    """Workloads submitted up to version 2: their owner is the actor of the event."""
+    return {**fields, "owner": None}
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
     ("workload.eviction_cancelled", 1): cancelled_with_message,
     ("workload.explained", 1): explained_with_messages,
     ("workload.submitted", 1): spec_with_messages,
+    ("workload.submitted", 2): _without_owner,
     ("workload.spec_changed", 1): spec_with_messages,
     ("workload.evicted", 1): evicted_with_message,
     ("workload.pods_evicted", 1): pods_evicted_with_message,

@@ -16,15 +16,17 @@ from headgate.application.queries.queues.views import (
 )
 from headgate.application.queries.views import timestamp
 from headgate.application.queries.workloads.explanations import explanation_of
+from headgate.application.workload_filter import owner_of
 from headgate.domain.rejection import NotFound
 from headgate.domain.workloads.state import Workload, phase_of
 
 
 class PendingPageRequest(msgspec.Struct, frozen=True):
-    """So many, after the first few."""
+    """So many, after the first few, of an owner or of all where none is named."""
 
     offset: int = 0
     limit: int = 1000
+    owner: str = ""
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -82,6 +84,14 @@ def _summary(
     scope: NamespaceScope,
     page_request: PendingPageRequest,
 ) -> Cooperative[PendingWorkloadsSummary]:
+    # Of an owner, only what the reader may see: a count of others would tell what each submits.
+    if page_request.owner:
+        places = [
+            place
+            for place in places
+            if owner_of(place.workload) == page_request.owner
+            and (scope is None or place.workload.namespace in scope)
+        ]
     chosen = places[page_request.offset : page_request.offset + max(0, page_request.limit)]
     position = services.reader.position
     return PendingWorkloadsSummary(

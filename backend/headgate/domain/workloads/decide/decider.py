@@ -152,6 +152,7 @@ def _submit(state: WorkloadState, command: Submit) -> tuple[WorkloadEvent, ...]:
             labels=command.labels,
             annotations=command.annotations,
             spec=command.spec,
+            owner=command.owner,
         ),
         *_divergence_events((), command.diverging),
     )

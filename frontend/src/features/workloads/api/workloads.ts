@@ -28,12 +28,13 @@ export function workloadsQuery(filters: WorkloadFilters) {
   });
 }
 
-function queryOf({ phase, queue, clusterQueue, name }: WorkloadFilters, page: string) {
+function queryOf({ phase, queue, clusterQueue, name, owner }: WorkloadFilters, page: string) {
   return {
     phase: phase || undefined,
     queueName: queue || undefined,
     clusterQueue: clusterQueue || undefined,
     name: name || undefined,
+    owner: owner || undefined,
     continue: page || undefined,
     limit: PAGE_SIZE,
   };

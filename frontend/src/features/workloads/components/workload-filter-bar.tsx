@@ -1,5 +1,5 @@
 // The filters above the list of workloads.
-import { ListFilter, X } from "lucide-react";
+import { ListFilter, UserRound, X } from "lucide-react";
 import { useRef } from "react";
 
 import { Button } from "@/components/ui/button";
@@ -9,7 +9,7 @@ import { TypedField } from "@/components/ui/typed-field";
 import type { Phase } from "@/lib/api/types";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 
-import { FILTER_NAMES, type WorkloadFilters, isNarrowed, toggled } from "../model/filters";
+import { FILTER_NAMES, MINE, type WorkloadFilters, isNarrowed, toggled } from "../model/filters";
 import styles from "./workloads-page.module.css";
 
 export interface WorkloadFilterBarProps {
@@ -45,6 +45,10 @@ export function WorkloadFilterBar({ filters, onChange }: WorkloadFilterBarProps)
           onSelect: () => onChange({ phase: toggled(filters.phase, phase) }),
         }))}
       />
+      <Button aria-pressed={filters.owner === MINE} onClick={() => onChange({ owner: filters.owner === MINE ? "" : MINE })}>
+        <UserRound aria-hidden="true" />
+        {filters.owner !== "" && filters.owner !== MINE ? `Owner: ${filters.owner}` : "Mine"}
+      </Button>
       {isNarrowed(filters) && (
         <Button look="quiet" onClick={() => onChange(NOTHING)}>
           <X aria-hidden="true" />

@@ -9,7 +9,8 @@ test("a phase is switched on and off in the address", () => {
 });
 
 test("a list with any filter is narrowed", () => {
-  const none = { phase: "", namespace: "", queue: "", clusterQueue: "", name: "" };
+  const none = { phase: "", namespace: "", queue: "", clusterQueue: "", name: "", owner: "" };
   expect(isNarrowed(none)).toBe(false);
   expect(isNarrowed({ ...none, queue: "main" })).toBe(true);
+  expect(isNarrowed({ ...none, owner: "@me" })).toBe(true);
 });

@@ -7,9 +7,11 @@ export interface WorkloadFilters {
   queue: string;
   clusterQueue: string;
   name: string;
+  /** `@me`: only what the user of this tab submitted. */
+  owner: string;
 }
 
-export const FILTER_NAMES = ["phase", "namespace", "queue", "clusterQueue", "name"] as const;
+export const FILTER_NAMES = ["phase", "namespace", "queue", "clusterQueue", "name", "owner"] as const;
 
 /** The filters in the address. */
 export function filtersIn(url: UrlState): WorkloadFilters {
@@ -19,8 +21,12 @@ export function filtersIn(url: UrlState): WorkloadFilters {
     queue: url.get("queue"),
     clusterQueue: url.get("clusterQueue"),
     name: url.get("name"),
+    owner: url.get("owner"),
   };
 }
+
+/** The owner in a request that stands for the user of its token. */
+export const MINE = "@me";
 
 /** Whether anything is left out. */
 export function isNarrowed(filters: WorkloadFilters): boolean {

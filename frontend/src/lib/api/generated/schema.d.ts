@@ -2280,6 +2280,7 @@ export interface components {
             phase: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             admission: components["schemas"]["Admission"];
             podSets: components["schemas"]["PodSet"][];
+            owner?: components["schemas"]["Owner"] | null;
             annotations?: {
                 [key: string]: string;
             };
@@ -2502,6 +2503,8 @@ export interface components {
             /** @default  */
             name?: string;
             causes?: string[];
+            /** @default  */
+            owner?: string;
             /** @default  */
             labelSelector?: string;
             /**
@@ -3706,6 +3709,11 @@ export interface components {
             attention: components["schemas"]["Attention"][];
             recent: components["schemas"]["EventView"][];
             admittedPerMinute: components["schemas"]["CountAt"][];
+        };
+        /** Owner */
+        Owner: {
+            user: string;
+            groups?: string[];
         };
         /** PartitionView */
         PartitionView: {
@@ -4939,6 +4947,7 @@ export interface components {
         WorkloadStatus: {
             /** @enum {string} */
             phase: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
+            owner?: components["schemas"]["Owner"] | null;
             conditions?: components["schemas"]["Condition"][];
             admission?: components["schemas"]["Admission"] | null;
             admissionChecks?: components["schemas"]["CheckState"][];
@@ -5275,6 +5284,8 @@ export interface operations {
                 clusterQueue?: string | null;
                 /** @description A part of the workload's name */
                 name?: string | null;
+                /** @description The user who submitted the workload; `@me` is the user of the token */
+                owner?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -5534,6 +5545,8 @@ export interface operations {
                 clusterQueue?: string | null;
                 /** @description A part of the workload's name */
                 name?: string | null;
+                /** @description The user who submitted the workload; `@me` is the user of the token */
+                owner?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -6064,6 +6077,8 @@ export interface operations {
             query?: {
                 limit?: number;
                 offset?: number;
+                /** @description The user who submitted the workload; `@me` is the user of the token */
+                owner?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -6103,6 +6118,8 @@ export interface operations {
             query?: {
                 limit?: number;
                 offset?: number;
+                /** @description The user who submitted the workload; `@me` is the user of the token */
+                owner?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
@@ -11084,6 +11101,8 @@ export interface operations {
                 labelSelector?: string | null;
                 /** @description Only those stuck since then (RFC 3339) */
                 since?: string | null;
+                /** @description The user who submitted the workload; `@me` is the user of the token */
+                owner?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
                 /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
