@@ -18,7 +18,12 @@ from headgate.adapters.postgres.archive_files import LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
-from headgate.adapters.postgres.maintenance import PostgresInspection, PostgresMaintenance, migrate
+from headgate.adapters.postgres.maintenance import (
+    PostgresInspection,
+    PostgresMaintenance,
+    PostgresProbe,
+    migrate,
+)
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresReadModels
 from headgate.adapters.postgres.state_cache import PostgresStateCache
@@ -55,6 +60,9 @@ __all__ = [
 WORKER_PREFIX = "headgate-worker"
 """The prefix of the names of workers' database connections."""
 
+PROBE_ANSWER_SECONDS = 2.0
+"""A database that takes longer to answer a probe hangs."""
+
 Report = Callable[[str, Exception], None]
 
 
@@ -65,6 +73,7 @@ class Platform:
     name: str
     settings: Settings
     pool: Pool
+    probe_pool: Pool
     event_log: PostgresEventLog
     read_models: PostgresReadModels
     partitions: PostgresPartitions
@@ -76,6 +85,8 @@ class Platform:
     inspection: PostgresInspection
     tokens: PostgresTokens
     tail: PostgresTail
+    probe: PostgresProbe
+    event_log_for_probes: PostgresEventLog
     nudges: CeleryNudges
     ids: TimeOrderedIds
 
@@ -142,16 +153,25 @@ class Platform:
         """Closes all connections, and with them every lock."""
         self.nudges.close()
         self.pool.close()
+        self.probe_pool.close()
 
 
 def open_platform(settings: Settings, name: str = "headgate") -> Platform:
     """Returns the platform of a process on the database and broker of `settings`."""
     configure_log_lines(settings.log_level)
     pool = open_pool(settings.database_url, name=name)
+    probes = open_pool(
+        settings.database_url,
+        most=1,
+        min_size=0,
+        name=f"{name} probe",
+        answer_seconds=PROBE_ANSWER_SECONDS,
+    )
     return Platform(
         name=name,
         settings=settings,
         pool=pool,
+        probe_pool=probes,
         event_log=PostgresEventLog(pool),
         read_models=PostgresReadModels(pool),
         partitions=PostgresPartitions(pool),
@@ -163,6 +183,8 @@ def open_platform(settings: Settings, name: str = "headgate") -> Platform:
         inspection=PostgresInspection(pool, settings.database_url),
         tokens=PostgresTokens(pool),
         tail=PostgresTail(settings.database_url),
+        probe=PostgresProbe(probes),
+        event_log_for_probes=PostgresEventLog(probes),
         nudges=CeleryNudges(celery_application(settings)),
         ids=TimeOrderedIds(),
     )

@@ -315,6 +315,8 @@ QUEUE_HISTORY = Table(
 )
 Index("queue_history_minute", QUEUE_HISTORY.c.generation, QUEUE_HISTORY.c.minute)
 
+WRITE_PROBE = Table("write_probe", METADATA, _column("filler", Text))
+
 
 def is_ours(name: str | None, kind: str, parent: Any) -> bool:
     """Whether Alembic should compare something: not the partitions of the log."""

@@ -177,12 +177,17 @@ def _lifespan(services: ApplicationServices, close: Callable[[], None]) -> Lifes
         reader.listen(hub.publish)
         reader.on_rewind(lambda: hub.rewind(reader.position))
         reader.on_rewind(services.token_cache.forget)
-        in_step = asyncio.create_task(clock.synchronize())
+        background = [
+            asyncio.create_task(clock.synchronize()),
+            asyncio.create_task(services.readiness.watch()),
+        ]
         try:
             yield
         finally:
             hub.close()
-            in_step.cancel()
+            for task in background:
+                task.cancel()
+            services.readiness.close()
             services.history.executor.close()
             services.reading.close()
             await reader.stop()

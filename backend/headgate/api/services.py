@@ -18,6 +18,7 @@ from headgate.application.metrics.cycle_durations import CycleDurations
 from headgate.application.metrics.event_counters import EventCounters
 from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.projections.followers import Rebuilds
+from headgate.application.readiness import ReadinessWatch
 from headgate.bootstrap import Platform
 
 ALL_PARTITIONS = "*"
@@ -52,6 +53,7 @@ def application_services(platform: Platform) -> ApplicationServices:
         ui_directory=platform.settings.ui_directory,
         version=VERSION,
         started_at=time.monotonic(),
+        readiness=ReadinessWatch(platform.event_log_for_probes, platform.probe, commits),
     )
 
 

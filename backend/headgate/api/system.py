@@ -1,6 +1,5 @@
 """`/v1/system`, overview, lint, read model rebuilds, `/metrics`, `/healthz` and `/readyz`."""
 
-import asyncio
 from typing import Annotated
 
 from litestar import Controller, Request, Response, get, post
@@ -19,6 +18,9 @@ from headgate.application.queries.overview.config_warnings import AdvicePage, ad
 from headgate.application.queries.overview.overview import overview
 from headgate.application.queries.overview.views import Overview
 from headgate.application.queries.system import SystemView, system
+from headgate.application.readiness import Readiness
+from headgate.domain.values.message import message
+from headgate.messages.catalogue import text_of
 
 
 class Health(Whole, kw_only=True, frozen=True):
@@ -27,6 +29,7 @@ class Health(Whole, kw_only=True, frozen=True):
     status: str
     detail: str
     position: int
+    code: str = ""
 
 
 class Rebuilding(Whole, kw_only=True, frozen=True):
@@ -116,21 +119,25 @@ async def is_alive() -> Health:
     responses={503: ResponseSpec(Health, description="Not ready", generate_examples=False)},
 )
 async def is_ready(request: Request[None, None, State]) -> Response[Health]:
-    """Not while the log is being folded, nor while it cannot be reached."""
+    """Not while the log is being folded, cannot be reached or cannot be written.
+
+    While no worker decides, the status is `degraded` and the answer 200: reads are right, and
+    what is submitted is kept.
+    """
     services = services_of(request)
-    position = services.reader.position
     if not services.reader.ready:
-        return _not_ready("The log is still being read.", position)
-    try:
-        await asyncio.to_thread(services.log.head)
-    except Exception as failure:  # noqa: BLE001 - whatever it is, the process is not ready
-        return _not_ready(f"The log cannot be reached: {type(failure).__name__}.", position)
-    return Response(Health(status="ok", detail="", position=position))
-
-
-def _not_ready(detail: str, position: int) -> Response[Health]:
-    body = Health(status="unavailable", detail=detail, position=position)
-    return Response(body, status_code=503, headers={"Retry-After": "2"})
+        found = Readiness(status="unavailable", reasons=(message("LogBeingRead"),))
+    else:
+        found = await services.readiness.look()
+    body = Health(
+        status=found.status,
+        detail=" ".join(f"{text_of(each).removesuffix('.')}." for each in found.reasons),
+        position=services.reader.position,
+        code=found.reasons[0].code if found.reasons else "",
+    )
+    if found.status == "unavailable":
+        return Response(body, status_code=503, headers={"Retry-After": "2"})
+    return Response(body)
 
 
 class OverviewPage(Controller):

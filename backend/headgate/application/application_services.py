@@ -15,6 +15,7 @@ from headgate.application.metrics.cycle_durations import CycleDurations
 from headgate.application.metrics.event_counters import EventCounters
 from headgate.application.ports import EventLog, Followers, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Rebuilds
+from headgate.application.readiness import ReadinessWatch
 from headgate.application.time_travel.historical_ports import FixedClock, FixedReader
 from headgate.application.time_travel.historical_states import HistoricalReads
 
@@ -45,6 +46,7 @@ class ApplicationServices:
     ui_directory: Path
     version: str
     started_at: float
+    readiness: ReadinessWatch
     reading: BoundedExecutor = field(
         default_factory=lambda: BoundedExecutor("reading", BUSY_READING)
     )

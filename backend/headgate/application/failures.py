@@ -1,6 +1,11 @@
 """Failures of a use case other than a rejection."""
 
+from typing import Literal
+
 from headgate.domain.values.message import Argument, Message
+
+OutageCause = Literal["Unreachable", "DiskFull", "ReadOnly"]
+"""Why the database cannot be used, as far as it has told."""
 
 
 class UseCaseFailure(Exception):

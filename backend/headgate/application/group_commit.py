@@ -4,6 +4,7 @@ Measured at eight to thirteen times a commit each where the disk is slow (archit
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
@@ -40,6 +41,10 @@ class GroupCommit:
         self._max_waiting = max_waiting
         self._waiting: deque[QueuedAppend] = deque()
         self._writer: asyncio.Task[None] | None = None
+        self.has_failed = False
+        """Whether the last append found the database away; reset by the next look."""
+        self.succeeded_at = float("-inf")
+        """When the last append succeeded, on the monotonic clock, in seconds."""
 
     async def append(self, unit: AppendUnit) -> Verdict:
         """The verdict on one unit; raises `Unavailable` or `Overloaded`."""
@@ -72,10 +77,12 @@ class GroupCommit:
         try:
             verdicts = await asyncio.to_thread(self._log.append, [unit for unit, _ in group])
         except Unavailable as outage:
+            self.has_failed = True
             _fail(group, outage)
         except Exception as failure:  # noqa: BLE001 - it is one unit's fault, and its caller's to hear
             await self._write_one_by_one(group, failure)
         else:
+            self.has_failed, self.succeeded_at = False, time.monotonic()
             self._answer(group, verdicts)
 
     async def _write_one_by_one(self, group: list[QueuedAppend], failure: Exception) -> None:

@@ -6,6 +6,18 @@ from headgate.messages.rendering import Text
 
 TEXTS: Mapping[str, Text] = {
     # What needs attention
+    "WritesFailing": Text("Nothing can be recorded"),
+    "WritesFail": Text("Writes to the database fail: {cause:lower}. Reads are answered."),
+    "DatabaseDiskFull": Text("The disk of the database is full"),
+    "DatabaseReadOnly": Text("The database is read-only"),
+    "DatabaseUnreachable": Text("The database cannot be reached"),
+    "DatabaseHangs": Text("The database does not answer"),
+    "LogBeingRead": Text("The event log is being read"),
+    "SchedulingIsStalled": Text("No worker makes scheduling decisions"),
+    "SchedulingStalled": Text(
+        "{stalled} of {partitions:partition}: work not evaluated for {since:duration}."
+        " Check that admission workers run and reach the database."
+    ),
     "LogLostEvents": Text("The event log has lost events"),
     "LogRewoundTo": Text(
         "A process had read up to position {read_up_to}; when it read the log again, it ended at"

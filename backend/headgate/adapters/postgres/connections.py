@@ -3,17 +3,30 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from select import select
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
+from psycopg.abc import PQGen
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from headgate.application.failures import OutageCause
 from headgate.application.ports import Unavailable
 from headgate.event_log.codec import Unstorable
 
 CONNECT_TIMEOUT_SECONDS = 5
 POOL_TIMEOUT_SECONDS = 5.0
 MAX_NAME_BYTES = 63
+INTERRUPT_SECONDS = 0.1
+"""Between two looks whether a wait for the server was interrupted."""
+TCP_LIMITS = {
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+"""In seconds, the last one in milliseconds: a peer that has gone is noticed within 25 s."""
+Answer = TypeVar("Answer")
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 Pool = ConnectionPool[Connection]
@@ -21,25 +34,94 @@ Pool = ConnectionPool[Connection]
 OUTAGE_CLASSES = ("08", "53", "57P", "58")
 """SQLSTATE of lost connections, full servers, shutdowns and failing systems."""
 
+CAUSES: dict[str, OutageCause] = {"53100": "DiskFull", "25006": "ReadOnly"}
+
 OUTAGE_STATES = ("25P03", "25P04", "25006", "40001", "40P01", "55P03")
 """Sessions ended for hanging, a server that is a replica now, and lost races for locks."""
 
 
-def open_pool(url: str, *, most: int = 8, name: str = "headgate") -> Pool:
+class LimitedConnection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that is closed when the server takes too long over one statement.
+
+    TCP alone does not notice a server, or a balancer before it, that accepts data and never
+    answers.
+    """
+
+    answer_seconds: float | None = None
+
+    def wait(
+        self,
+        gen: PQGen[Answer],
+        interval: float = INTERRUPT_SECONDS,
+        timeout: float | None = None,
+    ) -> Answer:
+        """Waits for the server; raises `OperationalError` after `answer_seconds`."""
+        limit = self.answer_seconds if timeout is None else timeout
+        try:
+            return super().wait(gen, interval, limit)
+        except psycopg.errors._WaitTimeout:  # noqa: SLF001 - it has no public name
+            self.pgconn.finish()
+            raise
+
+
+class LimitedAsyncConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
+    """As `LimitedConnection`, for the event loop."""
+
+    answer_seconds: float | None = None
+
+    async def wait(
+        self,
+        gen: PQGen[Answer],
+        interval: float = INTERRUPT_SECONDS,
+        timeout: float | None = None,  # noqa: ASYNC109 - as its base has it
+    ) -> Answer:
+        """Waits for the server; raises `OperationalError` after `answer_seconds`."""
+        limit = self.answer_seconds if timeout is None else timeout
+        try:
+            return await super().wait(gen, interval, limit)
+        except psycopg.errors._WaitTimeout:  # noqa: SLF001 - it has no public name
+            self.pgconn.finish()
+            raise
+
+
+def connection_options(url: str, name: str = "headgate") -> dict[str, Any]:
+    """How connections are made; what the URL itself says of TCP stands."""
+    given = conninfo_to_dict(url)
+    return {
+        "autocommit": True,
+        "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+        "application_name": name[:MAX_NAME_BYTES],
+        **{option: value for option, value in TCP_LIMITS.items() if option not in given},
+    }
+
+
+def open_pool(
+    url: str,
+    *,
+    most: int = 8,
+    name: str = "headgate",
+    answer_seconds: float | None = None,
+    min_size: int = 1,
+) -> Pool:
     """Connections that commit each statement by itself; broken ones are replaced on the way out.
 
-    `name` is the application name that the database shows for them.
+    `name` is the application name that the database shows for them. A statement that the server
+    has not answered after `answer_seconds` ends its connection; None waits for ever.
     """
+
+    def limit(connection: Connection) -> None:
+        assert isinstance(connection, LimitedConnection)
+        connection.answer_seconds = answer_seconds
+
     return ConnectionPool(
         url,
-        kwargs={
-            "autocommit": True,
-            "connect_timeout": CONNECT_TIMEOUT_SECONDS,
-            "application_name": name[:MAX_NAME_BYTES],
-        },
-        min_size=1,
+        connection_class=LimitedConnection,
+        kwargs=connection_options(url, name),
+        configure=limit,
+        min_size=min_size,
         max_size=most,
-        timeout=POOL_TIMEOUT_SECONDS,
+        timeout=POOL_TIMEOUT_SECONDS if answer_seconds is None else min(answer_seconds, 5.0),
+        num_workers=1 if min_size == 0 else 3,
         check=_check,
         open=True,
     )
@@ -70,6 +152,12 @@ def outages() -> Iterator[None]:
         if not is_outage(failure):
             raise
         raise Unavailable(str(failure)) from failure
+
+
+def outage_cause(failure: BaseException | None) -> OutageCause:
+    """The cause of an outage as far as the server has told it."""
+    state = failure.sqlstate if isinstance(failure, psycopg.Error) else None
+    return CAUSES.get(state or "", "Unreachable")
 
 
 def is_outage(failure: Exception) -> bool:

@@ -4,8 +4,13 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headgate.adapters.postgres.connections import Pool, connection_of
+import psycopg
+
+from headgate.adapters.postgres.connections import Pool, connection_of, outage_cause
+from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
+from headgate.application.failures import OutageCause
+from headgate.application.ports import PartitionRow, Unavailable
 
 _FORGET_KEYS = """
     DELETE FROM idempotency WHERE (key, actor) IN (
@@ -90,6 +95,41 @@ class PostgresInspection:
         """The names of connected processes that begin like this."""
         with connection_of(self._pool) as connection:
             return [name for (name,) in connection.execute(_SESSIONS, (f"{prefix}%",)).fetchall()]
+
+
+_WRITE_PROBE = (
+    "SET LOCAL lock_timeout = '1s'",
+    "TRUNCATE write_probe",
+    "INSERT INTO write_probe SELECT repeat('x', 4000) FROM generate_series(1, 32)",
+)
+"""Makes new files and extends them, as a full disk refuses; the table is not in the WAL."""
+
+
+class PostgresProbe:
+    """Fills the port `DatabaseProbe`, on a pool of its own."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._partitions = PostgresPartitions(pool)
+        self._pool = pool
+
+    def partitions(self) -> list[PartitionRow]:
+        """Every partition, by key; raises `Unavailable`."""
+        return self._partitions.rows()
+
+    def write(self) -> OutageCause | None:
+        """Writes a little in a table of its own; returns why that failed, None if it did not.
+
+        Another process that tries at the same time is taken for a write that succeeds.
+        """
+        try:
+            with connection_of(self._pool) as connection, connection.transaction():
+                for statement in _WRITE_PROBE:
+                    connection.execute(statement)
+        except Unavailable as outage:
+            if isinstance(outage.__cause__, psycopg.errors.LockNotAvailable):
+                return None
+            return outage_cause(outage.__cause__)
+        return None
 
 
 if TYPE_CHECKING:

@@ -6,7 +6,11 @@ from typing import Any
 
 import psycopg
 
-from headgate.adapters.postgres.connections import CONNECT_TIMEOUT_SECONDS, is_outage
+from headgate.adapters.postgres.connections import (
+    LimitedAsyncConnection,
+    connection_options,
+    is_outage,
+)
 from headgate.adapters.postgres.event_log import COLUMNS, NEXT_POINT, gapless, next_point
 from headgate.event_log.chain import LogBatch, LogPoint
 
@@ -15,6 +19,7 @@ BATCH = 250
 """Events decoded and folded at once, while no other task of the event loop runs."""
 POLL_SECONDS = 1.0
 RECONNECT_SECONDS = 0.5
+ANSWER_SECONDS = 10.0
 BUSY_BATCH = 4
 BUSY_SECONDS = 0.01
 _READ = f"SELECT {COLUMNS} FROM event WHERE position > %s ORDER BY position LIMIT {BATCH}"
@@ -45,9 +50,10 @@ class PostgresTail:
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _connected(self, point: LogPoint) -> AsyncIterator[LogBatch]:
-        async with await psycopg.AsyncConnection.connect(
-            self._url, autocommit=True, connect_timeout=CONNECT_TIMEOUT_SECONDS
+        async with await LimitedAsyncConnection.connect(
+            self._url, **connection_options(self._url, "headgate-tail")
         ) as connection:
+            connection.answer_seconds = ANSWER_SECONDS
             await connection.execute(f"LISTEN {CHANNEL}")
             while True:
                 batch = await _batch(connection, point)

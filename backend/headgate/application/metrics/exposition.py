@@ -16,7 +16,7 @@ from headgate.application.metrics.event_counters import (
     EventCounters,
     local_queue_labels,
 )
-from headgate.application.queries.overview.attention import find_attention
+from headgate.application.queries.overview.attention import find_attention, process_alerts
 from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
 from headgate.application.queries.queues.status import (
     counts_of,
@@ -40,6 +40,8 @@ DETECTORS = (
     "NotStarted",
     "Configuration",
     "FollowerDrift",
+    "SchedulingStalled",
+    "WritesFail",
 )
 
 
@@ -149,7 +151,8 @@ def _findings(
     shown = yield from detect_problems(cluster_state, now)
     detected = (*shown, *drifted_followers(positions, cluster_state.position))
     counts = dict.fromkeys(DETECTORS, 0)
-    others = yield from find_attention(cluster_state, now, None)
+    found = yield from find_attention(cluster_state, now, None)
+    others = (*process_alerts(services.readiness.latest), *found)
     for kind in (*(d.kind for d in detected), *(a.kind for a in others)):
         counts[kind] = counts.get(kind, 0) + 1
     return [((kind,), count) for kind, count in sorted(counts.items())]

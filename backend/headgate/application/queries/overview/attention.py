@@ -11,6 +11,7 @@ from headgate.application.queries.overview.config_warnings import warnings_in
 from headgate.application.queries.overview.unschedulable import UNSCHEDULABLE
 from headgate.application.queries.overview.views import Attention
 from headgate.application.queries.views import message_view
+from headgate.application.readiness import Readiness
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
@@ -103,6 +104,20 @@ def _log(cluster_state: ClusterState, at: Instant) -> Iterator[Attention]:
         link=f"/events?stream={LOG_STREAM}",
         stream=LOG_STREAM,
     )
+
+
+def process_alerts(found: Readiness) -> Iterator[Attention]:
+    """What a process knows of the database and of the workers, for all users."""
+    for reason in found.reasons:
+        kind = reason.code if reason.code == "SchedulingStalled" else "WritesFail"
+        yield _alert(
+            kind,
+            "critical",
+            message("SchedulingIsStalled" if kind == reason.code else "WritesFailing"),
+            reason,
+            link="/events",
+            stream="",
+        )
 
 
 def _queues(cluster_state: ClusterState) -> Iterator[Attention]:

@@ -9,7 +9,11 @@ from headgate.application.access.redaction import NamespaceScope, allows, visibl
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import EventFilter
 from headgate.application.queries import events
-from headgate.application.queries.overview.attention import find_attention, most_severe
+from headgate.application.queries.overview.attention import (
+    find_attention,
+    most_severe,
+    process_alerts,
+)
 from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
 from headgate.application.queries.overview.views import Attention, CountAt, Overview
 from headgate.application.queries.views import message_view, timestamp
@@ -49,7 +53,8 @@ async def _findings(
     """What the detectors found and what else needs attention, with the positions that show it."""
     cluster_state, reader = services.reader.cluster_state, services.reader
     needing = await reader.while_still(find_attention(cluster_state, now, scope))
-    found = [*await _detected(services, scope, now), *most_severe(needing)]
+    alerts = process_alerts(services.readiness.latest)
+    found = [*alerts, *await _detected(services, scope, now), *most_severe(needing)]
     places = [(one.stream, cluster_state.version_of(one.stream)) for one in found]
     shown_at = await asyncio.to_thread(services.log.positions_of, places)
     return [

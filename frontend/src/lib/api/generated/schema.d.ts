@@ -2135,7 +2135,10 @@ export interface paths {
         };
         /**
          * Whether the process can serve now
-         * @description Not while the log is being folded, nor while it cannot be reached.
+         * @description Not while the log is being folded, cannot be reached or cannot be written.
+         *
+         *     While no worker decides, the status is `degraded` and the answer 200: reads are right, and
+         *     what is submitted is kept.
          */
         get: operations["isReady"];
         put?: never;
@@ -3280,6 +3283,8 @@ export interface components {
             status: string;
             detail: string;
             position: number;
+            /** @default  */
+            code?: string;
         };
         /** Heartbeat */
         Heartbeat: {
