@@ -52,6 +52,31 @@ def test_an_admitted_workload_is_assigned_runs_and_finishes(
     assert explained["verdict"] == "Finished"
 
 
+def test_a_late_report_of_the_first_attempt_does_not_end_the_second(
+    admin: Api,
+    callers: dict[str, Api],
+    admitted: Callable[[str], dict[str, Any]],
+    schedule: Callable[[], int],
+) -> None:
+    executor, path = callers["executor"], f"{HERE}/twice"
+    uid = admitted("twice")["metadata"]["uid"]
+    admin.post(f"{path}/requeue", {"reason": "again"})
+    eviction = admin.get(path).json()["status"]["eviction"]["id"]
+    stopped = {"uid": uid, "attempt": 1}
+    assert executor.post(f"{path}/evictions/{eviction}/stopped", stopped).status_code == 200
+    found = admin.caught_up(path, schedule()).json()["status"]
+    assert (found["phase"], found["attempt"]) == ("Starting", 2)
+    late = executor.post(f"{path}/finished", {"uid": uid, "attempt": 1, "succeeded": False})
+    assert (late.status_code, late.json()["code"]) == (409, "StaleAttempt")
+    unnamed = executor.post(f"{path}/finished", {"uid": uid, "succeeded": False})
+    assert (unnamed.status_code, unnamed.json()["code"]) == (409, "AttemptMissing")
+    assert "Send attempt" in unnamed.json()["remedy"]
+    batch = [{"workload": "team-a/twice", "uid": uid, "attempt": 1, "type": "failed"}]
+    assert executor.post("/v1/reports:batch", {"reports": batch}).status_code == 422
+    done = executor.post(f"{path}/finished", {"uid": uid, "attempt": 2, "succeeded": True})
+    assert done.json()["status"]["phase"] == "Succeeded"
+
+
 def test_an_eviction_is_acknowledged_and_ends_when_the_pods_are_gone(
     admin: Api, callers: dict[str, Api], admitted: Callable[[str], dict[str, Any]]
 ) -> None:

@@ -224,7 +224,7 @@ class World:
     def reclaim(self, key: str, pods: int) -> None:
         """Reports that a number of pods of the first pod set have ended."""
         name = self[key].spec.pod_sets[0].name
-        command = ReportReclaimable(uid=self[key].uid, pods={name: pods})
+        command = ReportReclaimable(uid=self[key].uid, attempt=self[key].attempt, pods={name: pods})
         with suppress(InvalidObject):
             self.tell(key, command)
 
@@ -245,7 +245,9 @@ class World:
         """Reports that the pods of a partial eviction have stopped."""
         assert self[key].pod_evictions, f"{key} is to give up no pods"
         eviction = self[key].pod_evictions[number].eviction
-        self.tell(key, ReportStopped(uid=self[key].uid, eviction=eviction.id))
+        self.tell(
+            key, ReportStopped(uid=self[key].uid, attempt=self[key].attempt, eviction=eviction.id)
+        )
 
     def cycle(self, partition: str = "") -> list[StreamEvent]:
         """Runs one partition (the only one with queues by default) until it settles."""

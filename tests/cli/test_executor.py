@@ -59,6 +59,28 @@ def test_an_evicted_workload_stops_and_never_finishes() -> None:
     assert [(each.type, each.eviction) for each in reports] == [("stopped", "r1")]
 
 
+def test_reports_name_the_attempt_that_they_are_of() -> None:
+    found = begun()
+    found.observe(event(3, "evicted", eviction="r1"), 105)
+    found.observe(event(4, "stopped", eviction="r1"), 106)
+    found.observe(event(5, "admitted"), 200)
+    reports = found.take_due(10_000, 10)
+    assert [(each.type, each.attempt) for each in reports] == [("podsReady", 2), ("finished", 2)]
+
+
+def test_attempts_of_assigned_workloads_come_from_the_list_after_a_cut() -> None:
+    found = begun()
+    found.reconcile(9, [Assignment(workload="a/x", uid="u1", attempt=4, phase="Running")], 200)
+    assert {each.attempt for each in found.take_due(10_000, 10)} == {4}
+
+
+def test_attempts_that_were_missed_are_asked_for() -> None:
+    found = begun()
+    found.reconcile(9, [], 200)
+    found.observe(event(10, "admitted"), 300)
+    assert found.needs_assignments
+
+
 def test_a_shrinking_workload_reports_its_pods_and_finishes() -> None:
     found = begun()
     found.take_due(102, 10)

@@ -152,16 +152,27 @@ class Cluster:
         phase = phase_of(found)
         if found.pod_evictions and phase != "Evicting":
             eviction = self.chance.choice(found.pod_evictions).eviction.id
-            self.order(found.key, c.ReportStopped(uid=found.uid, eviction=eviction))
+            self.order(
+                found.key, c.ReportStopped(uid=found.uid, attempt=found.attempt, eviction=eviction)
+            )
         elif phase == "Evicting":
-            self.order(found.key, c.ReportStopped(uid=found.uid, eviction=""))
+            self.order(
+                found.key, c.ReportStopped(uid=found.uid, attempt=found.attempt, eviction="")
+            )
         elif phase == "Starting":
-            self.order(found.key, c.ReportPodsReady(uid=found.uid, ready=True))
+            self.order(
+                found.key, c.ReportPodsReady(uid=found.uid, attempt=found.attempt, ready=True)
+            )
         elif self.chance.random() < 0.2:
-            self.order(found.key, c.ReportPodsReady(uid=found.uid, ready=False))
+            self.order(
+                found.key, c.ReportPodsReady(uid=found.uid, attempt=found.attempt, ready=False)
+            )
         else:
             succeeded = self.chance.random() < 0.9
-            self.order(found.key, c.ReportFinished(uid=found.uid, succeeded=succeeded))
+            self.order(
+                found.key,
+                c.ReportFinished(uid=found.uid, attempt=found.attempt, succeeded=succeeded),
+            )
 
     def sweep(self) -> None:
         """Some worker looks at every partition that is due, and at no other."""

@@ -218,14 +218,22 @@ def _settle(cluster: Cluster) -> None:
         for workload in busy:
             if workload.pod_evictions and workload.eviction is None:
                 first = workload.pod_evictions[0].eviction.id
-                gone = c.ReportStopped(uid=workload.uid, eviction=first)
+                gone = c.ReportStopped(uid=workload.uid, attempt=workload.attempt, eviction=first)
                 cluster.order(workload.key, gone)
             elif phase_of(workload) == "Starting":
-                cluster.order(workload.key, c.ReportPodsReady(uid=workload.uid, ready=True))
+                cluster.order(
+                    workload.key,
+                    c.ReportPodsReady(uid=workload.uid, attempt=workload.attempt, ready=True),
+                )
             elif phase_of(workload) == "Running":
-                cluster.order(workload.key, c.ReportFinished(uid=workload.uid, succeeded=True))
+                cluster.order(
+                    workload.key,
+                    c.ReportFinished(uid=workload.uid, attempt=workload.attempt, succeeded=True),
+                )
             elif phase_of(workload) == "Evicting":
-                cluster.order(workload.key, c.ReportStopped(uid=workload.uid))
+                cluster.order(
+                    workload.key, c.ReportStopped(uid=workload.uid, attempt=workload.attempt)
+                )
             elif phase_of(workload) == "Inactive" or _never_fits(cluster, workload):
                 cluster.order(workload.key, c.CancelWorkload(eviction="end"))
         if not busy:

@@ -175,6 +175,7 @@ def _check(cluster: Cluster) -> None:
     state = cluster.chance.choices(list(ANSWERS), list(ANSWERS.values()))[0]
     told = c.ReportCheckState(
         uid=found.uid,
+        attempt=found.attempt,
         check=CHECK,
         state=state,
         message=f"the account says {state}",

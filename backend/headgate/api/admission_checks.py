@@ -10,7 +10,7 @@ from headgate.adapters.manifests.admission_check import AdmissionCheckObject
 from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
-from headgate.api.executors.schemas import Message
+from headgate.api.executors.schemas import Attempt, Message
 from headgate.api.manifests import object_writer
 from headgate.api.schemas import RequestBody
 from headgate.api.workloads.schemas import WorkloadObject
@@ -53,6 +53,7 @@ class CheckStateReport(RequestBody, kw_only=True, frozen=True):
     """
 
     uid: str
+    attempt: Attempt = None
     state: CheckStateName
     message: Message = ""
     requeue_after_seconds: (
@@ -114,6 +115,7 @@ async def check_state(request: Caller, workload: str, check: str, data: CheckSta
     """One check has its say about one workload."""
     command = ReportCheckState(
         uid=data.uid,
+        attempt=data.attempt,
         check=check,
         state=data.state,
         message=data.message,

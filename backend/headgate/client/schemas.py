@@ -68,6 +68,7 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     workload: str
     uid: str
+    attempt: int = 0
     phase: str = ""
     admission: dict[str, Any] | None = None
     pod_sets: list[dict[str, Any]] = []
@@ -94,6 +95,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
     workload: str
     uid: str
+    attempt: int | None = None
     type: ReportType
     eviction: str = ""
     message: str = ""

@@ -6,6 +6,10 @@ from headgate.messages.rendering import Text
 
 TEXTS: Mapping[str, Text] = {
     # Commands and reports that the phase of the workload rejects
+    "AttemptMissing": Text(
+        "Workload {workload} is in attempt {present_attempt}, and the report names none",
+        "Send attempt as the assignment gives it; stop the pods of earlier attempts.",
+    ),
     "CheckNotAwaited": Text(
         "Workload {workload} is {phase} and does not wait for admission check {check}",
         "Report on the checks in the status of workloads with quota reserved.",
@@ -32,6 +36,10 @@ TEXTS: Mapping[str, Text] = {
         "Start its pods on any node of its flavors, or wait until the workload is admitted.",
     ),
     "RequeueOfInactive": Text("Workload {workload} is inactive", "Activate it instead."),
+    "StaleAttempt": Text(
+        "The report is of attempt {attempt} of {workload}, which is in attempt {present_attempt}",
+        "Stop the pods of that attempt and drop the report.",
+    ),
     "WorkloadCancelling": Text(
         "Workload {workload} is being cancelled", "Submit it again when its pods have stopped."
     ),

@@ -157,6 +157,8 @@ def workload_status(
     }
     if workload.owner is not None:
         rendered["owner"] = rendered_owner(workload.owner)
+    if workload.attempt:
+        rendered["attempt"] = workload.attempt
     if spec.priority_boost:
         rendered["priorityBoost"] = spec.priority_boost
     if workload.admission is None:

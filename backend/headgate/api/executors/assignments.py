@@ -18,7 +18,7 @@ from headgate.api.executors.schemas import ObservedPod, ObservedPods
 from headgate.api.pages import after_token, continue_token
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.streams import workload_stream
-from headgate.domain.workloads.decide.preconditions import require_same_uid
+from headgate.domain.workloads.decide.preconditions import require_reported
 from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
@@ -83,6 +83,7 @@ def _open_evictions(workload: Workload, handler: str | None) -> list[dict[str, o
     body: dict[str, object] = {
         "workload": workload.key,
         "uid": workload.uid,
+        "attempt": workload.attempt,
         "clusterQueue": workload.admission.cluster_queue,
     }
     if workload.eviction is not None:
@@ -108,6 +109,7 @@ def _assignment(workload: Workload) -> dict[str, object]:
     body: dict[str, object] = {
         "workload": workload.key,
         "uid": workload.uid,
+        "attempt": workload.attempt,
         "phase": phase_of(workload),
         "admission": rendered_admission(workload.admission),
         "podSets": workload_spec(workload.spec)["podSets"],
@@ -133,7 +135,7 @@ async def pod_places(request: Caller, workload: str, data: ObservedPods) -> Answ
     """The places of the waiting pods that can have one now."""
     models = services_of(request).models
     (loaded,) = await asyncio.to_thread(models.load, [workload_stream(workload)])
-    state = require_same_uid(loaded.state, data.uid)
+    state = require_reported(loaded.state, data.uid, data.attempt)
     found = assign_ranks(state, data.pod_set, [_pod(seen) for seen in data.pods])
     places = [
         {"pod": place.pod, "nodeSelector": dict(zip(place.levels, place.values, strict=True))}

@@ -106,7 +106,9 @@ class Executors(Controller):
         """Saying the same twice is one fact."""
         kind: ReportType = "podsReady" if data.ready else "podsNotReady"
         key = f"{namespace}/{name}"
-        told = Report(workload=key, uid=data.uid, type=kind, message=data.message)
+        told = Report(
+            workload=key, uid=data.uid, attempt=data.attempt, type=kind, message=data.message
+        )
         return await report(request, told)
 
     @post(
@@ -122,7 +124,9 @@ class Executors(Controller):
     ) -> Answer:
         """On a host that fails, is cordoned or expels pods, others are sought at once then."""
         key = f"{namespace}/{name}"
-        told = Report(workload=key, uid=data.uid, type="podsGone", hosts=data.hosts)
+        told = Report(
+            workload=key, uid=data.uid, attempt=data.attempt, type="podsGone", hosts=data.hosts
+        )
         return await report(request, told)
 
     @post(
@@ -152,7 +156,9 @@ class Executors(Controller):
     ) -> Answer:
         """Their quota is free from then on, their hosts with the end of the whole workload."""
         key = f"{namespace}/{name}"
-        told = Report(workload=key, uid=data.uid, type="reclaimable", pods=data.pods)
+        told = Report(
+            workload=key, uid=data.uid, attempt=data.attempt, type="reclaimable", pods=data.pods
+        )
         return await report(request, told)
 
     @post(
@@ -169,7 +175,9 @@ class Executors(Controller):
         """Quota and hosts are free from then on."""
         kind: ReportType = "finished" if data.succeeded else "failed"
         key = f"{namespace}/{name}"
-        told = Report(workload=key, uid=data.uid, type=kind, message=data.message)
+        told = Report(
+            workload=key, uid=data.uid, attempt=data.attempt, type=kind, message=data.message
+        )
         return await report(request, told)
 
 
@@ -241,6 +249,7 @@ def _eviction_handler(step: EvictionStep) -> HTTPRouteHandler:
         told = Report(
             workload=f"{namespace}/{name}",
             uid=data.uid,
+            attempt=data.attempt,
             type=step.type,
             eviction=eviction,
             message=data.message,
@@ -309,30 +318,41 @@ def _command(report: Report, *, releases_quota: bool) -> ReportCommand:
     match report.type:
         case "podsReady" | "podsNotReady":
             ready = report.type == "podsReady"
-            return ReportPodsReady(uid=report.uid, ready=ready, message=report.message)
+            return ReportPodsReady(
+                uid=report.uid, attempt=report.attempt, ready=ready, message=report.message
+            )
         case "podsGone":
-            return ReportPodsGone(uid=report.uid, hosts=tuple(report.hosts))
+            return ReportPodsGone(uid=report.uid, attempt=report.attempt, hosts=tuple(report.hosts))
         case "reclaimable":
-            return ReportReclaimable(uid=report.uid, pods=report.pods)
+            return ReportReclaimable(uid=report.uid, attempt=report.attempt, pods=report.pods)
         case "finished" | "failed":
             succeeded = report.type == "finished"
-            return ReportFinished(uid=report.uid, succeeded=succeeded, message=report.message)
+            return ReportFinished(
+                uid=report.uid, attempt=report.attempt, succeeded=succeeded, message=report.message
+            )
         case "stopping":
             return ReportStopping(
-                uid=report.uid, eviction=report.eviction, releases_quota=releases_quota
+                uid=report.uid,
+                attempt=report.attempt,
+                eviction=report.eviction,
+                releases_quota=releases_quota,
             )
         case "stopped":
-            return ReportStopped(uid=report.uid, eviction=report.eviction)
+            return ReportStopped(uid=report.uid, attempt=report.attempt, eviction=report.eviction)
         case "acknowledged":
             return AcknowledgeEviction(
                 uid=report.uid,
+                attempt=report.attempt,
                 eviction=report.eviction,
                 handler=report.handler,
                 expected_end_at=instant_or_none(report.expected_end_at, "/expectedEndAt"),
             )
         case "progressed":
             return ReportEvictionProgress(
-                uid=report.uid, eviction=report.eviction, note=report.message
+                uid=report.uid,
+                attempt=report.attempt,
+                eviction=report.eviction,
+                note=report.message,
             )
 
 

@@ -18,6 +18,14 @@ from headgate.api.workloads.schemas import (
 )
 from headgate.domain.workloads.state import Phase
 
+Attempt = (
+    Annotated[
+        int,
+        msgspec.Meta(ge=1, le=2**31 - 1, description="As assignments give it; others are refused"),
+    ]
+    | None
+)
+
 Message = Annotated[str, msgspec.Meta(max_length=4096)]
 
 PodCounts = Annotated[
@@ -42,6 +50,7 @@ class Assignment(Schema, kw_only=True, frozen=True):
 
     workload: str
     uid: str
+    attempt: int = 0
     phase: Phase
     admission: Admission
     pod_sets: list[PodSet]
@@ -67,6 +76,7 @@ class OpenEviction(Schema, kw_only=True, frozen=True):
 
     workload: str
     uid: str
+    attempt: int = 0
     cluster_queue: str
     eviction: Eviction
     pod_sets: list[GivenUpPods] = []
@@ -84,6 +94,7 @@ class PodsReadyReport(RequestBody, kw_only=True, frozen=True):
     """Whether every pod is ready."""
 
     uid: str
+    attempt: Attempt = None
     ready: bool
     message: Message = ""
 
@@ -92,6 +103,7 @@ class PodsGoneReport(RequestBody, kw_only=True, frozen=True):
     """Hosts on which no pod of the workload is alive any more, though the workload goes on."""
 
     uid: str
+    attempt: Attempt = None
     hosts: Hosts
 
 
@@ -109,6 +121,7 @@ class ObservedPods(RequestBody, kw_only=True, frozen=True):
     """All pods of one pod set that were made, ended ones too."""
 
     uid: str
+    attempt: Attempt = None
     pod_set: str = "main"
     pods: Annotated[list[ObservedPod], msgspec.Meta(max_length=100_000)]
 
@@ -131,6 +144,7 @@ class ReclaimableReport(RequestBody, kw_only=True, frozen=True):
     """How many pods of each pod set have ended so far and are not started again."""
 
     uid: str
+    attempt: Attempt = None
     pods: PodCounts
 
 
@@ -138,6 +152,7 @@ class FinishedReport(RequestBody, kw_only=True, frozen=True):
     """How the pods ended."""
 
     uid: str
+    attempt: Attempt = None
     succeeded: bool
     message: Message = ""
 
@@ -146,6 +161,7 @@ class EvictionReport(RequestBody, kw_only=True, frozen=True):
     """Where an eviction stands; `handler` and `expectedEndAt` matter to acknowledgements alone."""
 
     uid: str
+    attempt: Attempt = None
     message: Message = ""
     handler: str = ""
     expected_end_at: Timestamp | None = None
@@ -170,6 +186,7 @@ class Report(RequestBody, kw_only=True, frozen=True):
 
     workload: Annotated[str, msgspec.Meta(examples=["team-a/train-7"])]
     uid: str
+    attempt: Attempt = None
     type: ReportType
     eviction: str = ""
     message: Message = ""

@@ -229,6 +229,7 @@ class WorkloadStatus(Schema, kw_only=True, frozen=True):
 
     phase: Phase
     owner: Owner | None = None
+    attempt: int = 0
     conditions: list[ConditionSchema] = []
     admission: Admission | None = None
     admission_checks: list[CheckState] = []

@@ -37,6 +37,7 @@ class Run(msgspec.Struct, kw_only=True):
     """
 
     uid: str
+    attempt: int
     serial: int
     eviction: str = ""
     evicting_pods: tuple[str, ...] = ()
@@ -73,6 +74,7 @@ class SimulatedRuns:
         self._reports_ready = reports_ready
         self._simulated_handlers = frozenset({"", *handlers})
         self._known: dict[str, tuple[str, dict[str, str]]] = {}
+        self._ended_attempts: dict[str, int] = {}
         self._due: list[Due] = []
         self._serial = 0
         self._planned = 0
@@ -90,6 +92,7 @@ class SimulatedRuns:
             case "workload.submitted":
                 annotations = event.data.get("annotations") or {}
                 self._known[key] = (str(event.data["uid"]), dict(annotations))
+                self._ended_attempts[key] = 0
             case "workload.admitted":
                 self._admit(key, now)
             case "workload.placed":
@@ -104,6 +107,8 @@ class SimulatedRuns:
                 self._continue(key, now)
             case "workload.stopped" | "workload.reservation_dropped":
                 self.runs.pop(key, None)
+                if key in self._known:
+                    self._ended_attempts[key] += 1
             case "workload.finished" | "workload.deleted":
                 self.runs.pop(key, None)
                 self._known.pop(key, None)
@@ -111,16 +116,22 @@ class SimulatedRuns:
                 pass
 
     def reconcile(self, position: int, assignments: Iterable[Assignment], now: int) -> None:
-        """Replaces the runs by the server's assignments at `position`."""
+        """Replaces the runs by the server's assignments at `position`.
+
+        Workloads without an assignment may have begun and ended attempts meanwhile: they are known
+        again from their next assignment.
+        """
         self._position = max(self._position, position)
         self.needs_assignments = False
         there = {each.workload: each for each in assignments}
         for gone in [key for key in self.runs if key not in there]:
             del self.runs[gone]
+        self._known = {}
         for key, assignment in there.items():
             self._known[key] = (assignment.uid, _annotations(assignment))
+            self._ended_attempts[key] = assignment.attempt - 1
             run = self.runs.get(key)
-            if run is None or run.uid != assignment.uid:
+            if run is None or (run.uid, run.attempt) != (assignment.uid, assignment.attempt):
                 self.runs.pop(key, None)
                 self._begin(key, assignment, now)
             elif assignment.eviction is None and run.eviction:
@@ -138,14 +149,14 @@ class SimulatedRuns:
             due = heapq.heappop(self._due)
             run = self.runs.get(due.workload)
             if run is not None and run.serial == due.serial:
-                reports.append(_report(due, run.uid))
+                reports.append(_report(due, run))
         return reports
 
     def retry_at(self, reports: Sequence[Report], at: int) -> None:
         """Makes reports that were not delivered due again."""
         for report in reports:
             run = self.runs.get(report.workload)
-            if run is not None and run.uid == report.uid:
+            if run is not None and (run.uid, run.attempt) == (report.uid, report.attempt):
                 self._plan(report.workload, report.type, at, report.eviction, report.message)
 
     def next_due(self) -> int | None:
@@ -264,7 +275,8 @@ class SimulatedRuns:
 
     def _new_run(self, key: str) -> Run:
         self._serial += 1
-        run = Run(uid=self._known[key][0], serial=self._serial)
+        attempt = self._ended_attempts[key] + 1
+        run = Run(uid=self._known[key][0], attempt=attempt, serial=self._serial)
         self.runs[key] = run
         return run
 
@@ -283,10 +295,11 @@ def _notice(event: Event) -> EvictionNotice:
     return EvictionNotice(id=str(event.data["eviction"]), mode=mode, handler=handler)
 
 
-def _report(due: Due, uid: str) -> Report:
+def _report(due: Due, run: Run) -> Report:
     return Report(
         workload=due.workload,
-        uid=uid,
+        uid=run.uid,
+        attempt=run.attempt,
         type=due.type,
         eviction=due.eviction,
         message=due.message,

@@ -14,7 +14,7 @@ from headgate.cli.presentation.units import instant_of
 from headgate.cli.replay.arrivals import Object, ReplayInput
 from headgate.cli.replay.figures import Resilience, percentile
 from headgate.client.client import HeadgateClient
-from headgate.client.schemas import Event, Report
+from headgate.client.schemas import Assignment, Event, Report
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 
@@ -23,6 +23,7 @@ class OutageResults:
 
     def __init__(self) -> None:
         self._uids: dict[str, str] = {}
+        self._attempts: Counter[str] = Counter()
         self._hosts: dict[str, frozenset[str]] = {}
         self._workloads_on: dict[str, dict[str, None]] = {}
         self._admitted: set[str] = set()
@@ -60,13 +61,25 @@ class OutageResults:
         """Returns the uid of a workload."""
         return self._uids[workload]
 
+    def attempt_of(self, workload: str) -> int:
+        """Returns the number of the workload's present attempt."""
+        return self._attempts[workload]
+
+    def reconcile(self, assignments: Iterable[Assignment]) -> None:
+        """Takes the attempts of assigned workloads from the server, where events were missed."""
+        for assignment in assignments:
+            self._attempts[assignment.workload] = assignment.attempt
+
     def observe(self, event: Event) -> None:
         """Applies the next event of the log."""
         key, at = event.name, instant_of(event.at)
         match event.type:
             case "workload.submitted":
                 self._uids[key] = str(event.data["uid"])
-            case "workload.quota_reserved" | "workload.scaled_down":
+            case "workload.quota_reserved":
+                self._attempts[key] += 1
+                self._record_hosts(key, event.data["admission"])
+            case "workload.scaled_down":
                 self._record_hosts(key, event.data["admission"])
             case "workload.admitted":
                 self._admitted.add(key)
@@ -236,6 +249,7 @@ class HostFailures:
             Report(
                 workload=workload,
                 uid=self.outage_results.uid_of(workload),
+                attempt=self.outage_results.attempt_of(workload),
                 type="podsGone",
                 hosts=[host],
             )

@@ -135,6 +135,7 @@ class ReplayRunner:
             position, assignments = reading.assignments()
             ours = [each for each in assignments if each.workload in self._runs]
             self._simulated_runs.reconcile(position, ours, self._time.now())
+            self._failing.outage_results.reconcile(ours)
 
     def _idle_seconds(self) -> float:
         instants = [self._simulated_runs.next_due(), self._failing.next_at]

@@ -134,28 +134,35 @@ def redecide_report(state: Workload, event: DomainEvent, at: Instant) -> tuple[W
 def _end(state: Workload, event: DomainEvent) -> c.WorkloadCommand | None:
     if isinstance(event, WorkloadFinished):
         succeeded = event.reason == "Succeeded"
-        return c.ReportFinished(uid=state.uid, succeeded=succeeded, message=event.message)
+        return c.ReportFinished(
+            uid=state.uid, attempt=state.attempt, succeeded=succeeded, message=event.message
+        )
     eviction = oldest_ongoing_eviction(state)
     name = eviction.id if eviction else ""
-    return c.ReportStopped(uid=state.uid, eviction=name) if isinstance(event, GONE) else None
+    return (
+        c.ReportStopped(uid=state.uid, attempt=state.attempt, eviction=name)
+        if isinstance(event, GONE)
+        else None
+    )
 
 
 def _report(state: Workload, event: DomainEvent) -> c.WorkloadCommand | None:
     """Returns the report of an executor or check controller for the workload as it is now."""
     known = oldest_ongoing_eviction(state)
-    uid, eviction = state.uid, known.id if known else ""
+    uid, attempt, eviction = state.uid, state.attempt, known.id if known else ""
     match event:
         case WorkloadPodsReady():
-            return c.ReportPodsReady(uid=uid, ready=True)
+            return c.ReportPodsReady(uid=uid, attempt=attempt, ready=True)
         case WorkloadPodsNotReady():
-            return c.ReportPodsReady(uid=uid, ready=False, message=event.message)
+            return c.ReportPodsReady(uid=uid, attempt=attempt, ready=False, message=event.message)
         case WorkloadPodsGone():
-            return c.ReportPodsGone(uid=uid, hosts=event.hosts)
+            return c.ReportPodsGone(uid=uid, attempt=attempt, hosts=event.hosts)
         case WorkloadPodsReclaimed():
-            return c.ReportReclaimable(uid=uid, pods=event.reclaimable)
+            return c.ReportReclaimable(uid=uid, attempt=attempt, pods=event.reclaimable)
         case WorkloadCheckReported():
             return c.ReportCheckState(
                 uid=uid,
+                attempt=attempt,
                 check=event.check,
                 state=event.state,
                 message=event.message,
@@ -165,13 +172,18 @@ def _report(state: Workload, event: DomainEvent) -> c.WorkloadCommand | None:
         case EvictionAcknowledged():
             return c.AcknowledgeEviction(
                 uid=uid,
+                attempt=attempt,
                 eviction=eviction,
                 handler=event.handler,
                 expected_end_at=event.expected_end_at,
             )
         case EvictionProgressed():
-            return c.ReportEvictionProgress(uid=uid, eviction=eviction, note=event.note)
+            return c.ReportEvictionProgress(
+                uid=uid, attempt=attempt, eviction=eviction, note=event.note
+            )
         case WorkloadStopping():
-            return c.ReportStopping(uid=uid, eviction=eviction, releases_quota=event.releases_quota)
+            return c.ReportStopping(
+                uid=uid, attempt=attempt, eviction=eviction, releases_quota=event.releases_quota
+            )
         case _:
             return None

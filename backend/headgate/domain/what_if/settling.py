@@ -67,7 +67,9 @@ class SettlingRun:
     def _complete(self, key: str) -> None:
         for eviction in ongoing_evictions(self.cluster_state.workloads[key]):
             workload = self.cluster_state.workloads[key]
-            command = ReportStopped(uid=workload.uid, eviction=eviction.id)
+            command = ReportStopped(
+                uid=workload.uid, attempt=workload.attempt, eviction=eviction.id
+            )
             events = WORKLOAD.decide(workload, command, self.at)
             self.assume(*((workload_stream(key), event) for event in events))
 

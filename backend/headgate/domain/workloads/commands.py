@@ -1,7 +1,9 @@
 """What can be asked of a workload, and what executors report of it.
 
-Reports carry the `uid` they are about: what is said of an earlier workload of the same name never
-touches the present one. Commands that may have to stop something carry the id of that `eviction`.
+Reports carry the `uid` and the `attempt` they are about: what is said of an earlier workload of the
+same name, or of an earlier execution, never touches the present one. `attempt` is None in reports
+of executors that do not know of attempts. Commands that may have to stop something carry the id of
+that `eviction`.
 """
 
 from typing import Literal
@@ -48,6 +50,7 @@ class ReportPodsReady(msgspec.Struct, frozen=True, kw_only=True):
     """All pods are ready, or no longer all of them are."""
 
     uid: str
+    attempt: int | None = None
     ready: bool
     message: str = ""
 
@@ -56,6 +59,7 @@ class ReportPodsGone(msgspec.Struct, frozen=True, kw_only=True):
     """On these hosts no pod of it is alive any more, though it goes on."""
 
     uid: str
+    attempt: int | None = None
     hosts: tuple[str, ...]
 
 
@@ -63,6 +67,7 @@ class ReportReclaimable(msgspec.Struct, frozen=True, kw_only=True):
     """So many pods of these pod sets have ended and are not started again."""
 
     uid: str
+    attempt: int | None = None
     pods: dict[str, int]
 
 
@@ -70,6 +75,7 @@ class ReportCheckState(msgspec.Struct, frozen=True, kw_only=True):
     """An admission check agrees, waits, wants another try later, or refuses for good."""
 
     uid: str
+    attempt: int | None = None
     check: str
     state: CheckStateName
     message: str = ""
@@ -81,6 +87,7 @@ class ReportFinished(msgspec.Struct, frozen=True, kw_only=True):
     """Its pods are done, for good or ill."""
 
     uid: str
+    attempt: int | None = None
     succeeded: bool
     message: MessageOrText = ""
 
@@ -89,6 +96,7 @@ class AcknowledgeEviction(msgspec.Struct, frozen=True, kw_only=True):
     """A handler has taken the eviction over and expects to be through by then."""
 
     uid: str
+    attempt: int | None = None
     eviction: str
     handler: str = ""
     expected_end_at: Instant | None = None
@@ -98,6 +106,7 @@ class ReportEvictionProgress(msgspec.Struct, frozen=True, kw_only=True):
     """The handler is still at it."""
 
     uid: str
+    attempt: int | None = None
     eviction: str
     note: str = ""
 
@@ -106,6 +115,7 @@ class ReportStopping(msgspec.Struct, frozen=True, kw_only=True):
     """Its pods are being killed; `releases_quota` where the Configuration says OnTerminating."""
 
     uid: str
+    attempt: int | None = None
     eviction: str = ""
     releases_quota: bool = False
 
@@ -114,6 +124,7 @@ class ReportStopped(msgspec.Struct, frozen=True, kw_only=True):
     """Its pods are gone; no `eviction` means the one that is open."""
 
     uid: str
+    attempt: int | None = None
     eviction: str = ""
 
 

@@ -207,6 +207,7 @@ def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Inst
     )
     return replace(
         workload,
+        attempt=workload.attempt + 1,
         admission=event.admission,
         checks=event.checks,
         check_states=retained_check_states(workload, event.checks),

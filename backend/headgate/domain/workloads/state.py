@@ -147,6 +147,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     `covered_hold` is a user's hold under an admin's. `cancelling_at` is set from the request to
     cancel until the pods have stopped.
 
+    `attempt` numbers its executions: each quota reservation begins one; 0 before the first.
+
     `unhealthy_nodes` are its hosts that failed, with the reason; `pods_gone` its hosts without a
     live pod. `reclaimable` counts, by pod set, pods that ended and are not started again.
     `pod_evictions` are partial evictions, oldest first.
@@ -162,6 +164,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     annotations: dict[str, str] = {}
     created_at: Instant
     generation: int = 1
+    attempt: int = 0
     terminating_at: Instant | None = None
     cancelling_at: Instant | None = None
     spec: WorkloadSpec

@@ -1,7 +1,9 @@
 """Decides on reports of executors, eviction handlers and admission check controllers.
 
-Reports are idempotent: one that repeats what is known, or concerns another eviction than the
-present one, records nothing (queueing.md §5.2-5.4, §1.7, §3.11; preemption.md §6.8, example 26).
+A report of another attempt is refused and changes nothing; one that names neither attempt nor
+eviction is refused where it could be of an earlier attempt. Reports are idempotent: one that
+repeats what is known, or concerns another eviction than the present one, records nothing
+(queueing.md §5.2-5.4, §1.7, §3.11; preemption.md §6.8, example 26).
 """
 
 from collections.abc import Iterator
@@ -24,7 +26,7 @@ from headgate.domain.workloads.commands import (
     ReportStopped,
     ReportStopping,
 )
-from headgate.domain.workloads.decide.preconditions import require_same_uid
+from headgate.domain.workloads.decide.preconditions import require_attempt, require_reported
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,
     EvictionProgressed,
@@ -63,13 +65,14 @@ CANCELLED_WHILE_RUNNING = message("CancelledWhileRunning")
 
 def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[WorkloadEvent, ...]:
     """Records that all pods are ready or no longer so; reports during an eviction are ignored."""
-    workload = require_same_uid(state, command.uid)
+    workload = require_reported(state, command.uid, command.attempt)
     if workload.eviction is not None or workload.finished_at is not None:
         return ()
     _require_admitted(workload)
     was_ready = is_condition_true(workload, "PodsReady")
     if command.ready == was_ready:
         return ()
+    require_attempt(workload, command.attempt)
     if command.ready:
         return (WorkloadPodsReady(recovered=workload.not_ready_cause == "WaitForRecovery"),)
     return (WorkloadPodsNotReady(message=command.message),)
@@ -77,21 +80,24 @@ def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[W
 
 def report_pods_gone(state: WorkloadState, command: ReportPodsGone) -> tuple[WorkloadEvent, ...]:
     """Records hosts without a live pod of the workload; hosts it does not use are ignored."""
-    workload = require_same_uid(state, command.uid)
+    workload = require_reported(state, command.uid, command.attempt)
     if workload.eviction is not None or workload.finished_at is not None:
         return ()
     _require_admitted(workload)
     assert workload.admission is not None, "what was admitted has a place"
     told = {*workload.pods_gone, *command.hosts}
     gone = tuple(host for host in hosts_of(workload.admission) if host in told)
-    return () if gone == workload.pods_gone else (WorkloadPodsGone(hosts=gone),)
+    if gone == workload.pods_gone:
+        return ()
+    require_attempt(workload, command.attempt)
+    return (WorkloadPodsGone(hosts=gone),)
 
 
 def report_reclaimable(
     state: WorkloadState, command: ReportReclaimable
 ) -> tuple[WorkloadEvent, ...]:
     """Records reclaimable pods; while quota is reserved their number only grows."""
-    workload = require_same_uid(state, command.uid)
+    workload = require_reported(state, command.uid, command.attempt)
     if workload.finished_at is not None:
         return ()
     raise_if_invalid("Report of", workload.key, _reclaim_violations(workload, command))
@@ -100,15 +106,17 @@ def report_reclaimable(
     reclaimable = dict(sorted({**others, **told}.items()))
     if reclaimable == workload.reclaimable:
         return ()
+    require_attempt(workload, command.attempt)
     return (WorkloadPodsReclaimed(reclaimable=reclaimable),)
 
 
 def report_finished(state: WorkloadState, command: ReportFinished) -> tuple[WorkloadEvent, ...]:
     """Finishes the workload; during an eviction the eviction ends with it."""
-    workload = require_same_uid(state, command.uid)
+    workload = require_reported(state, command.uid, command.attempt)
     if workload.finished_at is not None:
         return ()
     _require_admitted(workload)
+    require_attempt(workload, command.attempt)
     finished = WorkloadFinished(
         reason="Succeeded" if command.succeeded else "Failed", message=command.message
     )
@@ -149,7 +157,7 @@ def acknowledge_eviction(
     state: WorkloadState, command: AcknowledgeEviction
 ) -> tuple[WorkloadEvent, ...]:
     """Records that a handler took the eviction over; its expected end may extend the deadline."""
-    workload = require_same_uid(state, command.uid)
+    workload = require_reported(state, command.uid, command.attempt)
     eviction = find_eviction(workload, command.eviction)
     if eviction is None or eviction.acknowledged_at is not None:
         return ()
@@ -166,7 +174,7 @@ def report_eviction_progress(
     state: WorkloadState, command: ReportEvictionProgress, at: Instant
 ) -> tuple[WorkloadEvent, ...]:
     """Records progress of the handler and restarts the grace period from now."""
-    workload = require_same_uid(state, command.uid)
+    workload = require_reported(state, command.uid, command.attempt)
     eviction = find_eviction(workload, command.eviction)
     if eviction is None:
         return ()
@@ -179,10 +187,12 @@ def report_eviction_progress(
 
 def report_stopping(state: WorkloadState, command: ReportStopping) -> tuple[WorkloadEvent, ...]:
     """Records that pods are being killed, after which the eviction cannot be cancelled."""
-    workload = require_same_uid(state, command.uid)
+    workload = require_reported(state, command.uid, command.attempt)
     eviction = find_eviction(workload, command.eviction)
     if eviction is None or eviction.stopping_at is not None:
         return ()
+    if not command.eviction:
+        require_attempt(workload, command.attempt)
     releases = command.releases_quota and eviction is workload.eviction
     return (WorkloadStopping(eviction=eviction.id, releases_quota=releases),)
 
@@ -193,10 +203,12 @@ def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[Worklo
     Pending are deletion, cancellation or requeueing of the workload, or the end of a partial
     eviction.
     """
-    workload = require_same_uid(state, command.uid)
+    workload = require_reported(state, command.uid, command.attempt)
     eviction = find_eviction(workload, command.eviction)
     if eviction is None:
         return ()
+    if not command.eviction:
+        require_attempt(workload, command.attempt)
     if eviction is not workload.eviction:
         return _partial_stop_events(workload, command.eviction)
     return (WorkloadStopped(eviction=eviction.id), *_events_after_stop(workload))
@@ -255,7 +267,7 @@ def report_check_state(
 
     A report during an eviction concerns a reservation that is ending and is ignored.
     """
-    workload = require_same_uid(state, command.uid)
+    workload = require_reported(state, command.uid, command.attempt)
     if workload.finished_at is not None or workload.eviction is not None:
         return ()
     if workload.admission is None or command.check not in workload.checks:

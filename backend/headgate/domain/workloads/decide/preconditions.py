@@ -32,6 +32,29 @@ def require_not_terminating(state: WorkloadState) -> Workload:
     return workload
 
 
+def require_reported(state: WorkloadState, uid: str, attempt: int | None) -> Workload:
+    """The workload; raises `IllegalNow` if the report carries another uid or attempt.
+
+    A report without an attempt passes: `require_attempt` refuses it before it changes anything.
+    """
+    workload = require_same_uid(state, uid)
+    if attempt is not None and attempt != workload.attempt:
+        raise IllegalNow(
+            "StaleAttempt",
+            workload=workload_reference(workload.key),
+            attempt=attempt,
+            present_attempt=workload.attempt,
+        )
+    return workload
+
+
+def require_attempt(workload: Workload, attempt: int | None) -> None:
+    """Raises `IllegalNow` for a report that may be of an earlier attempt, as it names none."""
+    if attempt is None and workload.attempt > 1:
+        found = workload_reference(workload.key)
+        raise IllegalNow("AttemptMissing", workload=found, present_attempt=workload.attempt)
+
+
 def require_same_uid(state: WorkloadState, uid: str) -> Workload:
     """The workload; raises `IllegalNow` if the report carries the uid of an earlier workload."""
     workload = require_exists(state)

@@ -2279,6 +2279,8 @@ export interface components {
         Assignment: {
             workload: string;
             uid: string;
+            /** @default 0 */
+            attempt?: number;
             /** @enum {string} */
             phase: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             admission: components["schemas"]["Admission"];
@@ -2574,6 +2576,8 @@ export interface components {
         /** CheckStateReport */
         CheckStateReport: {
             uid: string;
+            /** @description As assignments give it; others are refused */
+            attempt?: number | null;
             /** @enum {string} */
             state: "Pending" | "Ready" | "Retry" | "Rejected";
             /** @default  */
@@ -3065,6 +3069,8 @@ export interface components {
         /** EvictionReport */
         EvictionReport: {
             uid: string;
+            /** @description As assignments give it; others are refused */
+            attempt?: number | null;
             /** @default  */
             message?: string;
             /** @default  */
@@ -3168,6 +3174,8 @@ export interface components {
         /** FinishedReport */
         FinishedReport: {
             uid: string;
+            /** @description As assignments give it; others are refused */
+            attempt?: number | null;
             succeeded: boolean;
             /** @default  */
             message?: string;
@@ -3665,6 +3673,8 @@ export interface components {
         /** ObservedPods */
         ObservedPods: {
             uid: string;
+            /** @description As assignments give it; others are refused */
+            attempt?: number | null;
             /** @default main */
             podSet?: string;
             pods: components["schemas"]["ObservedPod"][];
@@ -3673,6 +3683,8 @@ export interface components {
         OpenEviction: {
             workload: string;
             uid: string;
+            /** @default 0 */
+            attempt?: number;
             clusterQueue: string;
             eviction: components["schemas"]["Eviction"];
             podSets?: components["schemas"]["GivenUpPods"][];
@@ -3865,11 +3877,15 @@ export interface components {
         /** PodsGoneReport */
         PodsGoneReport: {
             uid: string;
+            /** @description As assignments give it; others are refused */
+            attempt?: number | null;
             hosts: string[];
         };
         /** PodsReadyReport */
         PodsReadyReport: {
             uid: string;
+            /** @description As assignments give it; others are refused */
+            attempt?: number | null;
             ready: boolean;
             /** @default  */
             message?: string;
@@ -4147,6 +4163,8 @@ export interface components {
         /** ReclaimableReport */
         ReclaimableReport: {
             uid: string;
+            /** @description As assignments give it; others are refused */
+            attempt?: number | null;
             /**
              * @example {
              *       "main": 3
@@ -4170,6 +4188,8 @@ export interface components {
             /** @example team-a/train-7 */
             workload: string;
             uid: string;
+            /** @description As assignments give it; others are refused */
+            attempt?: number | null;
             /** @enum {string} */
             type: "podsReady" | "podsNotReady" | "podsGone" | "reclaimable" | "finished" | "failed" | "stopping" | "stopped" | "acknowledged" | "progressed";
             /** @default  */
@@ -4953,6 +4973,8 @@ export interface components {
             /** @enum {string} */
             phase: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
             owner?: components["schemas"]["Owner"] | null;
+            /** @default 0 */
+            attempt?: number;
             conditions?: components["schemas"]["Condition"][];
             admission?: components["schemas"]["Admission"] | null;
             admissionChecks?: components["schemas"]["CheckState"][];
