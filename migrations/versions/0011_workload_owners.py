@@ -1,4 +1,4 @@
-"""Workloads have an owner; the owner of an older workload is the user of its submission.
+"""Workloads have an owner, of older ones the user of their submission, and count attempts.
 
 Revision ID: 0011
 Revises: 0010
