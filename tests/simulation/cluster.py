@@ -63,9 +63,12 @@ class Cluster:
         self.cache = MemoryStateCache()
         self.witness = Observer()
         self.crashes = 0
+        self.contended = 0
         self.submitted = 0
         self.records: list[CycleRecord] = []
         self.workers = [self._new_worker(), self._new_worker()]
+        self.active = 0
+        self.partitions.meanwhile = self._decide_elsewhere
 
     def record(self, *facts: tuple[str, DomainEvent]) -> None:
         """Facts from outside, as a command handler appends them."""
@@ -101,8 +104,8 @@ class Cluster:
             if events:
                 self.record(*((workload_stream(key), event) for event in events))
 
-    def submit(self) -> None:
-        """A workload of random size for a random queue."""
+    def submit(self, priority: int | None = None) -> None:
+        """A workload of random size, and random priority unless given, for a random queue."""
         self.submitted += 1
         name = f"w{self.submitted}"
         queue = self.chance.choice(QUEUES)
@@ -117,11 +120,18 @@ class Cluster:
         spec = WorkloadSpec(
             queue_name=queue,
             pod_sets=(pods,),
-            priority=self.chance.randint(0, 3),
+            priority=self.chance.randint(0, 3) if priority is None else priority,
             maximum_execution_time_seconds=limit,
         )
-        command = c.Submit(uid=f"uid-{name}", namespace="team", name=name, spec=spec)
+        labels = {"tier": "serving"} if self.submitted % 3 else {}
+        command = c.Submit(uid=f"uid-{name}", namespace="team", name=name, spec=spec, labels=labels)
         self.order(f"team/{name}", command)
+
+    def surge(self) -> None:
+        """Urgent workloads come to all queues at once, so that partitions preempt together."""
+        for _ in range(6):
+            self.submit(priority=5)
+        self.sweep()
 
     def disturb(self) -> None:
         """A user holds, releases, cancels, deletes or requeues a workload."""
@@ -186,7 +196,17 @@ class Cluster:
         for key in keys:
             self._turn(self.chance.randrange(len(self.workers)), key)
 
+    def _decide_elsewhere(self, key: str) -> None:
+        """Another worker decides on other partitions while a plan for this one is not written."""
+        self.contended += 1
+        other, active = (self.active + 1) % len(self.workers), self.active
+        for row in self.partitions.rows():
+            if row.key != key:
+                self._turn(other, row.key)
+        self.active = active
+
     def _turn(self, number: int, key: str) -> None:
+        self.active = number
         try:
             turn = run_partition(self.workers[number], key)
             assert turn.outcome != "halted", "planning failed"

@@ -1,6 +1,6 @@
 """Partitions as an unreliable network and machine show them: crashes around every commit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Self
 
@@ -23,11 +23,15 @@ class Crash(BaseException):
 class FaultyPartitions(MemoryPartitions):
     """Partition locks with sessions that may crash around a commit or lose their connection.
 
-    `rate` is the chance of each fault at each commit.
+    `rate` is the chance of each fault at each commit. Between a plan and its commit, with the
+    chance `interleaved`, `meanwhile` is called with the key of the partition: another worker may
+    decide on another partition from the position of the plan.
     """
 
     chance: Random
     rate: float = 0.0
+    interleaved: float = 0.0
+    meanwhile: Callable[[str], None] | None = None
 
     def try_lock(self, key: str, owner: str) -> "FaultySession | None":  # type: ignore[override]
         session = super().try_lock(key, owner)
@@ -56,6 +60,7 @@ class FaultySession:
     ) -> list[Verdict]:
         self._maybe_crash()
         self._maybe_disconnect()
+        self._maybe_interleave()
         verdicts = self._session.commit_decisions(units, next_due=next_due)
         self._maybe_crash()
         self._maybe_lose_the_reply()
@@ -74,6 +79,17 @@ class FaultySession:
 
     def _happens(self) -> bool:
         return self._partitions.chance.random() < self._partitions.rate
+
+    def _maybe_interleave(self) -> None:
+        """Another worker works on another partition; never within its own turn again."""
+        partitions, meanwhile = self._partitions, self._partitions.meanwhile
+        if meanwhile is None or partitions.chance.random() >= partitions.interleaved:
+            return
+        partitions.meanwhile = None
+        try:
+            meanwhile(self.row.key)
+        finally:
+            partitions.meanwhile = meanwhile
 
     def _maybe_crash(self) -> None:
         if self._happens():

@@ -116,6 +116,12 @@ class Invariants:
         ranked = sorted(removals, key=lambda r: (-protection_of(r.workload.spec), r.workload.uid))
         broken = violated_budgets(standings, ranked)
         stored = sum(bool(v.violates) for v in event.victims)
+        strict = {found.key for found in standings if found.spec.enforcement == "Strict"}
+        reclaimed = {v.workload for v in event.victims if v.reason == "InCohortReclamation"}
+        ranked_names = [removal.workload.key for removal in ranked]
+        for key, names in zip(ranked_names, broken, strict=True):
+            overspent = strict.intersection(names)
+            assert key in reclaimed or not overspent, f"C7: {overspent} overspent by {key}"
         assert stored == sum(map(bool, broken)), "I10: violations are those of a recount"
 
     def _taken(self, kept: Round, event: PlacementInvalidated) -> None:

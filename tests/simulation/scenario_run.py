@@ -13,6 +13,7 @@ from headgate.domain.kinds.cluster_queue import (
     ClusterQueueStopped,
 )
 from headgate.domain.kinds.configured_object import ObjectEvent
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
 from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
@@ -78,7 +79,9 @@ def run_day(seed: int, steps: int = 250) -> SimulatedDay:
     """One simulated day; any broken rule is an AssertionError."""
     cluster = Cluster(seed)
     install(cluster)
+    share_budget(cluster)
     cluster.partitions.rate = cluster.chance.choice([0.0, 0.05, 0.2])
+    cluster.partitions.interleaved = 0.3
     for _ in range(steps):
         step(cluster)
     cluster.partitions.rate = 0.0
@@ -122,6 +125,14 @@ def install(cluster: Cluster) -> None:
         cluster.record((f"localqueue/team/{name}", local))
 
 
+def share_budget(cluster: Cluster) -> None:
+    """Adds a Strict DisruptionBudget over workloads of all partitions."""
+    serving = LabelSelector(match_labels={"tier": "serving"})
+    strict = DisruptionBudgetSpec(selector=serving, max_unavailable=1, enforcement="Strict")
+    budget = DisruptionBudgetCreated(uid="b", namespace="team", name="serving", spec=strict)
+    cluster.record(("disruptionbudget/team/serving", budget))
+
+
 def step(cluster: Cluster) -> None:
     """Moves the clock and applies one random action."""
     cluster.now += cluster.chance.randint(0, 5 * SECONDS)
@@ -139,6 +150,7 @@ def actions() -> Actions:
         Cluster.submit: 30,
         Cluster.execute: 30,
         Cluster.sweep: 40,
+        Cluster.surge: 4,
         Cluster.nudge_for_nothing: 5,
         Cluster.disturb: 6,
         _report: 3,

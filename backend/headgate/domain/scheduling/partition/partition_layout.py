@@ -21,12 +21,15 @@ class PartitionLayout:
     """The partitions of a configuration, and the ClusterQueues of each.
 
     `has_terminating`: an object is being deleted and waits until nothing refers to it.
+    `of_budgeted_namespace`: the partitions in which a DisruptionBudget of the namespace may select
+    victims, for each namespace that has one.
     """
 
     config: ObjectSet
     keys: tuple[str, ...]
     of_cluster_queue: dict[str, str]
     has_terminating: bool
+    of_budgeted_namespace: dict[str, tuple[str, ...]]
 
     def key_of(self, workload: Workload) -> str:
         """Return the partition that schedules a workload; INSTALLATION where it has no queue."""
@@ -64,7 +67,27 @@ def _layout(config: ObjectSet, leaders: dict[str, str]) -> PartitionLayout:
         keys=tuple(keys),
         of_cluster_queue=dict(sorted(of_cluster_queue.items())),
         has_terminating=bool(terminating_objects(config)),
+        of_budgeted_namespace=_of_budgeted_namespace(config, of_cluster_queue),
     )
+
+
+def _of_budgeted_namespace(
+    config: ObjectSet, of_cluster_queue: dict[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """The partitions that LocalQueues of each namespace with a budget lead to.
+
+    A LocalQueue never changes its ClusterQueue, and stays while a workload refers to it.
+    """
+    found: dict[str, dict[str, None]] = {
+        budget.namespace: {} for _, budget in sorted(config.disruption_budgets.items())
+    }
+    if not found:
+        return {}
+    for _, local in sorted(config.local_queues.items()):
+        key = of_cluster_queue.get(local.spec.cluster_queue)
+        if key is not None and local.namespace in found:
+            found[local.namespace][key] = None
+    return {namespace: tuple(sorted(keys)) for namespace, keys in found.items()}
 
 
 def _key(members: list[str]) -> str:

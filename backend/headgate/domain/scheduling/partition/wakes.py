@@ -8,6 +8,7 @@ from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted
 from headgate.domain.rounds.state import Round
 from headgate.domain.scheduling.lifecycle.pods_ready import BLOCKING_EVENTS, UNBLOCKING_EVENTS
+from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import (
@@ -18,11 +19,17 @@ from headgate.domain.workloads.events import (
     WorkloadDeletionRequested,
     WorkloadFinished,
     WorkloadHeld,
+    WorkloadQuotaReserved,
     WorkloadSpecChanged,
     WorkloadStopped,
     WorkloadSubmitted,
 )
-from headgate.domain.workloads.preemption_events import PreemptionGateClosed, ProtectionChanged
+from headgate.domain.workloads.preemption_events import (
+    EvictionCancelled,
+    PreemptionGateClosed,
+    ProtectionChanged,
+    WorkloadShrunk,
+)
 from headgate.domain.workloads.state import Workload
 
 ALL_PARTITIONS = ("*",)
@@ -42,6 +49,19 @@ GUARD_EVENTS = (
 RELEASE_EVENTS = (WorkloadStopped, WorkloadFinished, WorkloadDeleted, ReservationDropped)
 """Events after which an object being deleted may have nothing left that refers to it."""
 
+ALLOWANCE_EVENTS = (
+    WorkloadQuotaReserved,
+    EvictionCancelled,
+    WorkloadShrunk,
+    WorkloadFinished,
+    WorkloadDeactivated,
+    WorkloadCancellationRequested,
+    WorkloadDeletionRequested,
+    WorkloadDeleted,
+    WorkloadSpecChanged,
+)
+"""Events after which a DisruptionBudget may allow more: what it counts is healthy again or gone."""
+
 
 def wakes_of(
     cluster_state: ClusterState, stream: str, event: DomainEvent
@@ -51,11 +71,14 @@ def wakes_of(
     `cluster_state` may stand before or after the event.
 
     Configuration, stops and reports of nodes wake all partitions. Where admission is blocked until
-    pods are ready, so do events that block or unblock it.
+    pods are ready, so do events that block or unblock it. A round with a victim that a
+    DisruptionBudget watches makes stale what other partitions have planned with its allowance, and
+    the partitions that share it are woken where it can have grown (ADR 0026).
     """
     kind, key = kind_and_key(stream)
     if kind == "round":
-        return (_of_round(cluster_state, key, event),), False
+        shared = _sharing_budgets_of_victims(cluster_state, event)
+        return tuple({_of_round(cluster_state, key, event): None, **shared}), bool(shared)
     if kind != "workload":
         is_lease = isinstance(event, NodeLeaseRenewed)
         return ((INSTALLATION,), False) if is_lease else (ALL_PARTITIONS, True)
@@ -66,9 +89,35 @@ def wakes_of(
     woken = {_of_workload(cluster_state, key, event): None}
     if isinstance(event, WorkloadSpecChanged):
         woken.update(_moved_to(cluster_state, key, event))
+    if cluster_state.layout.of_budgeted_namespace and isinstance(event, ALLOWANCE_EVENTS):
+        woken.update(_sharing_budgets(cluster_state, key))
     if cluster_state.layout.has_terminating and isinstance(event, RELEASE_EVENTS):
         woken[INSTALLATION] = None
     return tuple(woken), type(event) in GUARD_EVENTS
+
+
+def _sharing_budgets_of_victims(cluster_state: ClusterState, event: DomainEvent) -> dict[str, None]:
+    """The partitions that share the budgets that a new round may spend."""
+    if not cluster_state.layout.of_budgeted_namespace or not isinstance(event, RoundCommitted):
+        return {}
+    found: dict[str, None] = {}
+    for victim in event.victims:
+        found.update(_sharing_budgets(cluster_state, victim.workload))
+    return found
+
+
+def _sharing_budgets(cluster_state: ClusterState, key: str) -> dict[str, None]:
+    """The partitions in which workloads may stand that a budget counts with this one."""
+    workload = cluster_state.workloads.get(key)
+    if workload is None:
+        return {}
+    keys = cluster_state.layout.of_budgeted_namespace.get(workload.namespace, ())
+    is_watched = len(keys) > 1 and any(
+        budget.namespace == workload.namespace
+        and matches_selector(workload.labels, budget.spec.selector)
+        for budget in cluster_state.config.disruption_budgets.values()
+    )
+    return dict.fromkeys(keys) if is_watched else {}
 
 
 def _moved_to(cluster_state: ClusterState, key: str, event: WorkloadSpecChanged) -> dict[str, None]:
