@@ -11,9 +11,9 @@ CITATION = re.compile(
 )
 SECTION = re.compile(r"§§?(\d+(?:\.\d+)*)(?:-(\d+(?:\.\d+)*))?")
 HEADING = re.compile(r"^#{2,3} (\d+(?:\.\d+)*)\.? ", re.MULTILINE)
-ROW = re.compile(r"^\| (T?\d+) \|", re.MULTILINE)
-TRAP = re.compile(r"\b[Tt]raps? ((?:#?T?\d+(?:, | and | to |/)?)+)")
-NUMBER = re.compile(r"(?<!#)\bT?\d+")
+ROW = re.compile(r"^\| ([QP]?\d+) \|", re.MULTILINE)
+TRAP = re.compile(r"\b[Tt]raps? ((?:#?[A-Z]?\d+(?:, | and | to |/)?)+)")
+NUMBER = re.compile(r"(?<!#)\b[A-Z]?\d+")
 
 
 @cache
@@ -24,11 +24,10 @@ def sections(page: str) -> frozenset[str]:
 
 @cache
 def traps() -> frozenset[str]:
-    """The numbers of all traps, as `T12` or `12`."""
-    rows = (
-        re.findall(r"^\| (T?\d+) \|", page.read_text(), re.MULTILINE) for page in PAGES.glob("*.md")
+    """The numbers of all traps: `Q12` of queueing, `P12` of preemption, `12` of topology."""
+    return frozenset(
+        number for page in PAGES.glob("*.md") for number in ROW.findall(page.read_text())
     )
-    return frozenset(number for numbers in rows for number in numbers)
 
 
 def test_every_cited_section_exists() -> None:

@@ -64,7 +64,7 @@ def test_a_check_on_a_flavor_applies_only_to_workloads_assigned_to_it() -> None:
 
 
 def test_a_check_that_its_queue_asks_for_meanwhile_must_agree_too() -> None:
-    """Trap T33: admitted only when all required checks are there, not when none is unready."""
+    """Trap Q33: admitted only when all required checks are there, not when none is unready."""
     world, key = reserved(ON_ALL)
     world.change_cluster_queue("q", admission_checks=BOTH)
     world.check(key, "budget", "Ready")
@@ -91,7 +91,7 @@ def test_what_is_admitted_stays_so_when_its_queue_asks_for_more() -> None:
 
 
 def test_a_retry_frees_the_quota_at_once_and_comes_back_later() -> None:
-    """Trap T2: the quota is not kept for the time of waiting."""
+    """Trap Q2: the quota is not kept for the time of waiting."""
     world, key = reserved(ON_ALL)
     other = world.submit("other", "q", {"gpu": 4})
     third = world.submit("third", "q", {"gpu": 3})
@@ -171,7 +171,7 @@ def test_a_rejection_deactivates_and_weighs_more_than_a_retry() -> None:
 
 
 def test_after_a_rejection_it_can_be_activated_again() -> None:
-    """Trap T1 for this cause."""
+    """Trap Q1 for this cause."""
     world, key = reserved(ON_ALL)
     world.check(key, "budget", "Rejected")
     world.settle()

@@ -1,4 +1,4 @@
-"""What budgets allow to be taken away, and what breaks them (preemption.md §6.2, trap T11)."""
+"""What budgets allow to be taken away, and what breaks them (preemption.md §6.2, trap P11)."""
 
 from typing import Any
 

@@ -79,7 +79,7 @@ def test_what_is_wanted_counts_as_used() -> None:
 
 
 def test_all_flavors_of_the_root_count_as_lendable() -> None:
-    """Quota of another flavor lowers every share (trap T28)."""
+    """Quota of another flavor lowers every share (trap Q28)."""
     world = lending()
     world.flavor("g")
     world.cluster_queue("other", quotas(g=20), cohort_name="r")

@@ -94,7 +94,7 @@ def test_preempt_first_borrows_without_candidates() -> None:
 
 
 def test_an_earlier_flavor_that_has_capacity_again_is_taken_at_once() -> None:
-    """Trap T20: a look never begins behind the flavors that did not fit last time."""
+    """Trap Q20: a look never begins behind the flavors that did not fit last time."""
     world = two_flavors(FlavorFungibility())
     first, _ = fill(world, 5, 5)
     key = world.submit("new", "q", {"gpu": 2}, priority=5)
@@ -106,7 +106,7 @@ def test_an_earlier_flavor_that_has_capacity_again_is_taken_at_once() -> None:
 
 
 def test_a_workload_with_a_never_fitting_pod_set_becomes_inadmissible() -> None:
-    """Trap T19: nothing is left to do after one look at every flavor."""
+    """Trap Q19: nothing is left to do after one look at every flavor."""
     world = two_flavors(STOP_AT_PREEMPTION)
     key = world.submit("new", "q", {"gpu": 1, "none": 1})
     assert len(world.settle()) == 1

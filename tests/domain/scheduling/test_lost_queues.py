@@ -52,7 +52,7 @@ def stop_cluster(world: World, policy: str) -> None:
 def test_a_reservation_is_dropped_with_its_queue_and_that_is_no_eviction(
     stream: str, event: object
 ) -> None:
-    """Trap T30: no condition Evicted, nothing counted, nothing to wait for."""
+    """Trap Q30: no condition Evicted, nothing counted, nothing to wait for."""
     world = a_world("budget")
     key = world.submit("w", "q")
     world.settle()
@@ -85,7 +85,7 @@ def test_what_runs_continues_when_its_local_queue_is_deleted() -> None:
 
 
 def test_a_held_local_queue_does_not_shield_from_the_drain_of_its_cluster_queue() -> None:
-    """Trap T6."""
+    """Trap Q6."""
     world = a_world()
     key = world.submit("w", "q")
     world.settle()
@@ -100,7 +100,7 @@ def test_a_held_local_queue_does_not_shield_from_the_drain_of_its_cluster_queue(
 
 
 def test_activation_resets_the_execution_time_that_was_used_up() -> None:
-    """Trap T8: the run that reached the limit is not counted after it."""
+    """Trap Q8: the run that reached the limit is not counted after it."""
     world = a_world()
     key = world.submit("w", "q", maximum_execution_time_seconds=60)
     world.settle()

@@ -58,7 +58,7 @@ def test_only_what_was_given_is_charged() -> None:
 
 
 def test_more_pods_with_victims_go_before_fewer_without() -> None:
-    """Trap T26: the full size with preemption beats any partial size."""
+    """Trap Q26: the full size with preemption beats any partial size."""
     world = queue_of(4)
     low = world.submit("low", "q", {"gpu": 2}, priority=0)
     world.settle()

@@ -161,7 +161,7 @@ def test_an_event_of_a_pending_workload_requeues_no_other() -> None:
 
 
 def test_the_end_of_a_cohort_brings_its_queues_back_without_harm() -> None:
-    """Kueue leaves them (trap T24); looking once more is cheap and can never be wrong."""
+    """Kueue leaves them (trap Q24); looking once more is cheap and can never be wrong."""
     world = full(cohort_name="pool")
     world.cohort("pool", groups=quotas(default=1))
     world.settle()

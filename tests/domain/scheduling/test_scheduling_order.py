@@ -146,7 +146,7 @@ def test_a_poison_workload_is_quarantined_and_the_rest_continues() -> None:
 
 
 def test_one_that_backs_off_keeps_its_place_in_the_shown_order() -> None:
-    """Kueue shows it nowhere (trap T9)."""
+    """Kueue shows it nowhere (trap Q9)."""
     world = one_queue(nominal=1)
     for name in ("runs", "waits"):
         world.submit(name, "q")

@@ -114,7 +114,7 @@ def test_an_evicted_workload_competes_again_when_its_backoff_ends() -> None:
 
 
 def test_a_backoff_lasts_although_its_local_queue_was_stopped_and_resumed() -> None:
-    """Trap T3."""
+    """Trap Q3."""
     world, key = timed_queue()
     world.wait(100)
     world.settle()

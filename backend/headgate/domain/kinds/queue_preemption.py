@@ -1,4 +1,4 @@
-"""Preemption policies of ClusterQueues and Cohorts (preemption.md §6.2, trap T18)."""
+"""Preemption policies of ClusterQueues and Cohorts (preemption.md §6.2, trap P18)."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -78,7 +78,7 @@ _PREEMPTION = "/spec/preemption"
 
 
 def preemption_violations(preemption: ClusterQueuePreemption) -> Iterator[Violation]:
-    """Yields broken rules of the policies taken by themselves (trap T18)."""
+    """Yields broken rules of the policies taken by themselves (trap P18)."""
     if preemption.borrow_within_cohort.policy != "Never" and (
         preemption.reclaim_within_cohort == "Never"
     ):

@@ -15,7 +15,7 @@ class RequeuingStrategy(msgspec.Struct, frozen=True, kw_only=True):
     `backoff_limit_count` and `retry_limit_seconds` are the two maximum-retry conditions of
     KEP-1282, whichever is met first: so many requeues, and so long from the first start to ready
     pods. `reset_after_seconds` is how long pods must stay ready for the count to start over; Kueue
-    never starts it over (trap T7), and None does as Kueue does.
+    never starts it over (trap Q7), and None does as Kueue does.
     """
 
     timestamp: Literal["Eviction", "Creation"] = "Eviction"

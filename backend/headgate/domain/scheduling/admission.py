@@ -2,7 +2,7 @@
 
 `blockAdmission` holds for the whole installation: no workload is admitted while the pods of an
 admitted one are not ready (queueing.md §5.6). Only admission waits, never the worker that plans it,
-and each evaluation is of the state as it is, so that none is admitted on a stale one (trap T25).
+and each evaluation is of the state as it is, so that none is admitted on a stale one (trap Q25).
 """
 
 from headgate.domain.recorded_event import DomainEvent

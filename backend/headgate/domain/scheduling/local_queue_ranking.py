@@ -42,7 +42,7 @@ def local_queue_ranks(cluster_state: ClusterState, cluster_queue: str, at: Insta
 def rank_of(
     amounts: Mapping[str, int], rules: AdmissionFairSharing, weight_milli: int
 ) -> LocalQueueRank:
-    """Returns the rank of a LocalQueue by weighted usage; one without weight is last (trap T15).
+    """Returns the rank of a LocalQueue by weighted usage; one without weight is last (trap Q15).
 
     Weights are for base units, of which a core has a thousand millicores.
     """

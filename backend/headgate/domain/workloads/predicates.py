@@ -24,7 +24,7 @@ def has_quota_reservation(workload: Workload) -> bool:
 def is_admissible(workload: Workload) -> bool:
     """Whether the workload's own state lets it compete for quota (Kueue: workload.IsAdmissible).
 
-    Its queues are a second condition that is not asked here (trap T10: two gates).
+    Its queues are a second condition that is not asked here (trap Q10: two gates).
     """
     requeued = condition(workload, "Requeued")
     return (

@@ -5,7 +5,7 @@ it states, else the global default class, else 0 (queueing.md §1.5). The number
 submission and stays when the class is edited.
 
 Pod sets that name another class are reported, or refused where the Configuration says so (trap
-T27).
+P27).
 
 A priority boost (Kueue: KEP 7990) is part of the priority while the workload is pending without a
 round. Once admitted the priority is fixed, so that no eviction loop arises, and a positive boost

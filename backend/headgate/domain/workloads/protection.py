@@ -2,10 +2,10 @@
 
 Preemptibility and canPreempt come from the workload or its pods, else the Configuration, else the
 legacy threshold, else yes; they are resolved at submission and stored (preemption.md §6.3, trap
-T20).
+P20).
 
 Protection may change at any time, so that a job can state what its eviction would cost now. It is
-never below the priority and never further above it than the classes allow (§6.2, trap T18).
+never below the priority and never further above it than the classes allow (§6.2, trap P18).
 """
 
 from collections.abc import Iterator, Mapping

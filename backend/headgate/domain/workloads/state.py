@@ -1,25 +1,25 @@
 """The state of a workload: its conditions, its phase, and the durations derived from them."""
 
-from collections.abc import Mapping
-from typing import Literal
-
 import msgspec
-
+from collections.abc import Mapping
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.values.message import MessageOrText, message
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
+from headgate.domain.values.message import MessageOrText
+from headgate.domain.values.message import message
 from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import (
-    CheckStateName,
-    DeactivationCause,
-    EvictionReason,
-    NotReadyCause,
-    WorkloadOwner,
-)
+from headgate.domain.workloads.events import CheckStateName
+from headgate.domain.workloads.events import DeactivationCause
+from headgate.domain.workloads.events import EvictionReason
+from headgate.domain.workloads.events import NotReadyCause
+from headgate.domain.workloads.events import WorkloadOwner
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
+from headgate.domain.workloads.preemption_events import DivergingPodSet
+from headgate.domain.workloads.preemption_events import SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
+from typing import Literal
+
 
 ConditionType = Literal[
     "QuotaReserved", "Admitted", "PodsReady", "Evicted", "Preempted", "Requeued", "Finished",
@@ -32,7 +32,7 @@ Phase = Literal[
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A Kubernetes condition; `last_transition_at` moves only when `status` flips (trap T12).
+    """A Kubernetes condition; `last_transition_at` moves only when `status` flips (trap Q12).
 
     `message` is a text where a user, an executor or a controller wrote it.
     """

@@ -1,4 +1,4 @@
-"""Taking the place that a round keeps counts like evicting its preemptor (§6.8, trap T5)."""
+"""Taking the place that a round keeps counts like evicting its preemptor (§6.8, trap P5)."""
 
 from msgspec.structs import replace
 

@@ -60,7 +60,7 @@ class NonPreemptibleUsage(msgspec.Struct, frozen=True, gc=False):
         return used
 
     def _admissions(self) -> Iterator[tuple[Admission, WorkloadSpec]]:
-        """Admissions and nominations of the ClusterQueue (trap T19)."""
+        """Admissions and nominations of the ClusterQueue (trap P19)."""
         for key in self.partition.charges.holding.get(self.cluster_queue, {}):
             holder = self.workloads[key]
             if holder.admission is not None and key != self.workload.key:

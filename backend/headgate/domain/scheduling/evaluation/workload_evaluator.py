@@ -313,7 +313,7 @@ def _flavors_without_victims(
     """Pod sets with the flavors in which the search for the whole workload found no victims.
 
     The oracle searches one resource at a time and no hosts, so that search may fail where the
-    oracle promised victims (trap T10).
+    oracle promised victims (trap P10).
     """
     if found.search is None:
         return ()

@@ -1,7 +1,7 @@
 """The second phase of admission: transitions that follow from admission checks (queueing.md §3.11).
 
 Until a workload is admitted, its checks are those that its ClusterQueue requires now, and it is
-admitted only when each of them is there and Ready (trap T33). An admitted workload keeps the checks
+admitted only when each of them is there and Ready (trap Q33). An admitted workload keeps the checks
 that it passed; one of them may still evict it.
 """
 
@@ -147,7 +147,7 @@ def _rejected(workload: Workload, eviction_id: str) -> tuple[WorkloadEvent, ...]
 
 
 def _sent_back(workload: Workload, eviction_id: str) -> tuple[WorkloadEvent, ...]:
-    """Evict at once, not only when the requested delay is over (trap T2)."""
+    """Evict at once, not only when the requested delay is over (trap Q2)."""
     waits = [
         seconds_after(check.last_transition_at, check.requeue_after_seconds)
         for _, check in _in_state(workload, "Retry")

@@ -82,7 +82,7 @@ UNBLOCKING_EVENTS = (WorkloadPodsReady, WorkloadStopped, WorkloadFinished, Workl
 def blocks_admission(config: ObjectSet, workload: Workload | None) -> bool:
     """Whether a workload blocks other admissions until its pods are ready (`blockAdmission`).
 
-    A reservation that waits for checks does not block (trap T25), nor does a workload without a
+    A reservation that waits for checks does not block (trap Q25), nor does a workload without a
     timeout: no event would end the wait.
     """
     if workload is None or not config.configuration.block_admission:
@@ -106,7 +106,7 @@ JITTER_DIVISOR = 10_000
 def backoff_seconds(strategy: RequeuingStrategy, count: int) -> int:
     """The delay before the `count`-th requeue: the base, doubled each time up to the maximum.
 
-    The first delay is not capped, and a maximum of 0 means no cap (trap T32).
+    The first delay is not capped, and a maximum of 0 means no cap (trap Q32).
     """
     base = strategy.backoff_base_seconds
     if count <= 1:

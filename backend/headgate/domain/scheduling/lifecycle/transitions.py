@@ -239,7 +239,7 @@ def stop_reason(config: ObjectSet, workload: Workload) -> StopReason | None:
 def missing_queue(config: ObjectSet, workload: Workload) -> Message | None:
     """Which queue of a reservation without an admission is terminating or missing; None if none is.
 
-    An admitted workload keeps its quota (queueing.md §6, trap T30).
+    An admitted workload keeps its quota (queueing.md §6, trap Q30).
     """
     if workload.admission is None or is_admitted(workload):
         return None
@@ -253,7 +253,7 @@ def missing_queue(config: ObjectSet, workload: Workload) -> Message | None:
 
 
 def is_requeue_due(config: ObjectSet, workload: Workload) -> bool:
-    """Whether Requeued is false although neither a backoff nor a stop holds it (traps T1, T10)."""
+    """Whether Requeued is false although neither a backoff nor a stop holds it (traps Q1, Q10)."""
     requeued = condition(workload, "Requeued")
     if requeued is None or requeued.status or not workload.spec.active:
         return False

@@ -27,7 +27,7 @@ def queued_at(workload: Workload, spec: ClusterQueueSpec) -> Instant:
     """Returns the time that orders workloads of equal priority (Kueue: `GetQueueOrderTimestamp`).
 
     It is the creation; after a pods-ready timeout the eviction, unless the queue's policy is
-    Creation; after an eviction by an admission check that eviction, whatever the policy (trap T13).
+    Creation; after an eviction by an admission check that eviction, whatever the policy (trap Q13).
     """
     evicted = condition(workload, "Evicted")
     if evicted is None or not evicted.status:
@@ -81,7 +81,7 @@ class CycleEntry(msgspec.Struct, frozen=True):
 
 
 def classical_iterator(entries: Iterable[CycleEntry]) -> Iterator[CycleEntry]:
-    """Orders entries: quota reserved, lowest borrowing level, priority, age (trap T17)."""
+    """Orders entries: quota reserved, lowest borrowing level, priority, age (trap Q17)."""
     return iter(sorted(entries, key=_classical))
 
 
@@ -93,7 +93,7 @@ def fair_sharing_iterator(
     `standings` returns for each node of the path but the root its share at the parent with the
     entry's usage added. Each cohort sends up the child that would not borrow from it, then the one
     of the smallest share, then by priority and age. Several entries of one ClusterQueue take part
-    one after the other and none is lost (trap T27). Between trees, which share nothing but hosts,
+    one after the other and none is lost (trap Q27). Between trees, which share nothing but hosts,
     priority and age decide.
     """
     left = sorted(entries, key=_classical)

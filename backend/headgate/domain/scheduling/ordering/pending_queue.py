@@ -6,7 +6,7 @@ class is inadmissible until an event requeues it (Kueue: scheduling equivalence 
 §2.6). A StrictFIFO queue marks no class; it waits behind its head. Marking saves evaluations and
 decides nothing: with an empty memory the decisions are equal (ADR 0017). Under admission fair
 sharing each LocalQueue has a heap of its own, and the heap of the LocalQueue that has used least
-goes first, before any priority (trap T14).
+goes first, before any priority (trap Q14).
 """
 
 import heapq

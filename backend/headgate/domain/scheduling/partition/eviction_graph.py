@@ -1,7 +1,7 @@
 """The graph of evictions of the present epoch: which workloads were evicted for which preemptor.
 
 preemption.md §6.9. A workload that takes the nominated capacity of a round counts as evicting its
-preemptor (trap T5). An epoch spans evictions between unfinished workloads with unchanged
+preemptor (trap P5). An epoch spans evictions between unfinished workloads with unchanged
 priorities, under unchanged policies and quotas.
 """
 

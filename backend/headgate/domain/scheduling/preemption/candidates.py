@@ -68,7 +68,7 @@ def eligible_candidates(
     """Returns the admitted candidates that block the request and that the policy allows to evict.
 
     Evicting workloads are left out: the projected view counts their capacity as free already, so
-    that no workload is chosen twice (trap T6).
+    that no workload is chosen twice (trap P6).
     """
     found, own_key = [], request.preemptor.key
     for candidate in admitted:
@@ -166,7 +166,7 @@ def in_candidate_order(
 
 
 def by_importance(request: PreemptionRequest, candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Returns the candidates in the exact reverse of the removal order (trap T16)."""
+    """Returns the candidates in the exact reverse of the removal order (trap P16)."""
     return in_candidate_order(request, candidates, lambda found: found)[::-1]
 
 

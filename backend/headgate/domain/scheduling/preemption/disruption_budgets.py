@@ -1,4 +1,4 @@
-"""Disruption budgets in a preemption search (preemption.md §6.2, C7, traps T11 and T18).
+"""Disruption budgets in a preemption search (preemption.md §6.2, C7, traps P11 and P18).
 
 A BestEffort budget moves candidates to the end of the removal order; a Strict budget excludes
 discretionary victims. Neither protects what is reclaimed: there a Strict budget is BestEffort. A
@@ -85,7 +85,7 @@ def violated_budgets(
 ) -> tuple[tuple[str, ...], ...]:
     """Returns for each removal the budgets (`namespace/name`) that it violates after those before.
 
-    Earlier removals use the allowance up, so the most important must come first (trap T11). A
+    Earlier removals use the allowance up, so the most important must come first (trap P11). A
     removal that no budget watches has an empty tuple and is not dropped as in Volcano. The number
     of violations of a set is the number of entries that are not empty.
     """

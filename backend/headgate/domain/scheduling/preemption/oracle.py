@@ -1,7 +1,7 @@
 """The preemption oracle: what preemption could do for one flavor's resource (§1.2).
 
 Kueue: preemption.PreemptionOracle. It searches in quota alone, so the search for the whole workload
-may still find no victims (trap T10).
+may still find no victims (trap P10).
 """
 
 from headgate.domain.scheduling.placement.host_table import PROJECTED

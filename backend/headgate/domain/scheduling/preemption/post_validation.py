@@ -1,7 +1,7 @@
 """Validation of a complete set of victims: the end state, disruption budgets and the cycle guard.
 
 Kueue validates each victim only before its removal, so that two workloads can evict each other
-endlessly (preemption.md §6.6 step 11, examples 21 to 23, traps T1 and T2).
+endlessly (preemption.md §6.6 step 11, examples 21 to 23, traps P1 and P2).
 """
 
 from collections.abc import Sequence

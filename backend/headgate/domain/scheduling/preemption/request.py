@@ -59,7 +59,7 @@ class PreemptionRequest(msgspec.Struct, frozen=True, gc=False):
     `node` is the ClusterQueue in the quota tree. `contested` are the flavor resources whose users
     are candidates, a part of `amounts`; `short_of_quota` those of them that quota is short of.
     `occupants` are the workloads on the hosts of one topology domain, where only that domain is
-    searched: they are candidates whatever they use (trap T9), others only for `short_of_quota`.
+    searched: they are candidates whatever they use (trap P9), others only for `short_of_quota`.
     `runtime_protection` returns the rule that protects a workload within its minimum runtime.
     `replaced_slice` is the key of the workload slice that the preemptor replaces.
     `local_queue_usage` returns the recent usage of a candidate's LocalQueue, where admission fair
@@ -140,7 +140,7 @@ class BlockedChains:
     """Unit chains with an excluded unit: no later unit of such a chain may leave.
 
     Pod sets are evicted pod by pod, the remainder of the workload last, so a unit may leave only
-    after those before it and may stay only if those after it stay (trap T13).
+    after those before it and may stay only if those after it stay (trap P13).
     """
 
     def __init__(self) -> None:

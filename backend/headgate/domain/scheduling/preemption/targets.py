@@ -289,7 +289,7 @@ def _contested(
 
 
 def plan_score(victims: Sequence[Victim], violations: int, domain: str) -> PlanScore:
-    """Returns the cost of a plan, the lower the better (§6.6 SCORE, traps T11 and T14).
+    """Returns the cost of a plan, the lower the better (§6.6 SCORE, traps P11 and P14).
 
     In this order: violated budgets, the highest protection, pods weighted by priority, workloads,
     pods, the earliest start among the best protected (later is better), the domain's name.

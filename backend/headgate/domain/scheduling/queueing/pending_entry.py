@@ -53,7 +53,7 @@ def pending_entry(
     `is_inactive`: the ClusterQueue admits no workload now.
 
     A workload in backoff or of an inactive ClusterQueue is suspended: it keeps its position and is
-    counted (trap T9). The workloads of a stopped LocalQueue are no entries (queueing.md §6).
+    counted (trap Q9). The workloads of a stopped LocalQueue are no entries (queueing.md §6).
     """
     if check_local_queue(config, workload) is not None:
         return None

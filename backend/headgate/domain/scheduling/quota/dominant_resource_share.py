@@ -1,7 +1,7 @@
 """The dominant resource share (DRS) of a ClusterQueue or cohort (queueing.md §4.3).
 
 Kueue: `pkg/cache/scheduler/fair_sharing.go: dominantResourceShare`. Usage within a node's subtree
-quota does not count, so a share of 0 does not mean that the node is idle (trap T28).
+quota does not count, so a share of 0 does not mean that the node is idle (trap Q28).
 """
 
 from collections.abc import Iterable, Mapping

@@ -44,7 +44,7 @@ def add_usage(
 def remove_usage(
     tree: QuotaTree, usage: QuotaUsage, node: str, amounts: Mapping[FlavorResource, int]
 ) -> None:
-    """Reverses `add_usage` exactly (Kueue: `resource_node.removeUsage`; trap T29)."""
+    """Reverses `add_usage` exactly (Kueue: `resource_node.removeUsage`; trap Q29)."""
     for key, amount in amounts.items():
         for step in tree.path[node]:
             there = usage[step]
@@ -169,7 +169,7 @@ class Oracle(msgspec.Struct, frozen=True, gc=False):
     """Simulates preemption; `while_borrowing` if it may preempt for more than the nominal quota.
 
     Kueue: `preemptionOracle.SimulatePreemption`. It covers one flavor's resource and no hosts, so
-    that the search for victims may find none although it said preempt (trap T10).
+    that the search for victims may find none although it said preempt (trap P10).
     """
 
     simulate: SimulatePreemption
@@ -187,7 +187,7 @@ class QuotaView(msgspec.Struct, frozen=True, gc=False):
         """Returns how `need` more of `key` fits a ClusterQueue (Kueue: `fitsResourceQuota`).
 
         Preemption is simulated for a need within the nominal quota, within the quota of a subtree
-        around the ClusterQueue, or where preemption may borrow (trap T16).
+        around the ClusterQueue, or where preemption may borrow (trap Q16).
         """
         most = potential_available(self.tree, node, key)
         nominal = self.tree.nominal(node, key)

@@ -1,7 +1,7 @@
 """How open rounds advance and end: victims gone, placement lost, preemptor changed, expiry.
 
 preemption.md §6.8 and §6.10. Evictions that have not begun are cancelled where no other round
-counts on them (trap T24).
+counts on them (trap P24).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

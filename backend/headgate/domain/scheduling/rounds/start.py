@@ -196,7 +196,7 @@ def _commit_round(
 
 
 def _victims(cycle: CycleContext, chosen: Iterable[Victim]) -> tuple[RoundVictim, ...]:
-    """The victims with the budgets that each violates, the most protected first (trap T11)."""
+    """The victims with the budgets that each violates, the most protected first (trap P11)."""
     victims = tuple(chosen)
     state = cycle.cluster_state
     standings = budget_statuses(state.config.disruption_budgets, state.workloads.values())

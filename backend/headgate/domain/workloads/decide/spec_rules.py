@@ -1,6 +1,6 @@
 """Violations of a workload's spec and annotations, at submission and when they are changed.
 
-Sources: queueing.md §1.7, §3.12; preemption.md §6.2, traps T18 and T24. Kueue: workload_webhook.
+Sources: queueing.md §1.7, §3.12; preemption.md §6.2, traps P18 and P24. Kueue: workload_webhook.
 """
 
 from collections.abc import Iterator

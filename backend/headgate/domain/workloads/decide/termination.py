@@ -62,7 +62,7 @@ def requeue(state: WorkloadState, command: RequeueWorkload) -> tuple[WorkloadEve
 
 
 def activate(state: WorkloadState) -> tuple[WorkloadEvent, ...]:
-    """Activates an inactive workload with a clean requeue state, whatever its cause (trap T1)."""
+    """Activates an inactive workload with a clean requeue state, whatever its cause (trap Q1)."""
     workload = require_not_terminating(state)
     return () if workload.spec.active else (WorkloadActivated(),)
 
@@ -70,7 +70,7 @@ def activate(state: WorkloadState) -> tuple[WorkloadEvent, ...]:
 def deactivate(state: WorkloadState, command: DeactivateWorkload) -> tuple[WorkloadEvent, ...]:
     """Deactivates an active workload.
 
-    Pods are evicted and keep their quota until they have stopped (trap T4).
+    Pods are evicted and keep their quota until they have stopped (trap Q4).
     """
     workload = require_not_terminating(state)
     if not workload.spec.active:

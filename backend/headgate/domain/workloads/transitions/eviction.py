@@ -1,6 +1,6 @@
 """Transitions that end or prevent an admission: eviction, stop, release, deactivation, activation.
 
-Sources: queueing.md §5.3, §5.4, §5.7 and trap T1; KEP-1282 for the requeue state after a pods-ready
+Sources: queueing.md §5.3, §5.4, §5.7 and trap Q1; KEP-1282 for the requeue state after a pods-ready
 timeout.
 """
 
@@ -116,7 +116,7 @@ def apply_stopped(workload: Workload, at: Instant) -> Workload:
 def apply_reservation_dropped(
     workload: Workload, event: ReservationDropped, at: Instant
 ) -> Workload:
-    """The workload without its reservation; that counts as no eviction (trap T30)."""
+    """The workload without its reservation; that counts as no eviction (trap Q30)."""
     changes = _reservation_ended("Suspended", event.reason)
     return replace(
         workload,
@@ -134,7 +134,7 @@ def apply_reservation_dropped(
 
 
 def _accumulated_execution_seconds(workload: Workload, at: Instant) -> int:
-    """The execution time that counts from now on: 0 once the maximum was reached (trap T8)."""
+    """The execution time that counts from now on: 0 once the maximum was reached (trap Q8)."""
     eviction = workload.eviction
     if eviction is not None and eviction.underlying_cause == "MaximumExecutionTimeExceeded":
         return 0

@@ -75,7 +75,7 @@ def evicting_pods(pod_evictions: Iterable[PodEviction]) -> dict[str, int]:
 
 
 def can_cancel(workload: Workload, pod_eviction: PodEviction) -> bool:
-    """Whether the partial eviction can be cancelled (trap T13).
+    """Whether the partial eviction can be cancelled (trap P13).
 
     It must be the last one, and no lower-ranked pod may have stopped.
     """
