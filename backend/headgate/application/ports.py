@@ -269,7 +269,7 @@ class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PartitionRow(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of a partition that a worker reads before it plans (architecture §4)."""
+    """The state of a partition that a worker reads before it plans (ADR 0003)."""
 
     key: str
     last_position: int

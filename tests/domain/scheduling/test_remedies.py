@@ -1,4 +1,4 @@
-"""Each remedy that an explanation names ends its blocker (design product.md 5)."""
+"""Each remedy that an explanation names ends its blocker."""
 
 import re
 from collections.abc import Callable

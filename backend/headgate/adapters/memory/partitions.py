@@ -184,7 +184,7 @@ class MemoryPartitionSession:
 
 
 def is_due(row: PartitionRow, now: Instant) -> bool:
-    """The comparison that stands for a wake flag (architecture §4)."""
+    """The comparison that stands for a wake flag (ADR 0003)."""
     if row.retry_at is not None:
         return row.retry_at <= now
     return row.last_position > row.idle_position or (

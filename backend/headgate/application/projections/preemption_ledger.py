@@ -80,7 +80,7 @@ def _entry(committed: RoundCommitted, victim: RoundVictim, at: int) -> Put:
 
 
 class LedgerEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One victim of one preemption round (product.md §2 no. 6).
+    """One victim of one preemption round.
 
     `freed` are amounts by `flavor/resource`; `lost` are those amounts times the whole seconds the
     victim had run when the round was committed. `outcome` is how the round ended, "" while open.

@@ -282,7 +282,7 @@ def sweep(
 ) -> SweepResult:
     """Plans every due partition, nudged ones first.
 
-    Whether a partition is due is a comparison in the database, never a flag (architecture §4).
+    Whether a partition is due is a comparison in the database, never a flag (ADR 0003).
     Raises `Unavailable` while the database cannot be reached.
     """
     sync_partitions(scheduler)

@@ -1,4 +1,4 @@
-"""The recorded reason why a workload is pending, for API, command line and page (product.md 5).
+"""The recorded reason why a workload is pending, for API, command line and page.
 
 Reasons are codes with typed arguments; `headgate.messages` renders their texts and remedies.
 """

@@ -1,4 +1,4 @@
-"""Decides on holding and releasing a workload (product.md 9).
+"""Decides on holding and releasing a workload.
 
 A hold records its owner as `admin:<name>` or `user:<name>`. An admin's hold covers a user's; only
 an admin releases it, after which the user's hold applies again.
