@@ -125,6 +125,7 @@ BEGIN
 END
 $$;
 
+-- Replaced by log_chain_v9.sql.
 CREATE FUNCTION log_append(runs jsonb, bodies bytea) RETURNS jsonb LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$

@@ -13,7 +13,7 @@ CODE_SPAN = re.compile(r"`([^`\n]+)`")
 ROW = re.compile(r"^\| (.+?) \| (.+) \|$", re.MULTILINE)
 PATH = re.compile(r"^\.?[\w][\w.-]*(/[\w.-]+)*/?$")
 FILE_ENDING = re.compile(r"\.(py|md|toml|lock|yaml|json|ts|tsx|sql)$")
-SYMBOL = re.compile(r"^([\w./-]+\.py)::([\w.]+)$")
+SYMBOL = re.compile(r"^([\w./-]+\.(?:py|sql))::([\w.]+)$")
 
 
 def section(path: Path, title: str) -> str:

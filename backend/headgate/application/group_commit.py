@@ -6,16 +6,17 @@ Measured at eight to thirteen times a commit each where the disk is slow (ADR 00
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
-from collections.abc import Sequence
-from headgate.application.failures import Overloaded
-from headgate.application.ports import AppendConflict
-from headgate.application.ports import AppendUnit
-from headgate.application.ports import Appended
-from headgate.application.ports import EventLog
-from headgate.application.ports import Unavailable
-from headgate.application.ports import Verdict
+from collections.abc import Callable, Sequence
 
+from headgate.application.failures import Overloaded
+from headgate.application.ports import (
+    AppendConflict,
+    Appended,
+    AppendUnit,
+    EventLog,
+    Unavailable,
+    Verdict,
+)
 
 QueuedAppend = tuple[AppendUnit, asyncio.Future[Verdict]]
 

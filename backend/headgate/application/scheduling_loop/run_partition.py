@@ -187,7 +187,10 @@ def _catch_up(live: LiveState, session: PartitionSession) -> int:
 def _decide(
     scheduler: Scheduler, session: PartitionSession, progress: _Progress
 ) -> RunOutcome | None:
-    """Plan in a trial that is kept only if the log has taken exactly what was planned."""
+    """Plan on an overlay that is kept only if the log has taken exactly what was planned.
+
+    A refused fence or guard is a conflict, and the partition is planned anew.
+    """
     cluster_state = scheduler.live.cluster_state
     before = cluster_state.position
     planning = _planning(scheduler, session)

@@ -72,7 +72,7 @@ def priority_class_violations(spec: WorkloadPriorityClassSpec) -> tuple[Violatio
 
 
 FIRST_PRIORITY = 2**31
-"""Added to every priority, so that each further pod costs more than any priority saves (trap P14)."""
+"""Added to every priority: each further pod costs more than any priority saves (trap P14)."""
 
 
 WORKLOAD_PRIORITY_CLASS: Kind[WorkloadPriorityClassSpec] = Kind(

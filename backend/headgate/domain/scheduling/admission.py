@@ -19,8 +19,7 @@ from headgate.domain.scheduling.rounds.progress import (
     invalidate_taken,
     supersede_rounds,
 )
-from headgate.domain.scheduling.rounds.start import start_round
-from headgate.domain.scheduling.second_pass import second_pass_order
+from headgate.domain.scheduling.second_pass import by_priority_and_age
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.message import message, workload_reference
 from headgate.domain.workloads.admission import Admission
@@ -32,8 +31,6 @@ from headgate.domain.workloads.events import (
 from headgate.domain.workloads.explanation import Blocker, Explanation
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, waited_seconds
-
-__all__ = ["admit", "invalidate_nomination", "record_pending", "record_skipped", "start_round"]
 
 
 def admit(cycle: CycleContext, evaluation: Evaluation) -> None:
@@ -129,7 +126,7 @@ def admit_unblocked(cycle: CycleContext) -> None:
     """
     found = cycle.partitions
     mine = [key for key, home in found.startable.items() if home == cycle.key]
-    for workload in second_pass_order(cycle.cluster_state.workloads[key] for key in mine):
+    for workload in by_priority_and_age(cycle.cluster_state.workloads[key] for key in mine):
         stream = workload_stream(workload.key)
         if found.blocking:
             return

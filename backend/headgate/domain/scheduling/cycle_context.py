@@ -3,7 +3,7 @@
 Each decision is assumed in the state as soon as it is made. Reserved capacity belongs to entries
 that could not start: otherwise smaller entries of other ClusterQueues would take it in the same
 cycle (trap Q18). It is a number only, released when the cycle ends, and an inadmissible workload
-reserves none. Kueue: `scheduler.reserveCapacityForUnreclaimablePreempt`.
+reserves none.
 """
 
 from dataclasses import dataclass, field

@@ -17,9 +17,9 @@ from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, h
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.scheduling.second_pass import (
     NO_REPLACEMENT,
+    by_priority_and_age,
     evicts_when_unplaceable,
     find_hosts,
-    second_pass_order,
 )
 from headgate.domain.values.message import Message
 from headgate.domain.workloads.admission import Admission
@@ -62,7 +62,7 @@ def _moves_from(partition: Partition, host: str) -> list[PodMove]:
     try:
         return [
             _move_of(partition, workload, host, undo)
-            for workload in second_pass_order(partition.watch.workloads_on(host))
+            for workload in by_priority_and_age(partition.watch.workloads_on(host))
         ]
     finally:
         for change, charge in reversed(undo):

@@ -12,16 +12,22 @@ from headgate.domain.object_set import ObjectSet, terminating_objects
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.admission import admit_unblocked
 from headgate.domain.scheduling.cycle_context import CycleContext
+from headgate.domain.scheduling.lifecycle.host_watch import TOO_SMALL
 from headgate.domain.scheduling.lifecycle.transitions import due_events
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
+from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
+from headgate.domain.scheduling.placement.host_table import PODS
 from headgate.domain.scheduling.rounds.progress import advance_rounds
 from headgate.domain.scheduling.rounds.start import requeue_after_rate_limit
-from headgate.domain.scheduling.second_pass import fail_overcommitted_hosts
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.message import message
-from headgate.domain.workloads.state import Workload
+from headgate.domain.values.quantities import Requests
+from headgate.domain.workloads.events import (
+    WorkloadHostsFailed,
+)
+from headgate.domain.workloads.state import Workload, condition
 
 MAX_FIRED = 500
 """Timers fired in one cycle at most: draining a ClusterQueue must not be one huge append."""
@@ -39,8 +45,7 @@ def reconcile_partition(cycle: CycleContext) -> None:
     advance_rounds(cycle)
     requeue_after_rate_limit(cycle)
     if cycle.key == INSTALLATION:
-        for name in cycle.partition.leases.fired(cycle.at):
-            cycle.decide((stream_of("node", name), NodeFellSilent()))
+        _end_leases(cycle)
         for stream, event in finalized_objects(
             cycle.cluster_state.config, cycle.cluster_state.workloads
         ):
@@ -78,6 +83,12 @@ def _resume_queues(cycle: CycleContext) -> None:
             cycle.decide((stream, resumed(expired=True)))
 
 
+def _end_leases(cycle: CycleContext) -> None:
+    """Record that each node with an ended lease is silent."""
+    for name in cycle.partition.leases.fired(cycle.at):
+        cycle.decide((stream_of("node", name), NodeFellSilent()))
+
+
 def _fire_timers(cycle: CycleContext) -> None:
     left = MAX_FIRED
     while left and (due := cycle.partition.timers.fired(cycle.at)):
@@ -106,3 +117,64 @@ def finalized_objects(
     for kind, key in terminating_objects(config):
         if not referrers_of(config, workloads, kind, key):
             yield f"{kind}/{key}", KINDS_BY_STREAM[kind].deleted()
+
+
+def fail_overcommitted_hosts(cycle: CycleContext) -> None:
+    """Fail each overcommitted host for so many of its workloads that the rest fits.
+
+    A host is overcommitted if it has fewer allocatable resources than its workloads request. It is
+    failed for the lowest priority first, then for the latest admission. Usage by other pods keeps
+    new pods away from a host and fails it for none.
+    """
+    watch = cycle.partition.watch
+    if not watch.may_be_overcommitted:
+        return
+    watch.may_be_overcommitted = False
+    for host in tuple(watch.overcommitted_hosts()):
+        for workload in tuple(_workloads_to_move(cycle, host)):
+            hosts = {**workload.unhealthy_nodes, host: TOO_SMALL}
+            failed = WorkloadHostsFailed(hosts=dict(sorted(hosts.items())))
+            cycle.decide((workload_stream(workload.key), failed))
+
+
+def _workloads_to_move(cycle: CycleContext, host: str) -> Iterator[Workload]:
+    """The workloads to move from `host` until the rest fits; those that lost it already count."""
+    partition = cycle.partition
+    row = partition.hosts.row_of[host,]
+    there = partition.watch.workloads_on(host)
+    held = {each.key: _usage_at(partition.charges.held_by(each), row) for each in there}
+    missing: Requests = {}
+    for staying in (each for each in there if host not in each.unhealthy_nodes):
+        missing = _sum(missing, held[staying.key])
+    missing = _less(missing, partition.watch.allocatable_at((host,)))
+    for workload in sorted(there, key=_removal_order):
+        if not missing:
+            return
+        if host not in workload.unhealthy_nodes and missing.keys() & held[workload.key].keys():
+            missing = _less(missing, held[workload.key])
+            yield workload
+
+
+def _usage_at(charge: Charge, row: int) -> Requests:
+    held: dict[str, int] = {}
+    for rows, counts, requests in charge.pods:
+        pods = int(counts[rows == row].sum())
+        for resource, amount in {PODS: 1, **requests}.items():
+            if amount * pods:
+                held[resource] = held.get(resource, 0) + amount * pods
+    return held
+
+
+def _sum(left: Requests, right: Requests) -> Requests:
+    return {each: left.get(each, 0) + right.get(each, 0) for each in (*left, *right)}
+
+
+def _less(missing: Requests, freed: Requests) -> Requests:
+    left = {resource: amount - freed.get(resource, 0) for resource, amount in missing.items()}
+    return {resource: amount for resource, amount in left.items() if amount > 0}
+
+
+def _removal_order(workload: Workload) -> tuple[int, int, str]:
+    admitted = condition(workload, "Admitted")
+    since = admitted.last_transition_at if admitted is not None else workload.created_at
+    return workload.spec.priority, -since, workload.key

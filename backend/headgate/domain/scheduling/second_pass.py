@@ -2,10 +2,6 @@
 
 Flavors are kept, quota is not charged again, and nothing is preempted. A second pass precedes every
 nomination (topology.md §7.2; Kueue: `queueSecondPassIfNeeded`, `scheduler.nominate`).
-
-A host with fewer allocatable resources than its workloads request is failed for some of them:
-lowest priority first, then latest admission. Usage by other pods keeps new pods away from a host
-and fails it for none.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,10 +13,8 @@ from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.explanation.placement_shortfall import described_shortfall
-from headgate.domain.scheduling.lifecycle.host_watch import TOO_SMALL
-from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.host_table import ACTUAL, PODS, PROJECTED, Ints
+from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, Ints
 from headgate.domain.scheduling.placement.place import (
     PlacementFailure,
     PodSetPlacement,
@@ -31,7 +25,6 @@ from headgate.domain.scheduling.placement.replacement import add_pods, replace_h
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.message import error_message, message
-from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.admission import (
     Admission,
     PodSetAssignment,
@@ -43,11 +36,10 @@ from headgate.domain.workloads.events import (
     ReservationDropped,
     WorkloadEvent,
     WorkloadEvicted,
-    WorkloadHostsFailed,
     WorkloadPlaced,
 )
 from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.state import Workload, condition, is_admitted
+from headgate.domain.workloads.state import Workload, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
 
 FLAVOR_LOST_TOPOLOGY = PlacementShortfall(message("FlavorLostTopology"))
@@ -63,7 +55,7 @@ def run_second_passes(cycle: CycleContext) -> None:
     found = [
         each for key, each in watch.second_pass_pending.items() if key not in watch.unplaceable
     ]
-    for workload in second_pass_order(found):
+    for workload in by_priority_and_age(found):
         cycle.evaluation_count += 1
         try:
             events = _second_pass(cycle, workload)
@@ -91,7 +83,7 @@ def find_hosts(partition: Partition, workload: Workload) -> Admission | Placemen
     return _assign_pending_hosts(partition, workload, replaced)
 
 
-def second_pass_order(workloads: Iterable[Workload]) -> list[Workload]:
+def by_priority_and_age(workloads: Iterable[Workload]) -> list[Workload]:
     """The workloads by priority, higher first, then by creation, older first."""
     return sorted(workloads, key=lambda each: (-each.spec.priority, each.created_at, each.key))
 
@@ -219,59 +211,3 @@ def _failed_hosts(workload: Workload) -> tuple[str, ...]:
     """The failed hosts that the admission still names, in the order of its assignments."""
     assert workload.admission is not None, "failed hosts are of an admission"
     return tuple(host for host in hosts_of(workload.admission) if host in workload.unhealthy_nodes)
-
-
-def fail_overcommitted_hosts(cycle: CycleContext) -> None:
-    """Fail each overcommitted host for so many of its workloads that the rest fits."""
-    watch = cycle.partition.watch
-    if not watch.may_be_overcommitted:
-        return
-    watch.may_be_overcommitted = False
-    for host in tuple(watch.overcommitted_hosts()):
-        for workload in tuple(_workloads_to_move(cycle, host)):
-            hosts = {**workload.unhealthy_nodes, host: TOO_SMALL}
-            failed = WorkloadHostsFailed(hosts=dict(sorted(hosts.items())))
-            cycle.decide((workload_stream(workload.key), failed))
-
-
-def _workloads_to_move(cycle: CycleContext, host: str) -> Iterator[Workload]:
-    """The workloads to move from `host` until the rest fits; those that lost it already count."""
-    partition = cycle.partition
-    row = partition.hosts.row_of[host,]
-    there = partition.watch.workloads_on(host)
-    held = {each.key: _usage_at(partition.charges.held_by(each), row) for each in there}
-    missing: Requests = {}
-    for staying in (each for each in there if host not in each.unhealthy_nodes):
-        missing = _sum(missing, held[staying.key])
-    missing = _less(missing, partition.watch.allocatable_at((host,)))
-    for workload in sorted(there, key=_removal_order):
-        if not missing:
-            return
-        if host not in workload.unhealthy_nodes and missing.keys() & held[workload.key].keys():
-            missing = _less(missing, held[workload.key])
-            yield workload
-
-
-def _usage_at(charge: Charge, row: int) -> Requests:
-    held: dict[str, int] = {}
-    for rows, counts, requests in charge.pods:
-        pods = int(counts[rows == row].sum())
-        for resource, amount in {PODS: 1, **requests}.items():
-            if amount * pods:
-                held[resource] = held.get(resource, 0) + amount * pods
-    return held
-
-
-def _sum(left: Requests, right: Requests) -> Requests:
-    return {each: left.get(each, 0) + right.get(each, 0) for each in (*left, *right)}
-
-
-def _less(missing: Requests, freed: Requests) -> Requests:
-    left = {resource: amount - freed.get(resource, 0) for resource, amount in missing.items()}
-    return {resource: amount for resource, amount in left.items() if amount > 0}
-
-
-def _removal_order(workload: Workload) -> tuple[int, int, str]:
-    admitted = condition(workload, "Admitted")
-    since = admitted.last_transition_at if admitted is not None else workload.created_at
-    return workload.spec.priority, -since, workload.key

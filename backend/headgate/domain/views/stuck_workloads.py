@@ -13,11 +13,8 @@ from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
+from headgate.domain.workloads.predicates import exceeded_execution_time, resets_execution_time
 from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
-from headgate.domain.workloads.transitions.eviction import (
-    exceeded_execution_time,
-    resets_execution_time,
-)
 
 STUCK_PHASES: tuple[Phase, ...] = ("Inactive", "Retrying", "OnHold")
 UnblockingAction = Literal["activate", "requeue", "release"]

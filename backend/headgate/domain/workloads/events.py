@@ -3,19 +3,21 @@
 A workload that is deleted and submitted again goes on in the same stream under a new `uid`.
 """
 
+from typing import Literal
+
 import msgspec
+
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.message import Message
-from headgate.domain.values.message import MessageOrText
+from headgate.domain.values.message import Message, MessageOrText
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption_events import PreemptionEvent
-from headgate.domain.workloads.preemption_events import PreemptorReference
-from headgate.domain.workloads.preemption_events import SoftTerms
+from headgate.domain.workloads.preemption_events import (
+    PreemptionEvent,
+    PreemptorReference,
+    SoftTerms,
+)
 from headgate.domain.workloads.specs import WorkloadSpec
-from typing import Literal
-
 
 EvictionReason = Literal[
     "Preempted",

@@ -63,8 +63,8 @@ def evolve(state: WorkloadState, event: e.WorkloadEvent, at: Instant) -> Workloa
     return _evolve_existing(state, event, at)
 
 
-def _standing_after(workload: Workload, event: StandingEvent, at: Instant) -> Workload:
-    """Whether it may compete: held, inactive, backing off, or not."""
+def _after_requeue_or_hold(workload: Workload, event: StandingEvent, at: Instant) -> Workload:
+    """The workload after an event about whether it may compete: requeued, held, deactivated."""
     match event:
         case e.WorkloadRequeued():
             return _requeued(workload, event.reason, at)
@@ -152,7 +152,7 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             return Absent()
         case _:
             if isinstance(event, StandingEvent):
-                return _standing_after(workload, event, at)
+                return _after_requeue_or_hold(workload, event, at)
             return apply_preemption_event(workload, event, at)
 
 

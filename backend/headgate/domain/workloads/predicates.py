@@ -1,5 +1,7 @@
 """Yes/no questions that the state of one workload answers (Kueue: pkg/workload)."""
 
+from typing import Final
+
 from headgate.domain.workloads.specs import ADMISSION_GATES, admission_gates
 from headgate.domain.workloads.state import (
     Workload,
@@ -55,3 +57,32 @@ def closed_preemption_gates(workload: Workload) -> tuple[str, ...]:
 def has_released_quota(workload: Workload) -> bool:
     """Whether quota was released while pods are being killed (`quotaRelease: OnTerminating`)."""
     return workload.eviction is not None and workload.eviction.quota_released
+
+
+def resets_execution_time(workload: Workload) -> bool:
+    """Whether activation restarts the execution time of the workload."""
+    return exceeded_execution_time(workload) or has_no_execution_time_left(workload)
+
+
+def has_no_execution_time_left(workload: Workload) -> bool:
+    """Whether the maximum execution time is used up, so that a start would end at once.
+
+    Time during an eviction counts (queueing.md §5.8), so the sum may exceed the maximum.
+    """
+    most = workload.spec.maximum_execution_time_seconds
+    return most is not None and workload.accumulated_execution_seconds >= most
+
+
+def exceeded_execution_time(workload: Workload) -> bool:
+    """Whether the workload is inactive because it reached its maximum execution time."""
+    if workload.deactivation is not None:
+        return workload.deactivation.cause == EXECUTION_TIME_EXCEEDED
+    last = condition(workload, "Requeued")
+    return (
+        last is not None
+        and not last.status
+        and last.reason == f"DeactivatedDueTo{EXECUTION_TIME_EXCEEDED}"
+    )
+
+
+EXECUTION_TIME_EXCEEDED: Final = "MaximumExecutionTimeExceeded"

@@ -1,25 +1,25 @@
 """The state of a workload: its conditions, its phase, and the durations derived from them."""
 
-import msgspec
 from collections.abc import Mapping
-from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.domain.values.message import MessageOrText
-from headgate.domain.values.message import message
-from headgate.domain.workloads.admission import Admission
-from headgate.domain.workloads.events import CheckStateName
-from headgate.domain.workloads.events import DeactivationCause
-from headgate.domain.workloads.events import EvictionReason
-from headgate.domain.workloads.events import NotReadyCause
-from headgate.domain.workloads.events import WorkloadOwner
-from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from headgate.domain.workloads.preemption_events import DivergingPodSet
-from headgate.domain.workloads.preemption_events import SoftTerms
-from headgate.domain.workloads.specs import WorkloadSpec
 from typing import Literal
 
+import msgspec
+
+from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.message import MessageOrText, message
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.events import (
+    CheckStateName,
+    DeactivationCause,
+    EvictionReason,
+    NotReadyCause,
+    WorkloadOwner,
+)
+from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
+from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
+from headgate.domain.workloads.specs import WorkloadSpec
 
 ConditionType = Literal[
     "QuotaReserved", "Admitted", "PodsReady", "Evicted", "Preempted", "Requeued", "Finished",

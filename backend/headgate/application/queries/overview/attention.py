@@ -1,12 +1,12 @@
 """What a person should look at: queues that admit nothing, absent hosts, work that is stuck."""
 
-from collections.abc import Iterable
-from collections.abc import Iterator
-from headgate.application.access.redaction import NamespaceScope
-from headgate.application.access.redaction import visible_to
-from headgate.application.cooperative import Cooperative
-from headgate.application.cooperative import at_once
-from headgate.application.cooperative import each
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from msgspec.structs import replace
+
+from headgate.application.access.redaction import NamespaceScope, visible_to
+from headgate.application.cooperative import Cooperative, at_once, each
 from headgate.application.queries.overview.config_warnings import warnings_in
 from headgate.application.queries.overview.unschedulable import UNSCHEDULABLE
 from headgate.application.queries.overview.views import Attention
@@ -15,25 +15,16 @@ from headgate.application.readiness import Readiness
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
-from headgate.domain.streams import LOG_STREAM
-from headgate.domain.streams import workload_stream
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.domain.values.message import Message
-from headgate.domain.values.message import message
-from headgate.domain.values.message import workload_reference
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import phase_of
-from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
-from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
-from headgate.messages.catalogue import remedy_of
-from headgate.messages.catalogue import text_of
-from headgate.messages.rendering import IsVisible
-from headgate.messages.rendering import everything_visible
-from msgspec.structs import replace
-from typing import Literal
-
+from headgate.domain.streams import LOG_STREAM, workload_stream
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.values.message import Message, message, workload_reference
+from headgate.domain.workloads.state import Workload, condition, phase_of
+from headgate.domain.workloads.transitions.partial_eviction import (
+    evicting_pods,
+    oldest_ongoing_eviction,
+)
+from headgate.messages.catalogue import remedy_of, text_of
+from headgate.messages.rendering import IsVisible, everything_visible
 
 LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300

@@ -73,14 +73,14 @@ def host_failures(
         return found
     pod_sets = pod_sets_after_checks(workload)
     for given in workload.admission.pod_set_assignments:
-        tenant = _hosted_workload(config, pod_sets, given)
-        if tenant is None or given.topology_assignment is None:
+        hosted = _hosted_workload(config, pod_sets, given)
+        if hosted is None or given.topology_assignment is None:
             continue
         for domain in given.topology_assignment.domains:
             name = ",".join(domain.values)
-            trouble = _host_failure(config, hosts, tenant, workload, domain.values)
-            if trouble is not None and (name not in found or trouble.due < found[name].due):
-                found[name] = trouble
+            failure = _host_failure(config, hosts, hosted, workload, domain.values)
+            if failure is not None and (name not in found or failure.due < found[name].due):
+                found[name] = failure
     return found
 
 
@@ -110,42 +110,42 @@ def _hosted_workload(
 def _host_failure(
     config: ObjectSet,
     hosts: HostTable,
-    tenant: _HostedWorkload,
+    hosted: _HostedWorkload,
     workload: Workload,
     values: tuple[str, ...],
 ) -> HostFailure | None:
     """The failure of a host if all its nodes failed; a domain above hosts fails when it is gone."""
-    if tenant.topology.levels[-1] != HOSTNAME_LABEL:
-        names = (values, (tenant.flavor_name, *values))
+    if hosted.topology.levels[-1] != HOSTNAME_LABEL:
+        names = (values, (hosted.flavor_name, *values))
         is_there = any(name in hosts.row_of for name in names)
         return None if is_there else HostFailure("Removed", IMMEDIATELY)
     nodes = [
         node
         for node in nodes_of_host(config, hosts, values)
-        if belongs_to_flavor(node, tenant.flavor, tenant.topology)
+        if belongs_to_flavor(node, hosted.flavor, hosted.topology)
     ]
     if not nodes:
         return HostFailure("Removed", IMMEDIATELY)
     is_empty = values[-1] in workload.pods_gone
-    found = [_node_failure(node.spec, tenant, is_empty=is_empty) for node in nodes]
-    troubles = [trouble for trouble in found if trouble is not None]
-    if len(troubles) < len(nodes):
+    found = [_node_failure(node.spec, hosted, is_empty=is_empty) for node in nodes]
+    failures = [failure for failure in found if failure is not None]
+    if len(failures) < len(nodes):
         return None
-    return max(troubles, key=lambda trouble: (trouble.due, trouble.reason))
+    return max(failures, key=lambda failure: (failure.due, failure.reason))
 
 
-def _node_failure(spec: NodeSpec, tenant: _HostedWorkload, *, is_empty: bool) -> HostFailure | None:
+def _node_failure(spec: NodeSpec, hosted: _HostedWorkload, *, is_empty: bool) -> HostFailure | None:
     return min(
-        _node_failures(spec, tenant, is_empty=is_empty),
-        key=lambda trouble: (trouble.due, trouble.reason),
+        _node_failures(spec, hosted, is_empty=is_empty),
+        key=lambda failure: (failure.due, failure.reason),
         default=None,
     )
 
 
 def _node_failures(
-    spec: NodeSpec, tenant: _HostedWorkload, *, is_empty: bool
+    spec: NodeSpec, hosted: _HostedWorkload, *, is_empty: bool
 ) -> Iterator[HostFailure]:
-    seconds = tenant.not_ready_seconds
+    seconds = hosted.not_ready_seconds
     if spec.draining:
         yield HostFailure("Drained", IMMEDIATELY)
     if not spec.ready and is_empty:
@@ -156,7 +156,7 @@ def _node_failures(
         yield HostFailure("Cordoned", IMMEDIATELY)
     accepted = [
         toleration
-        for toleration in (*tenant.pod_set.scheduling.tolerations, *tenant.flavor.tolerations)
+        for toleration in (*hosted.pod_set.scheduling.tolerations, *hosted.flavor.tolerations)
         if toleration.seconds is None or not is_empty
     ]
     taints = spec.taints if is_empty else _no_execute_taints(spec, seconds)
@@ -241,9 +241,9 @@ class HostWatch:
         """The event that a workload's failed hosts changed; none if they did not."""
         known = workload.unhealthy_nodes
         failed = {
-            host: trouble.reason
-            for host, trouble in sorted(self._host_failures(workload).items())
-            if trouble.due <= at or host in known
+            host: failure.reason
+            for host, failure in sorted(self._host_failures(workload).items())
+            if failure.due <= at or host in known
         }
         if failed.keys() == known.keys():
             return ()
@@ -282,10 +282,10 @@ class HostWatch:
         return found
 
     def _refresh_due(self, workload: Workload) -> Instant | None:
-        troubles = self._host_failures(workload)
+        failures = self._host_failures(workload)
         known = workload.unhealthy_nodes
-        dues = [trouble.due for host, trouble in troubles.items() if host not in known]
-        if any(host not in troubles for host in known):
+        dues = [failure.due for host, failure in failures.items() if host not in known]
+        if any(host not in failures for host in known):
             dues.append(IMMEDIATELY)
         due = min(dues, default=None)
         self._due[workload.key] = due

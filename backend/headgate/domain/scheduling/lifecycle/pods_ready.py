@@ -30,7 +30,7 @@ def pods_ready_deadline(config: ObjectSet, workload: Workload) -> Instant | None
     """The instant at which pods that are not ready are evicted; None without a timeout (§5.6)."""
     waits = waits_for_pods_ready(config, workload)
     ready = condition(workload, "PodsReady")
-    if waits is None or not is_running(workload) or ready is None or ready.status:
+    if waits is None or not is_admitted_and_not_evicting(workload) or ready is None or ready.status:
         return None
     if workload.not_ready_cause == "WaitForRecovery":
         limit = waits.recovery_timeout_seconds
@@ -61,13 +61,20 @@ def requeue_count_reset_at(config: ObjectSet, workload: Workload) -> Instant | N
     if waits is None or ready is None or not workload.requeue.count:
         return None
     after = waits.requeuing_strategy.reset_after_seconds
-    if after is None or not is_running(workload) or not is_condition_true(workload, "PodsReady"):
+    if (
+        after is None
+        or not is_admitted_and_not_evicting(workload)
+        or not is_condition_true(workload, "PodsReady")
+    ):
         return None
     return seconds_after(ready.last_transition_at, after)
 
 
-def is_running(workload: Workload) -> bool:
-    """Whether an admitted workload has neither finished nor begun to be evicted."""
+def is_admitted_and_not_evicting(workload: Workload) -> bool:
+    """Whether an admitted workload has neither finished nor begun to be evicted.
+
+    Its pods need not be ready: the phase `Running` says that they are.
+    """
     return is_admitted(workload) and workload.finished_at is None and workload.eviction is None
 
 

@@ -18,8 +18,8 @@ from headgate.domain.scheduling.lifecycle.admission_checks import (
 )
 from headgate.domain.scheduling.lifecycle.pods_ready import (
     backoff_microseconds,
+    is_admitted_and_not_evicting,
     is_past_limit,
-    is_running,
     pods_ready_deadline,
     requeue_count_reset_at,
     retry_deadline,
@@ -45,13 +45,13 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
     WorkloadStopped,
 )
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
-from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
-from headgate.domain.workloads.transitions.eviction import (
+from headgate.domain.workloads.predicates import (
     EXECUTION_TIME_EXCEEDED,
     has_no_execution_time_left,
+    has_quota_reservation,
 )
+from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
+from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
 
 IMMEDIATELY: Instant = 0
@@ -194,7 +194,7 @@ def execution_deadline(workload: Workload) -> Instant | None:
     All runs of the workload count.
     """
     limit = workload.spec.maximum_execution_time_seconds
-    if limit is None or not is_running(workload):
+    if limit is None or not is_admitted_and_not_evicting(workload):
         return None
     admitted = condition(workload, "Admitted")
     assert admitted is not None, "a running workload is admitted"

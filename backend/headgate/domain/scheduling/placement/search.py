@@ -204,7 +204,8 @@ def _find_level_with_fit_domains(
 def _best_fit_domain(capacities: Capacities, request: SearchRequest, level: int, need: int) -> int:
     """The smallest domain that holds all, of equals the one with fewest pods, by path; or -1.
 
-    Kueue: `findBestFitDomain`; `best_fit_position` is the same rule for an ordered list of domains.
+    Kueue: `findBestFitDomain`. The same rule for domains in another form: `best_fit_position` of an
+    ordered list, `size_index.best_fit_domains` of an index by size.
     """
     slices = capacities.slices_with_leader[level]
     if capacities.has_leader or capacities.score:

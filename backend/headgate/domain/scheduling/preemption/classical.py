@@ -168,7 +168,10 @@ def _borrowers_below(
 def _scope(
     request: PreemptionRequest, candidate: Candidate, *, has_advantage: bool
 ) -> PreemptionScope:
-    """The variant of a candidate in another ClusterQueue (§1.3)."""
+    """The scope in which a candidate of another ClusterQueue may be preempted (§1.3).
+
+    `borrowWithinCohort` and its `maxPriorityThreshold` decide (Kueue: `classifyPreemptionVariant`).
+    """
     if has_advantage:
         return "Guarantee"
     borrowing = request.policies.borrow_within_cohort

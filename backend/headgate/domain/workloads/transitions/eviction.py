@@ -4,8 +4,6 @@ Sources: queueing.md §5.3, §5.4, §5.7 and trap Q1; KEP-1282 for the requeue s
 timeout.
 """
 
-from typing import Final
-
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
@@ -16,6 +14,7 @@ from headgate.domain.workloads.events import (
     WorkloadDeactivated,
     WorkloadEvicted,
 )
+from headgate.domain.workloads.predicates import resets_execution_time
 from headgate.domain.workloads.preemption_message import preemption_message
 from headgate.domain.workloads.priority import with_full_boost
 from headgate.domain.workloads.state import (
@@ -25,7 +24,6 @@ from headgate.domain.workloads.state import (
     EvictionCount,
     RequeueState,
     Workload,
-    condition,
     executed_seconds,
     is_condition_true,
     with_conditions,
@@ -162,9 +160,6 @@ def eviction_counts_with(
     )
 
 
-EXECUTION_TIME_EXCEEDED: Final = "MaximumExecutionTimeExceeded"
-
-
 def apply_deactivated(workload: Workload, event: WorkloadDeactivated, at: Instant) -> Workload:
     """The inactive workload, with cause, user and number of requeues of the deactivation.
 
@@ -209,30 +204,4 @@ def apply_activated(workload: Workload, at: Instant) -> Workload:
             0 if resets_execution_time(workload) else workload.accumulated_execution_seconds
         ),
         conditions=with_conditions(workload, at, back),
-    )
-
-
-def resets_execution_time(workload: Workload) -> bool:
-    """Whether activation restarts the execution time of the workload."""
-    return exceeded_execution_time(workload) or has_no_execution_time_left(workload)
-
-
-def has_no_execution_time_left(workload: Workload) -> bool:
-    """Whether the maximum execution time is used up, so that a start would end at once.
-
-    Time during an eviction counts (queueing.md §5.8), so the sum may exceed the maximum.
-    """
-    most = workload.spec.maximum_execution_time_seconds
-    return most is not None and workload.accumulated_execution_seconds >= most
-
-
-def exceeded_execution_time(workload: Workload) -> bool:
-    """Whether the workload is inactive because it reached its maximum execution time."""
-    if workload.deactivation is not None:
-        return workload.deactivation.cause == EXECUTION_TIME_EXCEEDED
-    last = condition(workload, "Requeued")
-    return (
-        last is not None
-        and not last.status
-        and last.reason == f"DeactivatedDueTo{EXECUTION_TIME_EXCEEDED}"
     )
