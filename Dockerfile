@@ -14,11 +14,11 @@ ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never
 WORKDIR /build
 COPY pyproject.toml uv.lock README.md ./
 # First what others wrote, so that a change of our own code does not fetch it again.
-RUN uv sync --frozen --no-dev --no-install-project
+RUN uv sync --frozen --no-dev --extra server --no-install-project
 COPY backend/ backend/
 COPY workers/ workers/
 COPY migrations/ migrations/
-RUN uv sync --frozen --no-dev --no-editable
+RUN uv sync --frozen --no-dev --extra server --no-editable
 
 FROM python:3.11-slim-bookworm
 LABEL org.opencontainers.image.title="Headgate" \
