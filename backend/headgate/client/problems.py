@@ -22,6 +22,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     detail: str = ""
     remedy: str = ""
     errors: tuple[Fault, ...] = ()
+    code: str = ""
     request_id: str = ""
 
     @property

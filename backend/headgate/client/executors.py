@@ -1,0 +1,179 @@
+"""The client of an executor: its claim, lease, nodes, assignments and reports.
+
+Every answer has a log position; the identity of the log comes with claims, leases and lists.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+import msgspec
+from httpx_sse import connect_sse
+
+from headgate.client.connection import Connection
+from headgate.client.problems import ServerProblem, problem_of
+from headgate.client.transport import Body, Request, Transport
+
+EPOCH_HEADER = "Headgate-Executor-Epoch"
+SUPERSEDED = "ExecutorSuperseded"
+PAGE_SIZE = "500"
+QUIET_SECONDS = 40.0
+
+Object = dict[str, Any]
+
+
+class LogRetention(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How much of a pod's output is kept: the first and the last `max_mebibytes`."""
+
+    max_mebibytes: int = 16
+    after_finished_seconds: int | None = None
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a process knows once it has claimed an executor or renewed its lease."""
+
+    epoch: int
+    lease_seconds: float
+    nodes_ready: bool = True
+    node_loss_policy: str = "Replace"
+    log_retention: LogRetention = LogRetention()
+    log_id: str
+    position: int
+    chain: str = ""
+
+
+class AssignmentList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """All assignments of an executor at a position; items are as the API has them."""
+
+    position: int
+    log_id: str
+    items: list[Object]
+
+
+class AssignmentChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of one assignment; without `item` the list is to be read anew."""
+
+    position: int
+    item: Object | None = None
+
+
+class RegisteredNode(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a node is registered; else why not, and what to do."""
+
+    name: str
+    accepted: bool
+    code: str = ""
+    detail: str = ""
+    remedy: str = ""
+
+
+class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to one report of a run."""
+
+    accepted: bool
+    code: str = ""
+    detail: str = ""
+    remedy: str = ""
+
+
+class ExecutorClient:
+    """One executor's connection; safe to use from one thread at a time, closed by `with`."""
+
+    def __init__(
+        self, connection: Connection, name: str, *, patience_seconds: float = 10.0, epoch: int = 0
+    ) -> None:
+        self._transport = Transport(connection, patience_seconds=patience_seconds)
+        self._path = f"/v1/executors/{quote(name, safe='')}"
+        self.epoch = epoch
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self._transport.close()
+
+    def claim(self, *, version: str, capabilities: Sequence[str], boot_id: str) -> Claim:
+        """Takes over the executor: an earlier process of its name is superseded."""
+        content = {"version": version, "capabilities": list(capabilities), "bootId": boot_id}
+        found = msgspec.convert(self._send("POST", "/claim", content, with_epoch=False), Claim)
+        self.epoch = found.epoch
+        return found
+
+    def renew_lease(self, running_pods: int) -> Claim:
+        """Renews the lease."""
+        return msgspec.convert(self._send("POST", "/lease", {"runningPods": running_pods}), Claim)
+
+    def register_nodes(self, nodes: Sequence[Object]) -> list[RegisteredNode]:
+        """Registers all nodes of the executor, which makes them ready."""
+        answer = self._send("PUT", "/nodes", {"nodes": list(nodes)})
+        return msgspec.convert(answer["nodes"], list[RegisteredNode])
+
+    def assignments(self) -> AssignmentList:
+        """Returns all assignments, at the position of their first page."""
+        items: list[Object] = []
+        first: Object | None = None
+        query = {"limit": PAGE_SIZE}
+        while True:
+            page = self._send("GET", "/assignments", query=query)
+            first = first or page
+            items += page["items"]
+            following = page.get("continue")
+            if not following:
+                return AssignmentList(
+                    position=int(first["position"]), log_id=first["logId"], items=items
+                )
+            query["continue"] = following
+
+    def follow_assignments(self, after: int) -> Iterator[AssignmentChange | None]:
+        """Returns changes after a position until the connection ends; None is a heartbeat.
+
+        Raises `ServerProblem` where following again is no use, and `httpx.TransportError`.
+        """
+        timeout = httpx.Timeout(QUIET_SECONDS, connect=5.0)
+        headers = {"Last-Event-ID": str(after), EPOCH_HEADER: str(self.epoch)}
+        with connect_sse(
+            self._transport.http,
+            "GET",
+            f"{self._path}/assignments/stream",
+            params={"after": str(after)},
+            headers=headers,
+            timeout=timeout,
+        ) as source:
+            answer = source.response
+            if answer.is_error:
+                raise ServerProblem(problem_of(answer.status_code, answer.read(), ""))
+            for sent in source.iter_sse():
+                position = int(sent.id) if sent.id.isdigit() else after
+                if sent.event == "assignment" and sent.data:
+                    item = msgspec.json.decode(sent.data)
+                    yield AssignmentChange(position=position, item=item)
+                elif sent.event == "reset":
+                    yield AssignmentChange(position=position)
+                else:
+                    yield None
+
+    def report(self, reports: Sequence[msgspec.Struct]) -> list[RunOutcome]:
+        """Sends reports of runs; each has its own answer."""
+        answer = self._send("POST", "/reports", {"reports": list(reports)})
+        return msgspec.convert(answer["outcomes"], list[RunOutcome])
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        content: Object | None = None,
+        *,
+        query: dict[str, str] | None = None,
+        with_epoch: bool = True,
+    ) -> Any:  # noqa: ANN401 - the shapes are the API's, and callers convert what they need
+        headers = {EPOCH_HEADER: str(self.epoch)} if with_epoch else {}
+        body = Body(content=msgspec.json.encode(content)) if content is not None else None
+        request = Request(
+            method=method, path=f"{self._path}{path}", query=query or {}, body=body, headers=headers
+        )
+        return self._transport.send(request).json()

@@ -1,0 +1,219 @@
+"""The core of an executor: assignments in, reports out, and a substrate that runs the pods.
+
+All state belongs to the caller's thread. What the core knows beyond its substrate stands in two
+files, the journal of reports and the mark of the log, so that it may be killed at any point.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from headgate.executor.assignments import Assignment, AssignmentView, DesiredRun, desired_runs
+from headgate.executor.journal import Journal
+from headgate.executor.reconcile import (
+    Action,
+    Forget,
+    Kill,
+    RunReport,
+    Signal,
+    Start,
+    Tell,
+    plan_actions,
+    report_of,
+    stale_records,
+)
+from headgate.executor.substrate import (
+    CannotStart,
+    ObservedRun,
+    RunEnd,
+    RunKey,
+    StopOrder,
+    Substrate,
+)
+
+RETRIED_CODES = frozenset({"ConcurrentModifications"})
+MARK = "log.json"
+JOURNAL = "journal.jsonl"
+
+Say = Callable[[str], None]
+
+
+class RunAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The server's answer to one report; `code` says why it was refused."""
+
+    report: RunReport
+    accepted: bool
+    code: str = ""
+    detail: str = ""
+
+
+class LogMark(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest known point of the server's log, and the living runs that it does not know."""
+
+    log_id: str = ""
+    position: int = 0
+    orphans: frozenset[str] = frozenset()
+
+
+class ExecutorCore:
+    """Brings what runs to what is assigned, and keeps every report until it is answered.
+
+    `may_forget` says whether a run's output is no longer needed; `now` is the wall clock.
+    """
+
+    def __init__(
+        self,
+        substrate: Substrate,
+        directory: Path,
+        *,
+        now: Callable[[], int],
+        say: Say,
+        may_forget: Callable[[RunKey], bool] = lambda _key: True,
+    ) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._substrate = substrate
+        self._journal = Journal(directory / JOURNAL)
+        self._mark_path = directory / MARK
+        self._now = now
+        self._say = say
+        self._may_forget = may_forget
+        self._mark = _read_mark(self._mark_path)
+        self._view = AssignmentView()
+        self._has_list = False
+        self._desired: dict[str, DesiredRun] = {}
+        self._orders: dict[str, StopOrder] = {}
+        self.max_output_bytes = 16 << 20
+
+    @property
+    def orphans(self) -> frozenset[str]:
+        """Runs of an earlier log; they keep running until an administrator stops them."""
+        return self._mark.orphans
+
+    @property
+    def position(self) -> int:
+        """The log position of the assignments."""
+        return self._view.position
+
+    def is_rewound(self, log_id: str, position: int) -> bool:
+        """Whether an answer comes from another log than the one before, or from its past."""
+        known = self._mark
+        return bool(known.log_id) and (known.log_id != log_id or position < known.position)
+
+    def replace_assignments(
+        self, position: int, log_id: str, assignments: Sequence[Assignment]
+    ) -> None:
+        """Takes over a whole list; after another log, unknown living runs become orphans."""
+        self._view.replace(position, log_id, assignments)
+        self._has_list = True
+        self._assign()
+        observed = self._substrate.observe()
+        orphans = self._mark.orphans
+        if self.is_rewound(log_id, position):
+            unknown = {name for name, run in observed.items() if _is_living(run)}
+            orphans |= unknown - set(self._desired)
+            self._say(f"The server has another log: {len(orphans)} orphaned pods keep running")
+        orphans = frozenset(orphans & set(observed)) - set(self._desired)
+        self._set_mark(LogMark(log_id=log_id, position=position, orphans=orphans))
+        answered = stale_records(self._journal.records().values(), self._desired, observed)
+        self._journal.drop(answered)
+
+    def apply_assignment(self, position: int, assignment: Assignment) -> None:
+        """Takes over a change of one workload."""
+        self._view.apply(position, assignment)
+        self._assign()
+
+    def note_position(self, log_id: str, position: int) -> None:
+        """Notes the newest point of the log; the mark decides later whether a log is another."""
+        if log_id == self._mark.log_id and position > self._mark.position:
+            self._set_mark(msgspec.structs.replace(self._mark, position=position))
+
+    def step(self) -> None:
+        """Carries out what assignments and running pods demand; does nothing before a list."""
+        if not self._has_list:
+            return
+        observed = {
+            name: run
+            for name, run in self._substrate.observe().items()
+            if name not in self._mark.orphans
+        }
+        actions = list(plan_actions(self._desired, observed, self._journal.records()))
+        self._journal.add([action.report for action in actions if isinstance(action, Tell)])
+        for action in actions:
+            self._carry_out(action)
+        self._orders = {name: order for name, order in self._orders.items() if name in observed}
+
+    def is_clean(self) -> bool:
+        """Whether nothing lives here that no assignment names, orphans aside."""
+        return not any(
+            _is_living(run)
+            for name, run in self._substrate.observe().items()
+            if name not in self._desired and name not in self._mark.orphans
+        )
+
+    def unanswered(self, limit: int) -> list[RunReport]:
+        """Returns the oldest reports that the server has not answered."""
+        return self._journal.unanswered(limit)
+
+    def take_answers(self, answers: Sequence[RunAnswer]) -> None:
+        """Forgets reports that were answered; those to be sent again stay."""
+        final = [each for each in answers if each.accepted or each.code not in RETRIED_CODES]
+        for answer in final:
+            if not answer.accepted:
+                name = answer.report.key.name
+                self._say(f"{name}: {answer.report.type} refused: {answer.code} {answer.detail}")
+        self._journal.answer([answer.report for answer in final])
+
+    def running(self) -> int:
+        """Returns the number of living pods."""
+        return sum(_is_living(run) for run in self._substrate.observe().values())
+
+    def close(self) -> None:
+        """Closes the journal; pods run on."""
+        self._journal.close()
+
+    def _assign(self) -> None:
+        self._desired = desired_runs(
+            self._view.assignments(),
+            log_id=self._view.log_id,
+            max_output_bytes=self.max_output_bytes,
+        )
+
+    def _carry_out(self, action: Action) -> None:
+        match action:
+            case Start(plan=plan):
+                try:
+                    self._substrate.start(plan)
+                except CannotStart as reason:
+                    end = RunEnd(reason="StartFailed", finished_at=self._now(), message=str(reason))
+                    self._journal.add([report_of(plan.key, "finished", end=end)])
+            case Signal(key=key, order=order):
+                if self._orders.get(key.name) != order:
+                    self._substrate.signal(key, order)
+                    self._orders[key.name] = order
+            case Kill(key=key):
+                self._substrate.kill(key)
+            case Forget(key=key):
+                if self._may_forget(key):
+                    self._substrate.forget(key)
+            case Tell():
+                return
+
+    def _set_mark(self, mark: LogMark) -> None:
+        if mark == self._mark:
+            return
+        temporary = self._mark_path.with_suffix(".new")
+        temporary.write_bytes(msgspec.json.encode(mark))
+        temporary.rename(self._mark_path)
+        self._mark = mark
+
+
+def _is_living(run: ObservedRun) -> bool:
+    return run.state != "Ended"
+
+
+def _read_mark(path: Path) -> LogMark:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=LogMark)
+    except FileNotFoundError:
+        return LogMark()

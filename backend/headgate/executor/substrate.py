@@ -1,0 +1,168 @@
+"""The port of a substrate: what starts, observes and stops the pods of an executor.
+
+Written once above it are the comparison of assignments with what runs (`reconcile`), the journal of
+reports and the connection to the server. One contract suite runs over every substrate
+(tests/executors).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from headgate.domain.values.instants import Instant
+
+RunState = Literal["Starting", "Running", "Ended"]
+FinishReason = Literal[
+    "Completed", "Error", "OOMKilled", "DeadlineExceeded", "StartFailed", "NodeLost", "Evicted"
+]
+NodeLossPolicy = Literal["Replace", "Fence", "Wait"]
+
+Object = dict[str, Any]
+
+
+class RunKey(msgspec.Struct, frozen=True, kw_only=True, order=True, rename="camel"):
+    """One start of one pod; `workload` is `namespace/name`."""
+
+    workload: str
+    uid: str
+    attempt: int
+    pod_set: str
+    index: int
+    run: int
+
+    @property
+    def name(self) -> str:
+        """The name under which a substrate knows the run: starting twice is starting once."""
+        return f"hg-{self.uid}-{self.attempt}-{self.pod_set}-{self.index}-{self.run}"
+
+    @property
+    def pod(self) -> tuple[str, str, int]:
+        """The pod, whatever its attempt and run."""
+        return (self.uid, self.pod_set, self.index)
+
+
+class PodPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A run as the executor is to start it, on one of its nodes."""
+
+    key: RunKey
+    log_id: str
+    owner: str
+    node: str
+    template: Object
+    environment: dict[str, str]
+    hosts: tuple[str, ...]
+    node_loss_policy: NodeLossPolicy = "Replace"
+    max_output_bytes: int = 16 << 20
+
+
+class StopOrder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """Why a pod must stop, and until when it may save its work; it is the eviction file's content.
+
+    Without a deadline the pod has its termination grace period. `is_eviction` is False where the
+    workload ends for good.
+    """
+
+    id: str
+    attempt: int
+    reason: str = ""
+    message: str = ""
+    deadline: str = ""
+    preemptor: str = ""
+    is_eviction: bool = True
+
+
+class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ended: at least one of `exit_code` and `signal`, unless it never started."""
+
+    reason: FinishReason
+    finished_at: Instant
+    exit_code: int | None = None
+    signal: int | None = None
+    message: str = ""
+
+
+class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as its substrate sees it, with the identity of the log that asked for it."""
+
+    key: RunKey
+    log_id: str
+    state: RunState
+    node: str = ""
+    started_at: Instant | None = None
+    end: RunEnd | None = None
+
+
+class NodeDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A node as it is registered; amounts of `capacity` are Kubernetes quantities."""
+
+    name: str
+    capacity: dict[str, str]
+    labels: dict[str, str] = {}
+    taints: list[Object] = []
+    devices: list[Object] = []
+
+
+class OutputChunk(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of a stream from `offset`; a greater offset than asked for means dropped bytes."""
+
+    offset: int
+    content: bytes
+
+    @property
+    def end(self) -> int:
+        """The offset after the last byte."""
+        return self.offset + len(self.content)
+
+
+class CannotStart(Exception):
+    """A pod cannot be started as its template says; the message says why, for the user."""
+
+
+class Substrate(Protocol):
+    """Starts, observes and stops runs; every method may be repeated without further effect."""
+
+    @property
+    def capabilities(self) -> Sequence[str]:
+        """What of a pod template the substrate honours, and how well it isolates pods."""
+        ...
+
+    def observe(self) -> Mapping[str, ObservedRun]:
+        """Returns every run that it knows, by name, ended ones until they are forgotten."""
+        ...
+
+    def start(self, plan: PodPlan) -> None:
+        """Starts a run unless it has been started. Raises `CannotStart`."""
+        ...
+
+    def signal(self, key: RunKey, order: StopOrder) -> None:
+        """Gives a run the order to stop, and kills it at the order's deadline."""
+        ...
+
+    def kill(self, key: RunKey) -> None:
+        """Kills a run at once."""
+        ...
+
+    def logs(self, key: RunKey, stream: str, offset: int, limit: int) -> OutputChunk:
+        """Returns output from `offset`, or from the next byte that is kept; empty at the end."""
+        ...
+
+    def nodes(self) -> list[NodeDescription]:
+        """Returns the nodes of the substrate with what they have now."""
+        ...
+
+    def forget(self, key: RunKey) -> None:
+        """Removes an ended run with everything that it left behind."""
+        ...
+
+    def keep_lease(self, seconds: float) -> None:
+        """Notes how long the executor's lease still lasts, for pods under the policy Fence."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Returns after `seconds`, or as soon as a run has changed or `wake` was called."""
+        ...
+
+    def wake(self) -> None:
+        """Ends `wait` early; may be called from any thread."""
+        ...

@@ -1,0 +1,1 @@
+"""Substrates: what starts, observes and stops the pods of an executor."""

@@ -1,0 +1,394 @@
+"""The substrate of one host: runs as directories with a shim each, observed by their files."""
+
+import contextlib
+import os
+import shutil
+import signal
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from headgate.adapters.system.stopwatch import wall_clock
+from headgate.executor.substrate import (
+    CannotStart,
+    NodeDescription,
+    ObservedRun,
+    OutputChunk,
+    PodPlan,
+    RunEnd,
+    RunKey,
+    StopOrder,
+)
+from headgate.executor.substrates.agent import run_directory as files
+from headgate.executor.substrates.agent.inventory import GpuInventory, NodeSettings, describe_host
+from headgate.executor.substrates.agent.isolation import (
+    PodCgroups,
+    kill_marked,
+    level_of,
+    own_cgroups,
+    prepare_cgroups,
+)
+from headgate.executor.substrates.agent.output import read_output
+from headgate.executor.substrates.agent.pod_template import (
+    PodRules,
+    PodTemplate,
+    checkpoint_signal,
+    read_template,
+)
+from headgate.executor.substrates.agent.run_directory import (
+    Exit,
+    Launch,
+    Lease,
+    Started,
+    Stop,
+)
+from headgate.executor.substrates.agent.wake_socket import WakeSocket, tell
+from headgate.executor.substrates.agent.zygote import Zygote
+
+RUNS = "runs"
+LEASE = "lease.json"
+VOLUMES = "volumes"
+WORK = "work"
+SCAN_SECONDS = 5.0
+SECONDS_FOR_A_SHIM = 5.0
+FENCE_MARGIN_SECONDS = 3.0
+HONOURED = (
+    "command", "args", "env", "env.fieldRef", "env.secretKeyRef", "workingDir", "resources",
+    "terminationGracePeriodSeconds", "activeDeadlineSeconds", "volumes.hostPath",
+    "volumes.emptyDir", "softEviction", "fence", "retryPod",
+)  # fmt: skip
+
+
+class HostSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an agent of one host keeps its runs, its node, and what pods may do."""
+
+    directory: Path
+    node: NodeSettings
+    rules: PodRules = PodRules()
+
+
+class _Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands beside a launch for the agent alone."""
+
+    key: RunKey
+    log_id: str
+    grace_seconds: float
+    checkpoint_signal: int
+
+
+class _Run(msgspec.Struct, kw_only=True):
+    """A run in memory."""
+
+    directory: Path
+    launch: Launch
+    context: _Context
+    observed: ObservedRun
+    asked_at: float
+
+
+class AgentHost:
+    """Fills the port `Substrate` with processes of this host; used by one thread but for `wake`."""
+
+    def __init__(self, settings: HostSettings, gpus: GpuInventory) -> None:
+        self._settings = settings
+        self._gpus = gpus
+        self._boot_id = files.boot_id()
+        self._root = settings.directory.resolve()
+        self._wakes = WakeSocket(self._root)
+        self._runs_root = self._root / RUNS
+        self._runs_root.mkdir(parents=True, exist_ok=True)
+        for directory in (self._root, self._runs_root):
+            directory.chmod(0o711)
+        self.cgroups = prepare_cgroups(own_cgroups(), _cgroup_name(settings.node.executor))
+        self._zygote = Zygote()
+        self._runs: dict[str, _Run] = {}
+        self._scanned_at = 0.0
+        self._gpu_ids = [gpu.id for gpu in gpus.gpus()]
+        self._scan()
+
+    @property
+    def capabilities(self) -> Sequence[str]:
+        """What of a template is honoured, and the level of isolation."""
+        return (*HONOURED, f"isolation.{level_of(self.cgroups)}")
+
+    def observe(self) -> Mapping[str, ObservedRun]:
+        """Returns the runs; all directories are read every few seconds, and else those that woke.
+
+        What a shim tells may be lost; its files are what counts.
+        """
+        self._read_wakes()
+        if files.boot_seconds() - self._scanned_at >= SCAN_SECONDS:
+            self._scan()
+        return {name: run.observed for name, run in self._runs.items()}
+
+    def start(self, plan: PodPlan) -> None:
+        """Starts a run unless there is a directory for it. Raises `CannotStart`."""
+        name = plan.key.name
+        directory = self._runs_root / name
+        if name in self._runs or (directory / files.LAUNCH).exists():
+            return
+        volumes = directory / VOLUMES
+        template = read_template(
+            plan, self._settings.rules, volumes, self._host_variables(directory)
+        )
+        devices = self._free_gpus(template.gpus)
+        if template.gpus:
+            template.environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
+        _require_directory(template.working_directory)
+        launch = self._launch_of(plan, template, directory, devices)
+        self._prepare(directory, plan, template)
+        files.write(directory / files.LAUNCH, launch)
+        self._runs[name] = self._new_run(directory, launch)
+        self._zygote.start_shim(directory)
+
+    def signal(self, key: RunKey, order: StopOrder) -> None:
+        """Writes the order for pod and shim; the same order again changes nothing."""
+        run = self._runs.get(key.name)
+        if run is None:
+            return
+        now = files.boot_seconds()
+        told = run.directory / files.POD / files.EVICTION
+        stop = files.read(run.directory / files.STOP, Stop)
+        if stop is None or files.read(told, StopOrder) != order:
+            kill_at = now + run.context.grace_seconds
+            if order.deadline:
+                kill_at = now + max(0.0, _seconds_until(order.deadline))
+            files.write(told, order, mode=0o644)
+            number = run.context.checkpoint_signal if order.is_eviction else signal.SIGTERM
+            self._order(run, Stop(reason="Evicted", signal=number, kill_at=kill_at))
+        self._poke(run)
+
+    def kill(self, key: RunKey) -> None:
+        """Has the shim kill the pod at once."""
+        run = self._runs.get(key.name)
+        if run is not None:
+            stop = files.read(run.directory / files.STOP, Stop)
+            if stop is None or stop.kill_at > 0:
+                self._order(run, Stop(reason="Evicted", signal=signal.SIGKILL, kill_at=0.0))
+            self._poke(run)
+
+    def logs(self, key: RunKey, stream: str, offset: int, limit: int) -> OutputChunk:
+        """Returns output of a run."""
+        return read_output(self._runs_root / key.name / files.OUTPUT, stream, offset, limit)
+
+    def nodes(self) -> list[NodeDescription]:
+        """Returns this host."""
+        gpus = self._gpus.gpus()
+        self._gpu_ids = [gpu.id for gpu in gpus]
+        return [describe_host(self._settings.node, gpus)]
+
+    def forget(self, key: RunKey) -> None:
+        """Removes the directory of an ended run, its marker last."""
+        run = self._runs.get(key.name)
+        if run is None or run.observed.state != "Ended":
+            return
+        del self._runs[key.name]
+        gone = run.directory.with_name(f".{run.directory.name}.gone")
+        with contextlib.suppress(OSError):
+            run.directory.rename(gone)
+            shutil.rmtree(gone)
+
+    def keep_lease(self, seconds: float) -> None:
+        """Moves the time at which pods under the policy Fence are killed."""
+        fence_at = files.boot_seconds() + seconds - FENCE_MARGIN_SECONDS
+        lease = Lease(fence_at=fence_at, boot_id=self._boot_id)
+        files.write(self._root / LEASE, lease, durable=False)
+
+    def wait(self, seconds: float) -> None:
+        """Returns once a shim or `wake` has told something, at the latest after `seconds`."""
+        self._wakes.wait(seconds)
+
+    def wake(self) -> None:
+        """Ends `wait`."""
+        tell(self._wakes.name, "")
+
+    def close(self) -> None:
+        """Ends the parent of shims; pods run on."""
+        self._zygote.close()
+        self._wakes.close()
+
+    def _launch_of(
+        self, plan: PodPlan, template: PodTemplate, directory: Path, devices: tuple[str, ...]
+    ) -> Launch:
+        context = _Context(
+            key=plan.key,
+            log_id=plan.log_id,
+            grace_seconds=template.grace_seconds,
+            checkpoint_signal=checkpoint_signal(plan.template),
+        )
+        fences = plan.node_loss_policy == "Fence"
+        return Launch(
+            name=plan.key.name,
+            command=template.command,
+            environment=template.environment,
+            working_directory=template.working_directory or str(directory / WORK),
+            account=template.account,
+            limits=template.limits,
+            mounts=template.mounts,
+            grace_seconds=template.grace_seconds,
+            active_deadline_seconds=template.active_deadline_seconds,
+            max_output_bytes=plan.max_output_bytes,
+            cgroups=self.cgroups,
+            lease_file=str(self._root / LEASE) if fences else "",
+            wake_socket=self._wakes.name,
+            devices=devices,
+            context=msgspec.Raw(msgspec.json.encode(context)),
+        )
+
+    def _prepare(self, directory: Path, plan: PodPlan, template: PodTemplate) -> None:
+        """Creates what the pod finds: its directories, and the file of hosts by rank."""
+        pod = directory / files.POD
+        pod.mkdir(parents=True, exist_ok=True)
+        directory.chmod(0o711)
+        pod.chmod(0o755)
+        hosts = "".join(f"{host or self._settings.node.name}\n" for host in plan.hosts)
+        files.write_bytes(pod / files.HOSTFILE, hosts.encode(), durable=False, mode=0o644)
+        for own in (str(directory / WORK), *template.empty_directories):
+            Path(own).mkdir(parents=True, exist_ok=True)
+            if template.account is not None:
+                os.chown(own, template.account.user_id, template.account.group_id)
+        if template.empty_directories:
+            (directory / VOLUMES).chmod(0o711)
+
+    def _host_variables(self, directory: Path) -> dict[str, str]:
+        pod = directory / files.POD
+        return {
+            "HEADGATE_NODE": self._settings.node.name,
+            "HEADGATE_HOSTFILE": str(pod / files.HOSTFILE),
+            "HEADGATE_EVICTION_FILE": str(pod / files.EVICTION),
+            "CUDA_VISIBLE_DEVICES": "",
+        }
+
+    def _free_gpus(self, count: int) -> tuple[str, ...]:
+        if not count:
+            return ()
+        used = {
+            device
+            for run in self._runs.values()
+            if run.observed.state != "Ended"
+            for device in run.launch.devices
+        }
+        free = [device for device in self._gpu_ids if device not in used]
+        if len(free) < count:
+            raise CannotStart(f"{count} GPUs requested, {len(free)} of {len(self._gpu_ids)} free")
+        return tuple(free[:count])
+
+    def _new_run(self, directory: Path, launch: Launch) -> _Run:
+        context = msgspec.json.decode(launch.context, type=_Context)
+        observed = ObservedRun(
+            key=context.key, log_id=context.log_id, state="Starting", node=self._settings.node.name
+        )
+        return _Run(
+            directory=directory,
+            launch=launch,
+            context=context,
+            observed=observed,
+            asked_at=files.boot_seconds(),
+        )
+
+    def _scan(self) -> None:
+        """Reads every directory; one without a launch was never started."""
+        self._scanned_at = files.boot_seconds()
+        for entry in os.scandir(self._runs_root):
+            if entry.name.startswith("."):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            elif entry.name not in self._runs:
+                launch = files.read(Path(entry.path) / files.LAUNCH, Launch)
+                if launch is not None:
+                    self._runs[entry.name] = self._new_run(Path(entry.path), launch)
+                    self._runs[entry.name].asked_at = 0.0
+        for run in self._runs.values():
+            self._look_at(run)
+
+    def _look_at(self, run: _Run) -> None:
+        """Reads what the shim has written since; an ended run does not change any more."""
+        if run.observed.state == "Ended" or self._has_ended(run):
+            return
+        supervisor = files.read(run.directory / files.SUPERVISOR, files.Supervisor)
+        if supervisor is None:
+            if files.boot_seconds() - run.asked_at >= SECONDS_FOR_A_SHIM:
+                run.asked_at = files.boot_seconds()
+                self._zygote.start_shim(run.directory)
+            return
+        started = files.read(run.directory / files.STARTED, Started)
+        if started is not None:
+            run.observed = msgspec.structs.replace(
+                run.observed, state="Running", started_at=started.at
+            )
+        if not files.is_alive(supervisor, self._boot_id) and not self._has_ended(run):
+            self._end_lost(run, supervisor, started)
+
+    def _has_ended(self, run: _Run) -> bool:
+        end = files.read(run.directory / files.EXIT, Exit)
+        if end is None:
+            return False
+        run.observed = msgspec.structs.replace(
+            run.observed,
+            state="Ended",
+            started_at=end.started_at,
+            end=RunEnd(
+                reason=end.reason,
+                finished_at=end.finished_at,
+                exit_code=end.exit_code,
+                signal=end.signal,
+                message=end.message,
+            ),
+        )
+        return True
+
+    def _end_lost(self, run: _Run, supervisor: files.Supervisor, started: Started | None) -> None:
+        """Ends a pod after its shim was killed; its exit code is lost."""
+        message = "the host was restarted"
+        if supervisor.boot_id == self._boot_id:
+            message = "the process that supervised the pod was killed"
+            cgroups = PodCgroups(run.launch.cgroups, run.launch.name)
+            if run.launch.cgroups.unified:
+                cgroups.kill(lambda: None)
+            else:
+                kill_marked(os.fsencode(run.directory / files.POD / files.EVICTION))
+            cgroups.remove()
+        end = Exit(
+            reason="NodeLost",
+            message=message,
+            started_at=started.at if started else None,
+            finished_at=wall_clock(),
+        )
+        files.write(run.directory / files.EXIT, end)
+        self._has_ended(run)
+
+    def _order(self, run: _Run, stop: Stop) -> None:
+        files.write(run.directory / files.STOP, stop)
+
+    def _poke(self, run: _Run) -> None:
+        """Has the shim look at its orders; a shim that is about to start reads them anyway."""
+        supervisor = files.read(run.directory / files.SUPERVISOR, files.Supervisor)
+        if supervisor is None or supervisor.boot_id != self._boot_id:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            descriptor = os.pidfd_open(supervisor.pid)
+            try:
+                if files.is_alive(supervisor, self._boot_id):
+                    signal.pidfd_send_signal(descriptor, signal.SIGUSR1)
+            finally:
+                os.close(descriptor)
+
+    def _read_wakes(self) -> None:
+        for name in self._wakes.received():
+            if name in self._runs:
+                self._look_at(self._runs[name])
+
+
+def _cgroup_name(executor: str) -> str:
+    return "".join(each if each.isalnum() or each in "-." else "_" for each in executor)
+
+
+def _require_directory(path: str) -> None:
+    if path and not Path(path).is_dir():
+        raise CannotStart(f"workingDir {path} is no directory of this host")
+
+
+def _seconds_until(deadline: str) -> float:
+    until = datetime.fromisoformat(deadline).timestamp()
+    return until - wall_clock() / 1_000_000

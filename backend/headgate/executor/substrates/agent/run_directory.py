@@ -1,0 +1,208 @@
+"""The directory of one run: what agent and shim write for each other, so that either may restart.
+
+Each file is written once, to the end, under another name and then renamed. Files that a pod reads
+stand in `pod/`; the others are readable by the agent's account alone.
+"""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from headgate.executor.substrate import FinishReason
+
+LAUNCH = "launch.json"
+SUPERVISOR = "supervisor.json"
+STARTED = "started.json"
+STOP = "stop.json"
+EXIT = "exit.json"
+OUTPUT = "output"
+POD = "pod"
+EVICTION = "eviction.json"
+HOSTFILE = "hostfile"
+
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+_Content = TypeVar("_Content", bound=msgspec.Struct)
+
+
+class Mount(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory of the host that the pod sees at `target`."""
+
+    source: str
+    target: str
+    read_only: bool = False
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits of a pod; 0 means none. `cpu_request_milli` is its weight under contention."""
+
+    cpu_milli: int = 0
+    cpu_request_milli: int = 0
+    memory_bytes: int = 0
+    processes: int = 0
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """The Unix account that a pod runs as."""
+
+    name: str
+    user_id: int
+    group_id: int
+    groups: tuple[int, ...] = ()
+    home: str = "/"
+
+
+class CgroupLayout(msgspec.Struct, frozen=True, kw_only=True):
+    """The parent cgroups of pods: one of version 2, and those of version 1 by controller.
+
+    Without any, pods are process groups below a subreaper, limited by rlimits.
+    """
+
+    unified: str = ""
+    has_controllers: bool = False
+    by_controller: dict[str, str] = {}
+
+
+class Launch(msgspec.Struct, frozen=True, kw_only=True):
+    """What a shim needs to run a pod. Limits of output count each of its two streams."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    working_directory: str
+    account: Account | None = None
+    limits: Limits = Limits()
+    mounts: tuple[Mount, ...] = ()
+    grace_seconds: float = 30.0
+    active_deadline_seconds: float | None = None
+    max_output_bytes: int = 16 << 20
+    cgroups: CgroupLayout = CgroupLayout()
+    lease_file: str = ""
+    wake_socket: str = ""
+    devices: tuple[str, ...] = ()
+    context: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Supervisor(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that cannot be mistaken for another one that got its id later."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """The first process of the pod; `at` in microseconds of the wall clock."""
+
+    pid: int
+    at: int
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """An order to stop: the signal first, and SIGKILL at `kill_at`, seconds of the boot clock."""
+
+    reason: FinishReason
+    signal: int
+    kill_at: float
+
+
+class Exit(msgspec.Struct, frozen=True, kw_only=True):
+    """How a pod ended; exactly one of `exit_code` and `signal` is given unless it never started."""
+
+    reason: FinishReason
+    exit_code: int | None = None
+    signal: int | None = None
+    message: str = ""
+    started_at: int | None = None
+    finished_at: int = 0
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """When pods under policy Fence are killed, in seconds of the boot clock of `boot_id`.
+
+    That is shortly before the executor's lease ends.
+    """
+
+    fence_at: float
+    boot_id: str
+
+
+def boot_seconds() -> float:
+    """Seconds since the host started, suspended time included."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def boot_id() -> str:
+    """The identity of this start of the host."""
+    return BOOT_ID.read_text().strip()
+
+
+def start_ticks(pid: int) -> int | None:
+    """The start time of a process in clock ticks since boot; None if it is gone or a zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in {"Z", "X"} else int(fields[19])
+
+
+def is_alive(supervisor: Supervisor, this_boot: str) -> bool:
+    """Whether exactly this process runs."""
+    if supervisor.boot_id != this_boot:
+        return False
+    return start_ticks(supervisor.pid) == supervisor.start_ticks
+
+
+def write(path: Path, content: msgspec.Struct, *, durable: bool = True, mode: int = 0o600) -> None:
+    """Writes a file whole or not at all; `durable` also survives a power failure."""
+    write_bytes(path, msgspec.json.encode(content), durable=durable, mode=mode)
+
+
+def write_bytes(path: Path, content: bytes, *, durable: bool = True, mode: int = 0o600) -> None:
+    """Writes bytes whole or not at all."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    try:
+        os.fchmod(descriptor, mode)
+        os.write(descriptor, content)
+        if durable:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    temporary.rename(path)
+    if durable:
+        _sync_directory(path.parent)
+
+
+def create(path: Path, content: msgspec.Struct) -> bool:
+    """Creates a file; returns False if there is one, so that only one process goes on."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return False
+    try:
+        os.write(descriptor, msgspec.json.encode(content))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def read(path: Path, kind: type[_Content]) -> _Content | None:
+    """Returns a file's content; None without a file, or while it is being created."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    return None
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,339 @@
+"""The shim: the parent of one pod, which outlives the agent and writes how the pod ended.
+
+Only a parent learns an exit code, and only a living process can enforce a deadline. The shim has a
+session of its own and is no child of the agent; it captures output, obeys orders in the directory
+of its run, stops the pod at its deadline, and fences it where the executor's lease runs out.
+"""
+
+import contextlib
+import ctypes
+import errno
+import os
+import select
+import signal
+import time
+from pathlib import Path
+
+from headgate.adapters.system.stopwatch import wall_clock
+from headgate.executor.substrate import FinishReason
+from headgate.executor.substrates.agent import run_directory as files
+from headgate.executor.substrates.agent.isolation import PodCgroups, set_subreaper
+from headgate.executor.substrates.agent.output import STREAMS, OutputWriter
+from headgate.executor.substrates.agent.run_directory import (
+    Account,
+    Exit,
+    Launch,
+    Lease,
+    Mount,
+    Started,
+    Stop,
+    Supervisor,
+)
+from headgate.executor.substrates.agent.wake_socket import tell
+
+READ_BYTES = 65_536
+LEASE_LOOK_SECONDS = 1.0
+SECONDS_FOR_OUTPUT = 1.0
+"""Bytes that an ended pod has left in its pipes are read for so long at most."""
+PR_SET_PDEATHSIG = 1
+PR_SET_NO_NEW_PRIVS = 38
+CLONE_NEWNS = 0x0002_0000
+MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 32, 4096, 16_384, 1 << 18
+CANNOT_START = 127
+
+
+def run_shim(directory: Path) -> None:
+    """Runs the pod of a directory to its end, unless another shim has begun to."""
+    launch = files.read(directory / files.LAUNCH, Launch)
+    ticks = files.start_ticks(os.getpid())
+    if launch is None or ticks is None:
+        return
+    own = Supervisor(pid=os.getpid(), start_ticks=ticks, boot_id=files.boot_id())
+    if files.create(directory / files.SUPERVISOR, own):
+        Shim(directory, launch).run()
+
+
+class Shim:
+    """One pod from its start to its last process."""
+
+    def __init__(self, directory: Path, launch: Launch) -> None:
+        self._directory = directory
+        self._launch = launch
+        self._cgroups = PodCgroups(launch.cgroups, launch.name)
+        self._pid = 0
+        self._status: int | None = None
+        self._started_at: int | None = None
+        self._stop: Stop | None = None
+        self._last_order: Stop | None = None
+        self._outputs: dict[int, OutputWriter] = {}
+        self._ends_at: float | None = None
+
+    def run(self) -> None:
+        """Starts the pod, waits for its end, and writes it down."""
+        set_subreaper()
+        wake = _catch_signals()
+        try:
+            self._start()
+        except OSError as error:
+            self._write_end(Exit(reason="StartFailed", message=_start_failure(error)))
+            return
+        self._obey()
+        while self._status is None or self._is_leaving():
+            if self._wait(wake):
+                self._reap()
+                self._obey()
+            self._keep_deadlines()
+        is_clean = self._cgroups.kill(self._reap)
+        self._read_rest()
+        self._write_end(self._end(is_clean=is_clean))
+
+    def _start(self) -> None:
+        self._cgroups.create(self._launch.limits)
+        (self._directory / files.OUTPUT).mkdir(exist_ok=True)
+        pipes = [os.pipe() for _ in STREAMS]
+        failed_end, failed = os.pipe()
+        self._started_at = wall_clock()
+        pid = os.fork()
+        if pid == 0:
+            _become_pod(self._launch, self._cgroups, [end for _, end in pipes], failed)
+        self._pid = pid
+        for _, end in pipes:
+            os.close(end)
+        os.close(failed)
+        for (end, _), stream in zip(pipes, STREAMS, strict=True):
+            os.set_blocking(end, False)
+            writer = OutputWriter(
+                self._directory / files.OUTPUT, stream, self._launch.max_output_bytes
+            )
+            self._outputs[end] = writer
+        told = os.read(failed_end, READ_BYTES)
+        os.close(failed_end)
+        if told:
+            os.waitpid(pid, 0)
+            number, _, what = told.decode(errors="replace").partition(" ")
+            raise OSError(int(number), os.strerror(int(number)), what)
+        files.write(
+            self._directory / files.STARTED, Started(pid=pid, at=self._started_at), durable=False
+        )
+        if self._launch.active_deadline_seconds is not None:
+            self._ends_at = files.boot_seconds() + self._launch.active_deadline_seconds
+        self._wake_agent()
+
+    def _wait(self, wake: int) -> bool:
+        """Reads output until then; returns whether a signal came or the time is up."""
+        ready, _, _ = select.select([wake, *self._outputs], [], [], self._patience())
+        for descriptor in ready:
+            if descriptor == wake:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(wake, READ_BYTES)
+            else:
+                self._read(descriptor)
+        return wake in ready or not ready
+
+    def _patience(self) -> float | None:
+        """Seconds until there is something to look at without a signal; None without end."""
+        now = files.boot_seconds()
+        due = [LEASE_LOOK_SECONDS] if self._launch.lease_file else []
+        if self._ends_at is not None:
+            due.append(self._ends_at - now)
+        if self._stop is not None:
+            due += [self._stop.kill_at - now, LEASE_LOOK_SECONDS]
+        return max(0.0, min(due)) if due else None
+
+    def _read(self, descriptor: int) -> bool:
+        """Returns whether there may be more to read."""
+        try:
+            content = os.read(descriptor, READ_BYTES)
+        except BlockingIOError:
+            return False
+        if not content:
+            os.close(descriptor)
+            self._outputs.pop(descriptor).close()
+            return False
+        self._outputs[descriptor].write(content)
+        return True
+
+    def _read_rest(self) -> None:
+        give_up_at = time.monotonic() + SECONDS_FOR_OUTPUT
+        for descriptor in list(self._outputs):
+            while descriptor in self._outputs and self._read(descriptor):
+                if time.monotonic() > give_up_at:
+                    break
+        for writer in self._outputs.values():
+            writer.close()
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self._pid:
+                self._status = status
+
+    def _is_leaving(self) -> bool:
+        """Whether other processes of the pod still have time after an order to stop."""
+        return (
+            self._stop is not None
+            and files.boot_seconds() < self._stop.kill_at
+            and not self._cgroups.is_empty()
+        )
+
+    def _obey(self) -> None:
+        """Follows a new order to stop; a later deadline is an extension."""
+        order = files.read(self._directory / files.STOP, Stop)
+        if order is None or order == self._last_order:
+            return
+        is_first = self._stop is None or self._stop.signal != order.signal
+        self._last_order = self._stop = order
+        if is_first:
+            self._signal(order.signal)
+
+    def _keep_deadlines(self) -> None:
+        now = files.boot_seconds()
+        if self._ends_at is not None and now >= self._ends_at:
+            self._ends_at = None
+            self._order("DeadlineExceeded", self._launch.grace_seconds)
+        if self._launch.lease_file and self._is_fenced(now):
+            self._order("NodeLost", 0.0)
+        if self._stop is not None and now >= self._stop.kill_at:
+            self._cgroups.kill(self._reap)
+
+    def _is_fenced(self, now: float) -> bool:
+        """Whether the lease is about to end: after that the pod may be started elsewhere."""
+        lease = files.read(Path(self._launch.lease_file), Lease)
+        if lease is None or lease.boot_id != files.boot_id():
+            return True
+        return now >= lease.fence_at
+
+    def _order(self, reason: FinishReason, grace_seconds: float) -> None:
+        """Stops the pod by this shim's own decision, as the agent may be gone."""
+        kill_at = files.boot_seconds() + grace_seconds
+        if self._stop is None or kill_at < self._stop.kill_at:
+            self._stop = Stop(reason=reason, signal=signal.SIGTERM, kill_at=kill_at)
+            self._signal(signal.SIGTERM)
+
+    def _signal(self, number: int) -> None:
+        """Signals the process group, as a shell in front does not pass signals on."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, number)
+
+    def _end(self, *, is_clean: bool) -> Exit:
+        assert self._status is not None
+        code = os.WEXITSTATUS(self._status) if os.WIFEXITED(self._status) else None
+        number = os.WTERMSIG(self._status) if os.WIFSIGNALED(self._status) else None
+        reason: FinishReason = "Completed" if code == 0 else "Error"
+        if self._cgroups.out_of_memory_kills() and code != 0:
+            reason = "OOMKilled"
+        elif self._stop is not None:
+            reason = self._stop.reason
+        message = "" if is_clean else "processes of the pod could not be killed"
+        return Exit(reason=reason, exit_code=code, signal=number, message=message)
+
+    def _write_end(self, end: Exit) -> None:
+        self._cgroups.remove()
+        now = wall_clock()
+        whole = Exit(
+            reason=end.reason,
+            exit_code=end.exit_code,
+            signal=end.signal,
+            message=end.message,
+            started_at=self._started_at,
+            finished_at=now,
+        )
+        while self._directory.exists():
+            try:
+                files.write(self._directory / files.EXIT, whole)
+                break
+            except OSError as error:
+                # The result must not be lost to a full disk: it is the reason why this waits.
+                if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
+                    raise
+                time.sleep(LEASE_LOOK_SECONDS)
+        self._wake_agent()
+
+    def _wake_agent(self) -> None:
+        """Tells the agent, if it runs, to look at this pod; it looks regularly anyway."""
+        if self._launch.wake_socket:
+            tell(self._launch.wake_socket, self._launch.name)
+
+
+def _catch_signals() -> int:
+    """Returns a descriptor that is readable after SIGCHLD, SIGUSR1 and SIGTERM."""
+    end, wake = os.pipe()
+    for descriptor in (end, wake):
+        os.set_blocking(descriptor, False)
+    for number in (signal.SIGCHLD, signal.SIGUSR1):
+        signal.signal(number, lambda *_: None)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    return end
+
+
+def _become_pod(launch: Launch, cgroups: PodCgroups, outputs: list[int], failed: int) -> None:
+    """Replaces this process by the pod's command; writes an error and its place otherwise."""
+    what = ""
+    try:
+        for number in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        for number in (signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+        os.setsid()
+        what = "cgroup"
+        cgroups.join()
+        for descriptor, output in enumerate(outputs, start=1):
+            os.dup2(output, descriptor)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        _enter_mounts(launch.mounts)
+        what = "account"
+        _become(launch.account)
+        cgroups.limit_process(launch.limits)
+        ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        os.umask(0o022)
+        what = f"working directory {launch.working_directory}"
+        os.chdir(launch.working_directory)
+        what = f"command {launch.command[0]}"
+        os.execvpe(launch.command[0], list(launch.command), launch.environment)  # noqa: S606
+    except OSError as error:
+        os.write(failed, f"{error.errno or errno.EIO} {what}".encode())
+    finally:
+        os._exit(CANNOT_START)
+
+
+def _become(account: Account | None) -> None:
+    if account is None:
+        return
+    os.setgroups(list(account.groups))
+    os.setgid(account.group_id)
+    os.setuid(account.user_id)
+
+
+def _enter_mounts(mounts: tuple[Mount, ...]) -> None:
+    """Shows directories of the host at other places, to this pod alone."""
+    if not mounts:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    _checked(libc.unshare(CLONE_NEWNS), "mounts")
+    _checked(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "mounts")
+    for mount in mounts:
+        source, target = mount.source.encode(), mount.target.encode()
+        _checked(libc.mount(source, target, None, MS_BIND | MS_REC, None), mount.target)
+        if mount.read_only:
+            flags = MS_BIND | MS_REMOUNT | MS_RDONLY
+            _checked(libc.mount(None, target, None, flags, None), mount.target)
+
+
+def _checked(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what)
+
+
+def _start_failure(error: OSError) -> str:
+    what = error.filename or "start"
+    return f"{what}: {os.strerror(error.errno or errno.EIO)}"

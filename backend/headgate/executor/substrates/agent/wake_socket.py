@@ -1,0 +1,64 @@
+"""The socket by which shims tell their agent which run has changed; what is lost is found later.
+
+It has a name and no file, as paths of sockets may not be long; so one directory has one agent.
+"""
+
+import contextlib
+import hashlib
+import os
+import select
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+MAX_NAME_BYTES = 4096
+
+
+class AlreadyRuns(Exception):
+    """Another agent uses the same directory."""
+
+
+class WakeSocket:
+    """The agent's end."""
+
+    def __init__(self, directory: Path) -> None:
+        digest = hashlib.sha256(os.fsencode(directory)).hexdigest()
+        self.name = f"headgate-agent-{digest[:32]}"
+        self._socket = _unblocked()
+        try:
+            self._socket.bind(_address(self.name))
+        except OSError as error:
+            self._socket.close()
+            raise AlreadyRuns(f"another agent runs with the directory {directory}") from error
+
+    def wait(self, seconds: float) -> None:
+        """Returns as soon as something was told, at the latest after `seconds`."""
+        select.select([self._socket], [], [], seconds)
+
+    def received(self) -> Iterator[str]:
+        """Returns what was told since the last call."""
+        while True:
+            try:
+                yield self._socket.recv(MAX_NAME_BYTES).decode(errors="replace")
+            except BlockingIOError:
+                return
+
+    def close(self) -> None:
+        """Frees the name."""
+        self._socket.close()
+
+
+def tell(name: str, content: str) -> None:
+    """Tells the agent of a name something, if it runs and has room for it."""
+    with contextlib.suppress(OSError), _unblocked() as out:
+        out.sendto(content.encode(), _address(name))
+
+
+def _unblocked() -> socket.socket:
+    found = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    found.settimeout(0.0)
+    return found
+
+
+def _address(name: str) -> str:
+    return f"\0{name}"

@@ -1,0 +1,109 @@
+"""The warm parent of shims: its imports are done, so that a shim is a fork and no new interpreter.
+
+It reads paths of run directories, one a line, and ends with the agent. A shim is forked twice, so
+that it is a child of neither.
+"""
+
+import contextlib
+import gc
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+
+from headgate.executor.substrates.agent.shim import run_shim
+
+SHIM_LOG = "shim.log"
+OWN_PREFIX = "HEADGATE_"
+SHIM_NAME = b"headgate-shim"
+
+
+class Zygote:
+    """The running parent of shims, started again where it has ended."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start_shim(self, directory: Path) -> None:
+        """Has a shim started for a run directory; the shim's own files tell that it runs."""
+        line = f"{directory}\n".encode()
+        with contextlib.suppress(BrokenPipeError):
+            self._write(line)
+            return
+        self.close()
+        self._write(line)
+
+    def close(self) -> None:
+        """Ends the parent; shims run on."""
+        if self._process is None:
+            return
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._process.wait()
+        self._process = None
+
+    def _write(self, line: bytes) -> None:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                (sys.executable, "-m", "headgate.executor.substrates.agent.zygote"),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,
+                env=_without_settings(os.environ),
+            )
+        assert self._process.stdin is not None
+        self._process.stdin.write(line)
+        self._process.stdin.flush()
+
+
+def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns an environment without the agent's token: pods can read that of their shim."""
+    return {name: value for name, value in environment.items() if not name.startswith(OWN_PREFIX)}
+
+
+def main() -> None:
+    """Forks a shim for each line until the agent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+    # Unbuffered, so that no fork inherits lines that its parent has yet to read.
+    with os.fdopen(0, "rb", buffering=0) as lines:
+        while line := lines.readline():
+            _fork_shim(Path(os.fsdecode(line.rstrip(b"\n"))))
+
+
+def _fork_shim(directory: Path) -> None:
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    try:
+        os.setsid()
+        if os.fork() == 0:
+            _own_descriptors(directory)
+            with contextlib.suppress(OSError):
+                Path("/proc/self/comm").write_bytes(SHIM_NAME)
+            run_shim(directory)
+    except BaseException:  # noqa: BLE001 - nothing may return into the loop of the parent
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def _own_descriptors(directory: Path) -> None:
+    """Leaves the agent's pipe, terminal and directory; tracebacks go to the run's directory."""
+    os.chdir("/")
+    empty = os.open(os.devnull, os.O_RDWR)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    errors = os.open(directory / SHIM_LOG, flags, 0o600)
+    for descriptor, source in ((0, empty), (1, empty), (2, errors)):
+        os.dup2(source, descriptor)
+    os.closerange(3, 64)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Executors: reconciliation, journal, and substrates with real processes."""

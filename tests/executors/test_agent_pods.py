@@ -1,0 +1,343 @@
+"""Pods of an agent as real processes: results, output, stops, fencing, and killed shims."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from headgate.executor.substrate import CannotStart, ObservedRun, RunEnd, StopOrder
+from headgate.executor.substrates.agent import run_directory as files
+from headgate.executor.substrates.agent.host import AgentHost
+from headgate.executor.substrates.agent.run_directory import CgroupLayout, Supervisor
+from headgate.executor.substrates.agent.wake_socket import AlreadyRuns
+from tests.executors.pods import (
+    ended,
+    eventually,
+    host_of,
+    key_of,
+    output_of,
+    plan_of,
+    python,
+    shell,
+    template_of,
+)
+
+WITHOUT_CGROUPS = CgroupLayout()
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[AgentHost]:
+    made = host_of(tmp_path)
+    yield made
+    for run in list(made.observe().values()):
+        made.kill(run.key)
+        ended(made, run.key)
+        made.forget(run.key)
+    made.close()
+
+
+def directory_of(tmp_path: Path, index: int = 0) -> Path:
+    return tmp_path / "agent" / "runs" / key_of(index).name
+
+
+def end_of(run: ObservedRun) -> RunEnd:
+    assert run.end is not None
+    return run.end
+
+
+def running(host: AgentHost, index: int = 0) -> ObservedRun:
+    def look() -> ObservedRun | None:
+        run = host.observe()[key_of(index).name]
+        return run if run.state != "Starting" else None
+
+    return eventually(look, host)
+
+
+def lines(host: AgentHost, count: int) -> list[str]:
+    """The lines of the first pod once there are so many."""
+
+    def look() -> list[str] | None:
+        found = output_of(host, key_of()).splitlines()
+        return found if len(found) >= count else None
+
+    return eventually(look, host)
+
+
+def is_running(pid: int) -> bool:
+    return files.start_ticks(pid) is not None
+
+
+@pytest.mark.parametrize(
+    ("script", "reason", "code", "number"),
+    [
+        ("true", "Completed", 0, None),
+        ("exit 3", "Error", 3, None),
+        ("kill -9 $$", "Error", None, 9),
+    ],
+)
+def test_a_pod_ends_with_the_code_or_signal_of_its_command(
+    host: AgentHost, script: str, reason: str, code: int | None, number: int | None
+) -> None:
+    host.start(plan_of(key_of(), shell(script)))
+    end = end_of(ended(host, key_of()))
+    assert (end.reason, end.exit_code, end.signal) == (reason, code, number)
+
+
+def test_output_is_kept_by_stream(host: AgentHost) -> None:
+    host.start(plan_of(key_of(), shell("echo out; echo err >&2; printf half")))
+    ended(host, key_of())
+    assert output_of(host, key_of()) == "out\nhalf"
+    assert output_of(host, key_of(), "stderr") == "err\n"
+
+
+def test_of_much_output_the_first_and_last_bytes_are_kept(host: AgentHost) -> None:
+    limit, written = 8_000, 100_000
+    program = f"import sys; sys.stdout.write(''.join(f'{{n:09d}}\\n' for n in range({written})))"
+    host.start(plan_of(key_of(), python(program), max_output_bytes=limit))
+    ended(host, key_of())
+    kept = output_of(host, key_of()).splitlines()
+    assert kept[0] == f"{0:09d}"
+    assert kept[-1] == f"{written - 1:09d}"
+    assert 2 * limit <= len("\n".join(kept)) < 3 * limit
+
+
+def test_starting_a_run_twice_is_starting_it_once(host: AgentHost, tmp_path: Path) -> None:
+    plan = plan_of(key_of(), shell(f"echo once >> {tmp_path}/starts"))
+    host.start(plan)
+    host.start(plan)
+    host._zygote.start_shim(directory_of(tmp_path))  # noqa: SLF001 - as after a lost answer
+    ended(host, key_of())
+    host.start(plan)
+    assert (tmp_path / "starts").read_text() == "once\n"
+
+
+@pytest.mark.parametrize("layout", [None, WITHOUT_CGROUPS], ids=["best", "process-group"])
+def test_processes_that_detached_end_with_their_pod(
+    host: AgentHost, layout: CgroupLayout | None
+) -> None:
+    host.cgroups = host.cgroups if layout is None else layout
+    detached = "setsid sh -c 'echo $$; exec sleep 300' & while ! [ -e go ]; do sleep 0.01; done"
+    host.start(plan_of(key_of(), shell(detached)))
+    pid = int(lines(host, 1)[0])
+    assert is_running(pid)
+    host.signal(key_of(), StopOrder(id="e1", attempt=1, deadline="2020-01-01T00:00:00Z"))
+    ended(host, key_of())
+    assert not is_running(pid)
+
+
+def test_a_pod_that_ends_takes_its_background_processes_along(host: AgentHost) -> None:
+    host.start(plan_of(key_of(), shell("setsid -f sh -c 'echo $$; exec sleep 300'; sleep 0.2")))
+    ended(host, key_of())
+    assert not is_running(int(lines(host, 1)[0]))
+
+
+def test_an_evicted_pod_reads_the_order_and_saves_its_work(host: AgentHost, tmp_path: Path) -> None:
+    saving = f"trap 'cat $HEADGATE_EVICTION_FILE > {tmp_path}/saved; exit 0' TERM; echo ready; "
+    host.start(plan_of(key_of(), shell(saving + "while :; do sleep 0.02; done")))
+    lines(host, 1)
+    order = StopOrder(id="e1", attempt=1, reason="Preempted", preemptor="team-b/urgent")
+    host.signal(key_of(), order)
+    end = end_of(ended(host, key_of()))
+    assert (end.reason, end.exit_code) == ("Evicted", 0)
+    assert '"preemptor":"team-b/urgent"' in (tmp_path / "saved").read_text()
+
+
+def test_a_pod_may_ask_for_another_signal_before_its_checkpoint(host: AgentHost) -> None:
+    template = shell("trap 'echo saved; exit 7' USR1; echo ready; while :; do sleep 0.02; done")
+    template["metadata"] = {"annotations": {"headgate.dev/checkpoint-signal": "USR1"}}
+    host.start(plan_of(key_of(), template))
+    lines(host, 1)
+    host.signal(key_of(), StopOrder(id="e1", attempt=1))
+    assert end_of(ended(host, key_of())).exit_code == 7
+    assert lines(host, 2) == ["ready", "saved"]
+
+
+def test_a_pod_that_ignores_the_signal_is_killed_after_its_grace_period(host: AgentHost) -> None:
+    stubborn = shell(
+        "trap '' TERM; echo ready; while :; do sleep 0.1; done", terminationGracePeriodSeconds=1
+    )
+    host.start(plan_of(key_of(), stubborn))
+    lines(host, 1)
+    host.signal(key_of(), StopOrder(id="e1", attempt=1))
+    end = end_of(ended(host, key_of()))
+    assert (end.reason, end.signal) == ("Evicted", signal.SIGKILL)
+
+
+def test_an_order_given_again_does_not_extend_the_grace_period(
+    host: AgentHost, tmp_path: Path
+) -> None:
+    host.start(plan_of(key_of(), shell("trap '' TERM; echo ready; while :; do sleep 0.1; done")))
+    lines(host, 1)
+    order = StopOrder(id="e1", attempt=1)
+    host.signal(key_of(), order)
+    first = (directory_of(tmp_path) / files.STOP).read_bytes()
+    host.signal(key_of(), order)
+    assert (directory_of(tmp_path) / files.STOP).read_bytes() == first
+
+
+def test_a_pod_is_stopped_at_its_deadline(host: AgentHost) -> None:
+    host.start(plan_of(key_of(), template_of("sleep", "300", activeDeadlineSeconds=1)))
+    assert end_of(ended(host, key_of())).reason == "DeadlineExceeded"
+
+
+def test_a_pod_beyond_its_memory_is_told_to_be_out_of_memory(host: AgentHost) -> None:
+    if "memory" not in host.cgroups.by_controller and not host.cgroups.has_controllers:
+        pytest.skip("this host has no memory cgroups for pods")
+    limits = {"resources": {"limits": {"memory": "64Mi"}}}
+    hungry = template_of(sys.executable, "-c", "bytearray(512 << 20)", container=limits)
+    host.start(plan_of(key_of(), hungry))
+    assert end_of(ended(host, key_of())).reason == "OOMKilled"
+
+
+def test_a_fenced_pod_dies_by_its_shim_when_the_lease_ends(host: AgentHost) -> None:
+    host.keep_lease(3600)
+    host.start(plan_of(key_of(), template_of("sleep", "300"), node_loss_policy="Fence"))
+    host.start(plan_of(key_of(1), template_of("sleep", "300")))
+    running(host)
+    running(host, 1)
+    host.keep_lease(0)
+    assert end_of(ended(host, key_of())).reason == "NodeLost"
+    assert host.observe()[key_of(1).name].state == "Running"
+
+
+def test_an_agent_that_starts_again_takes_its_pods_over(tmp_path: Path) -> None:
+    first = host_of(tmp_path)
+    first.start(plan_of(key_of(), shell("while ! [ -e go ]; do sleep 0.01; done; exit 5")))
+    running(first)
+    first.close()
+    again = host_of(tmp_path)
+    assert again.observe()[key_of().name].state == "Running"
+    (directory_of(tmp_path) / "work" / "go").touch()
+    assert end_of(ended(again, key_of())).exit_code == 5
+    again.close()
+
+
+@pytest.mark.parametrize("layout", [None, WITHOUT_CGROUPS], ids=["best", "process-group"])
+def test_a_pod_is_ended_and_lost_after_its_shim_was_killed(
+    host: AgentHost, tmp_path: Path, layout: CgroupLayout | None
+) -> None:
+    host.cgroups = host.cgroups if layout is None else layout
+    host.start(plan_of(key_of(), shell("setsid sh -c 'echo $$; exec sleep 300'")))
+    pid = int(lines(host, 1)[0])
+    shim = files.read(directory_of(tmp_path) / files.SUPERVISOR, Supervisor)
+    assert shim is not None
+    os.kill(shim.pid, signal.SIGKILL)
+    eventually(lambda: not psutil.pid_exists(shim.pid))
+    host._scan()  # noqa: SLF001 - rather than to wait for the next one
+    end = end_of(ended(host, key_of()))
+    assert (end.reason, end.exit_code, end.signal) == ("NodeLost", None, None)
+    assert not is_running(pid)
+
+
+def test_a_pod_of_an_earlier_start_of_the_host_is_lost(host: AgentHost, tmp_path: Path) -> None:
+    host.start(plan_of(key_of(), template_of("sleep", "300")))
+    running(host)
+    path = directory_of(tmp_path) / files.SUPERVISOR
+    shim = files.read(path, Supervisor)
+    assert shim is not None
+    files.write(path, Supervisor(pid=shim.pid, start_ticks=shim.start_ticks, boot_id="earlier"))
+    host._scan()  # noqa: SLF001 - rather than to wait for the next one
+    end = end_of(ended(host, key_of()))
+    assert (end.reason, end.message) == ("NodeLost", "the host was restarted")
+    os.kill(shim.pid, signal.SIGKILL)
+
+
+def test_a_run_that_no_shim_has_taken_is_offered_again(host: AgentHost, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(host._zygote, "start_shim", lambda _directory: None)  # noqa: SLF001
+        host.start(plan_of(key_of(), template_of("true")))
+    host._runs[key_of().name].asked_at = 0.0  # noqa: SLF001 - long ago
+    host._scan()  # noqa: SLF001
+    assert end_of(ended(host, key_of())).exit_code == 0
+
+
+def test_a_forgotten_run_leaves_nothing_behind(host: AgentHost, tmp_path: Path) -> None:
+    host.start(plan_of(key_of(), template_of("true")))
+    ended(host, key_of())
+    host.forget(key_of())
+    assert list((tmp_path / "agent" / "runs").iterdir()) == []
+    cgroups = [host.cgroups.unified, *host.cgroups.by_controller.values()]
+    assert not any((Path(path) / key_of().name).exists() for path in cgroups if path)
+
+
+def test_two_agents_never_share_a_directory(host: AgentHost, tmp_path: Path) -> None:
+    with pytest.raises(AlreadyRuns):
+        host_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        (template_of("no-such-command"), "command no-such-command is not found"),
+        (template_of("true", container={"workingDir": "/no/such"}), "workingDir /no/such"),
+        (template_of(), "command is missing"),
+        ({"spec": {"containers": [{}, {}]}}, "spec.containers has 2 entries"),
+    ],
+)
+def test_a_pod_that_cannot_start_says_why(
+    host: AgentHost, template: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(CannotStart, match=reason):
+        host.start(plan_of(key_of(), template))
+    assert host.observe() == {}
+
+
+def test_a_command_that_is_no_program_fails_to_start(host: AgentHost, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("no program")
+    host.start(plan_of(key_of(), template_of(str(tmp_path / "data"))))
+    end = end_of(ended(host, key_of()))
+    assert end.reason == "StartFailed"
+    assert "Permission denied" in end.message
+
+
+def test_a_pod_as_root_must_be_permitted(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only an agent that runs as root could run a pod as root")
+    host = host_of(tmp_path, allow_root=False)
+    with pytest.raises(CannotStart, match="would run as root"):
+        host.start(plan_of(key_of(), template_of("true")))
+    host.close()
+
+
+def test_a_pod_runs_as_the_account_of_its_owner_without_new_privileges(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only an agent that runs as root changes accounts")
+    tmp_path.chmod(0o711)
+    tmp_path.parent.chmod(0o711)
+    tmp_path.parent.parent.chmod(0o711)
+    host = host_of(tmp_path, allow_root=False, accounts={"ada": "nobody"})
+    told = "id -un; cat $HEADGATE_HOSTFILE; grep NoNewPrivs /proc/self/status; touch mine"
+    host.start(plan_of(key_of(), shell(told)))
+    assert end_of(ended(host, key_of())).reason == "Completed"
+    assert output_of(host, key_of()).split() == ["nobody", "host-1", "NoNewPrivs:", "1"]
+    host.close()
+
+
+def test_an_empty_directory_is_mounted_for_its_pod_alone(host: AgentHost, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only an agent that runs as root mounts volumes")
+    target = tmp_path / "scratch"
+    target.mkdir()
+    mounts = {"volumeMounts": [{"name": "scratch", "mountPath": str(target)}]}
+    template = template_of(
+        "sh", "-c", f"echo x > {target}/file; cat {target}/file", container=mounts
+    )
+    template["spec"]["volumes"] = [{"name": "scratch", "emptyDir": {}}]
+    host.start(plan_of(key_of(), template))
+    assert end_of(ended(host, key_of())).reason == "Completed"
+    assert output_of(host, key_of()) == "x\n"
+    assert list(target.iterdir()) == []
+
+
+def test_the_agent_does_not_show_its_own_environment_to_pods(
+    host: AgentHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADGATE_TOKEN", "secret-of-the-agent")
+    template = shell("env; tr '\\0' '\\n' < /proc/$PPID/environ")
+    host.start(plan_of(key_of(), template))
+    ended(host, key_of())
+    assert "secret-of-the-agent" not in output_of(host, key_of())
