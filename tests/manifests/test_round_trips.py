@@ -1,6 +1,7 @@
 """What is shown can be applied again without a change, and nonsense is only ever refused."""
 
 import json
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -12,12 +13,14 @@ from headgate.adapters.manifests.parse import parse, parse_value
 from headgate.adapters.manifests.registry import MANIFEST_KINDS
 from headgate.adapters.manifests.render import render
 from headgate.adapters.manifests.times import duration_of, rfc3339, seconds_of
+from headgate.adapters.manifests.workload import with_whole_templates
 from headgate.api.parameters import instant_or_none
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.object_commands import Change
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import InvalidObject
+from headgate.domain.workloads.pods.templates import with_known_templates
 from headgate.domain.workloads.priority import resolve_priority
 from tests.builders.instants import T0
 from tests.builders.workloads import a_workload
@@ -64,9 +67,11 @@ def test_a_workload_reads_back_as_it_was_shown(manifest: dict[str, Any]) -> None
         first.spec, ObjectSet().workload_priority_classes, has_explicit_priority=True
     )
     workload = a_workload(**_fields(spec))
-    again = as_read(render("Workload", workload, 7))
+    bodies = {sha256(body).hexdigest(): body for body in first.templates}
+    again = as_read(with_whole_templates(render("Workload", workload, 7), bodies))
     before = workload.spec
-    assert resolve_priority(again.spec, {}, has_explicit_priority=True, before=before) == before
+    shown = with_known_templates(again.spec, before)
+    assert resolve_priority(shown, {}, has_explicit_priority=True, before=before) == before
     assert again.keeps == ()
 
 

@@ -11,7 +11,7 @@ from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.executors.schemas import Attempt, Message
-from headgate.api.manifests import object_writer
+from headgate.api.manifests import answer_workload, object_writer
 from headgate.api.schemas import RequestBody
 from headgate.api.workloads.schemas import WorkloadObject
 from headgate.application.commands import workload_commands
@@ -123,9 +123,8 @@ async def check_state(request: Caller, workload: str, check: str, data: CheckSta
         pod_set_updates=tuple(_update(update) for update in data.pod_set_updates),
     )
     call = await command_request(request, object_writer("Workload"), CommandOptions())
-    return answer_command(
-        await workload_commands.report(services_of(request), call, (workload, command))
-    )
+    handled = await workload_commands.report(services_of(request), call, (workload, command))
+    return await answer_workload(request, handled)
 
 
 def _update(told: PodSetChange) -> PodSetUpdate:

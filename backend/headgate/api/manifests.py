@@ -1,7 +1,7 @@
 """Manifests in requests and responses: parsed to desired objects, rendered from states."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -14,7 +14,10 @@ from headgate.adapters.manifests.documents import Document, read_documents
 from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE, parse, parse_object
 from headgate.adapters.manifests.queue_status import QueueStatus
 from headgate.adapters.manifests.render import render, render_written
+from headgate.adapters.manifests.workload import with_whole_templates
+from headgate.api.answers import Answer
 from headgate.api.callers import Caller, require_namespace, services_of
+from headgate.api.command_requests import answer_command
 from headgate.api.parameters import whole_number
 from headgate.api.problems import ApiFailure
 from headgate.application.access.redaction import NamespaceScope, visible_to
@@ -108,6 +111,9 @@ def wanted_of(services: ApplicationServices, desired: Desired) -> DesiredObject:
         has_explicit_priority=is_workload and PRIORITY not in complete.keeps,
         position=whole_number(complete.resource_version) or None,
         written=_written(complete.written),
+        templates=tuple(
+            WrittenObject(digest=sha256(body).hexdigest(), body=body) for body in complete.templates
+        ),
     )
 
 
@@ -151,6 +157,42 @@ def manifest_of(
     `scope` is what the reader may see of others.
     """
     return render(kind, state, position, _extras(services, state, scope))
+
+
+async def with_templates(
+    services: ApplicationServices,
+    manifests: Sequence[dict[str, Any]],
+    given: Iterable[WrittenObject] = (),
+) -> list[dict[str, Any]]:
+    """Rendered workloads with their pod templates as submitted, by at most one read of the store.
+
+    `given` are templates of the request itself, which are not read again.
+    """
+    bodies = {each.digest: each.body for each in given}
+    missing = {
+        each["digest"]
+        for manifest in manifests
+        for each in manifest["status"].get("podTemplates", ())
+        if each["digest"] not in bodies
+    }
+    if missing:
+        bodies |= await asyncio.to_thread(services.models.written, missing)
+    return [with_whole_templates(manifest, bodies) for manifest in manifests]
+
+
+async def answer_workload(
+    request: Caller,
+    handled: CommandResponse,
+    *,
+    given: Iterable[WrittenObject] = (),
+    location: str | None = None,
+) -> Answer:
+    """The answer of a command on a workload, with its pod templates as submitted.
+
+    Kept answers of idempotency keys are without them, so that an erasure need not look there.
+    """
+    (whole,) = await with_templates(services_of(request), [handled.content], given)
+    return answer_command(msgspec.structs.replace(handled, content=whole), location=location)
 
 
 async def manifests_as_written(

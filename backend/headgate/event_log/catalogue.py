@@ -26,8 +26,8 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "round.committed": 2,
     "workload.eviction_cancelled": 2,
     "workload.explained": 2,
-    "workload.submitted": 3,
-    "workload.spec_changed": 2,
+    "workload.submitted": 4,
+    "workload.spec_changed": 3,
     "workload.evicted": 2,
     "workload.pods_evicted": 2,
     "workload.reservation_dropped": 2,
@@ -38,7 +38,8 @@ SCHEMA_VERSIONS: dict[str, int] = {
 }
 """The current schema version by stored name; names that are absent are at version 1.
 
-Version 2 of the creation and change of a configured object names what its author wrote.
+Version 2 of the creation and change of a configured object names what its author wrote, version 4
+of a workload's submission and version 3 of its change the pod templates that stand beside the log.
 """
 
 CLASSES_BY_NAME: dict[str, type[DomainEvent]] = {name_of(known): known for known in EVENT_CLASSES}

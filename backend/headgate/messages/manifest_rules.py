@@ -32,6 +32,10 @@ TEXTS: Mapping[str, Text] = {
     "NotOneObject": Text(
         "Body has {count:object}; expected one {kind}", "Send one, or send all to /v1/apply."
     ),
+    "TemplateTooLarge": Text(
+        "Pod template has {length:byte}; at most {maximum} allowed",
+        "Move scripts and data to files or an image.",
+    ),
     "TooManyObjects": Text(
         "Body has {count:object}; at most {maximum} allowed", "Send several requests."
     ),

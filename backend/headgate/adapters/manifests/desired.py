@@ -15,7 +15,8 @@ class Desired(msgspec.Struct, frozen=True, kw_only=True):
     `keeps` names fields of the spec that the caller left out and that stay as they are in a change
     (`priority` of a workload: it is to be resolved). `places` say where parts of our shape stand in
     the manifest as it was written. `uid` and `resource_version` are the caller's, often empty.
-    `written` is the object as `written_body` keeps it; empty where it is not kept.
+    `written` is the object as `written_body` keeps it; empty where it is not kept. `templates` are
+    the whole pod templates of a workload that stand beside the log.
     """
 
     kind: str
@@ -32,6 +33,7 @@ class Desired(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     line: int = 0
     written: bytes = b""
+    templates: tuple[bytes, ...] = ()
 
     @property
     def stream_kind(self) -> str:

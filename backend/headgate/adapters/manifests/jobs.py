@@ -9,6 +9,7 @@ from headgate.adapters.manifests.pod_templates import (
     TEMPLATE_METADATA_FIELDS,
     Template,
     read_template,
+    template_bodies,
 )
 from headgate.adapters.manifests.preemption_settings import settings_of
 from headgate.adapters.manifests.priority_classes import NamedClass, class_of_job
@@ -44,7 +45,10 @@ class PodsOfJob(msgspec.Struct, frozen=True, kw_only=True):
     places: Places
 
 
-def read_job(root: Fields, spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, Places]:
+ReadJob = tuple[WorkloadSpec, Places, tuple[bytes, ...]]
+
+
+def read_job(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
     """A Job: one pod set of as many pods as run at once."""
     pods = _pods_of_job(spec, "/spec/podSets/0", name="main", replicas=1)
     minimum = _minimum(root, metadata)
@@ -57,10 +61,11 @@ def read_job(root: Fields, spec: Fields, metadata: Metadata) -> tuple[WorkloadSp
         *named.places,
         *_LABEL_PLACES,
     )
-    return _workload(root, metadata, [(pod_set, pods.template)], named), places
+    read = _workload(root, metadata, [(pod_set, pods.template)], named)
+    return read, places, template_bodies([pods.template])
 
 
-def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, Places]:
+def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
     """A JobSet: one pod set for each replicated job."""
     spec.ignore(*JOB_SET_FIELDS)
     found = [
@@ -70,7 +75,8 @@ def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> tuple[Worklo
     named = class_of_job(metadata, [pods.template for pods in found])
     places += (("/spec/podSets", "/spec/replicatedJobs"), *named.places, *_LABEL_PLACES)
     all_pods = [(pods.pod_set, pods.template) for pods in found]
-    return _workload(root, metadata, all_pods, named), places
+    bodies = template_bodies(pods.template for pods in found)
+    return _workload(root, metadata, all_pods, named), places, bodies
 
 
 def _replicated(fields: Fields, index: int) -> PodsOfJob:
@@ -104,7 +110,9 @@ def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsO
         name=name,
         count=at_once * replicas,
         scheduling=template.scheduling,
-        template=template_fields.values,
+        template=template.parts.read,
+        written=template.parts.written,
+        unread=template.parts.unread,
         topology_request=request_of_annotations(
             template.annotations, annotations_at, spec.problems
         ),

@@ -25,7 +25,8 @@ from headgate.domain.workloads.decide.spec_rules import workload_violations
 DEFAULT_NAMESPACE = "default"
 MAX_OBJECTS = 20_000
 
-Read = tuple[Any, tuple[str, ...], Places]
+Read = tuple[Any, tuple[str, ...], Places, tuple[bytes, ...]]
+"""A spec, the fields a change keeps, where parts of it stand, and whole pod templates."""
 
 
 def parse(
@@ -88,7 +89,7 @@ def _parsed(document: Document, namespace: str) -> Desired | Refused:
     if kind is None:
         return _refused(document, problems, None, root.text("kind"))
     metadata = read_metadata(root, kind, namespace)
-    spec, keeps, places = _spec(kind, root, metadata)
+    spec, keeps, places, templates = _spec(kind, root, metadata)
     root.reject_unknown()
     desired = Desired(
         kind=kind.becomes,
@@ -102,6 +103,7 @@ def _parsed(document: Document, namespace: str) -> Desired | Refused:
         spec=spec,
         keeps=keeps,
         places=places,
+        templates=templates,
         source=f"{kind.versions[0]} {kind.name}",
         line=document.line,
     )
@@ -125,17 +127,16 @@ def _annotations(kind: ManifestKind, metadata: Metadata) -> dict[str, str]:
 
 
 def _spec(kind: ManifestKind, root: Fields, metadata: Metadata) -> Read:
-    """The spec, the fields that a change keeps, and where parts of the object stand."""
     codec = CODECS_BY_NAME.get(kind.becomes)
     if codec is not None:
-        return codec.read_object(root)
+        return (*codec.read_object(root), ())
     spec = root.child_or_empty("spec")
     if kind.name == "Workload":
         read: Read = read_workload(spec, metadata)
     else:
         read_kind_of_job = read_job if kind.name == "Job" else read_job_set
-        job, places = read_kind_of_job(root, spec, metadata)
-        read = (job, ("priority",), places)
+        job, places, templates = read_kind_of_job(root, spec, metadata)
+        read = (job, ("priority",), places, templates)
     spec.reject_unknown()
     return read
 

@@ -1,16 +1,23 @@
 """What a pod template says about nodes and room (reference queueing.md §3.3)."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from headgate.adapters.manifests.fields import Fields, quantity_text
 from headgate.adapters.manifests.selectors import read_node_affinity, read_tolerations
+from headgate.domain.rejection import violation
 from headgate.domain.values.quantities import NotAQuantity, Requests, nanos_of
 from headgate.domain.workloads.pods.requests import ALWAYS, Nanos, PodResources, pod_requests
+from headgate.domain.workloads.pods.templates import TemplateParts, template_parts
 from headgate.domain.workloads.specs import Scheduling
+
+MAX_TEMPLATE_BYTES = 1_572_864
+"""1.5 MiB, the size of the largest object that etcd takes from Kubernetes."""
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """What we understand of a pod template, which itself is kept as it was submitted."""
+    """What scheduling reads of a pod template; `parts` has the template itself, as submitted."""
 
     scheduling: Scheduling
     priority_class_name: str
@@ -18,6 +25,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str]
     annotations: dict[str, str]
     pointer: str
+    parts: TemplateParts
 
 
 def read_template(fields: Fields) -> Template:
@@ -36,10 +44,26 @@ def read_template(fields: Fields) -> Template:
         labels=labels,
         annotations=annotations,
         pointer=fields.pointer,
+        parts=_parts(fields),
     )
     pod.reject_unknown()
     fields.reject_unknown()
     return read
+
+
+def _parts(fields: Fields) -> TemplateParts:
+    parts = template_parts(fields.values)
+    if len(parts.body) > MAX_TEMPLATE_BYTES:
+        length, maximum = len(parts.body), MAX_TEMPLATE_BYTES
+        fields.problems.append(
+            violation(fields.pointer, "TemplateTooLarge", length=length, maximum=maximum)
+        )
+    return parts
+
+
+def template_bodies(templates: Iterable[Template]) -> tuple[bytes, ...]:
+    """The templates that stand beside the log, each once."""
+    return tuple(dict.fromkeys(t.parts.body for t in templates if t.parts.body))
 
 
 def _scheduling(pod: Fields) -> Scheduling:

@@ -1,11 +1,14 @@
 """Workload manifests, read and rendered (queueing.md §1.7, preemption.md §6.2-6.3)."""
 
+from collections.abc import Mapping
 from typing import Any, Literal
+
+import msgspec
 
 from headgate.adapters.manifests.codec import Extras, Places
 from headgate.adapters.manifests.fields import Fields, either, quantities
 from headgate.adapters.manifests.metadata import Metadata, rendered_condition
-from headgate.adapters.manifests.pod_templates import Template, read_template
+from headgate.adapters.manifests.pod_templates import Template, read_template, template_bodies
 from headgate.adapters.manifests.preemption_settings import (
     eviction_status,
     read_eviction_policy,
@@ -25,6 +28,7 @@ from headgate.domain.workloads.admission import Admission, PodSetAssignment, Top
 from headgate.domain.workloads.events import WorkloadOwner
 from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
+from headgate.domain.workloads.pods.templates import whole_template
 from headgate.domain.workloads.priority import unboosted_priority
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
@@ -42,7 +46,11 @@ _DISRUPTION_MODES: dict[str, Literal["All", "Single"]] = {
 """The words of Kueue's fields, and those of KEP-5710's preemptionMode."""
 
 
-def read_workload(spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, tuple[str, ...], Places]:
+ReadWorkload = tuple[WorkloadSpec, tuple[str, ...], Places, tuple[bytes, ...]]
+"""A spec, the fields that a change keeps, where parts of it stand, and the whole pod templates."""
+
+
+def read_workload(spec: Fields, metadata: Metadata) -> ReadWorkload:
     """The spec of a Workload; `priority` is kept if it is neither stated nor implied by a class."""
     pod_sets = []
     templates = []
@@ -73,12 +81,12 @@ def read_workload(spec: Fields, metadata: Metadata) -> tuple[WorkloadSpec, tuple
         active=spec.flag("active", default=True),
         maximum_execution_time_seconds=spec.optional_integer("maximumExecutionTimeSeconds"),
     )
-    return read, () if has_explicit_priority else ("priority",), named.places
+    keeps = () if has_explicit_priority else ("priority",)
+    return read, keeps, named.places, template_bodies(templates)
 
 
 def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
-    template_fields = fields.child("template")
-    if template_fields is None:
+    if fields.child("template") is None:
         fields.note("template", "Required", field="template")
     template = read_template(fields.child_or_empty("template"))
     topology = fields.child("topologyRequest")
@@ -87,7 +95,9 @@ def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
         count=fields.integer("count", 1),
         min_count=fields.optional_integer("minCount"),
         scheduling=template.scheduling,
-        template=template_fields.values if template_fields else {},
+        template=template.parts.read,
+        written=template.parts.written,
+        unread=template.parts.unread,
         pod_index=read_pod_index(topology) if topology else None,
         topology_request=read_topology_request(topology) if topology else None,
         disruption_mode=_disruption_mode(fields),
@@ -116,7 +126,10 @@ def workload_body(workload: Workload, extras: Extras) -> dict[str, Any]:
 
 
 def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
-    """The spec of a workload; templates as submitted, with what their pods get from others."""
+    """The spec of a workload; templates as far as rules read them, with what pods get from others.
+
+    `with_whole_templates` adds the fields that stand beside the log.
+    """
     rendered: dict[str, Any] = {
         "podSets": [_rendered_pod_set(pod_set) for pod_set in spec.pod_sets]
     }
@@ -136,6 +149,33 @@ def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
     if spec.maximum_execution_time_seconds is not None:
         rendered["maximumExecutionTimeSeconds"] = spec.maximum_execution_time_seconds
     return rendered
+
+
+def with_whole_templates(manifest: dict[str, Any], bodies: Mapping[str, bytes]) -> dict[str, Any]:
+    """A rendered Workload with its pod templates as submitted, where these stand beside the log.
+
+    `bodies` are those that are kept, by digest. A template that was erased is shown as far as the
+    event has it, and `status.podTemplates` says so.
+    """
+    known = {each["name"]: each for each in manifest["status"].get("podTemplates", ())}
+    if not known:
+        return manifest
+    pod_sets = []
+    for pod_set in manifest["spec"]["podSets"]:
+        kept = known.get(pod_set["name"])
+        body = bodies.get(kept["digest"]) if kept else None
+        if body is not None:
+            written = msgspec.json.decode(body)
+            pod_set = {**pod_set, "template": whole_template(written, pod_set["template"])}
+        pod_sets.append(pod_set)
+    standing = [
+        each if each["digest"] in bodies else {**each, "erased": True} for each in known.values()
+    ]
+    return {
+        **manifest,
+        "spec": {**manifest["spec"], "podSets": pod_sets},
+        "status": {**manifest["status"], "podTemplates": standing},
+    }
 
 
 def workload_status(
@@ -159,6 +199,13 @@ def workload_status(
         rendered["owner"] = rendered_owner(workload.owner)
     if workload.attempt:
         rendered["attempt"] = workload.attempt
+    templates = [
+        {"name": pod_set.name, "digest": pod_set.written}
+        for pod_set in spec.pod_sets
+        if pod_set.written
+    ]
+    if templates:
+        rendered["podTemplates"] = templates
     if spec.priority_boost:
         rendered["priorityBoost"] = spec.priority_boost
     if workload.admission is None:

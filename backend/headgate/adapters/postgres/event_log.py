@@ -78,22 +78,29 @@ def gapless(rows: Iterable[Sequence[Any]], after: int) -> Iterator[RecordedEvent
         yield recorded_of(row)
 
 
-def _keep_written(connection: Connection, written: Sequence[WrittenObject]) -> None:
-    """Keeps each object as written once; a unit that is refused leaves its own, which is harmless.
-
-    In order of digests, so that two appends never wait for each other.
-    """
+def _kept_once(written: Iterable[WrittenObject]) -> tuple[list[str], list[bytes]]:
+    """Digests and bodies, each once, in order of digests, so that no two appends deadlock."""
     bodies = {each.digest: each.body for each in written}
     digests = sorted(bodies)
-    connection.execute(_KEEP_WRITTEN, (digests, [bodies[digest] for digest in digests]))
+    return digests, [bodies[digest] for digest in digests]
 
 
-_KEEP_WRITTEN = (
-    "INSERT INTO written_object (digest, body) SELECT * FROM unnest(%s::text[], %s::bytea[])"
-    " ON CONFLICT (digest) DO NOTHING"
-)
 PAGE = 2_000
 _APPEND = "SELECT log_append(%s::jsonb, %b, %s::jsonb)::text"
+_APPEND_WRITTEN = """
+    WITH held AS MATERIALIZED (SELECT written_object_hold()),
+    kept AS (
+        INSERT INTO written_object (digest, body)
+        SELECT given.* FROM held, unnest(%s::text[], %s::bytea[]) AS given (digest, body)
+        ON CONFLICT (digest) DO NOTHING RETURNING 1
+    )
+    SELECT log_append(%s::jsonb, %b, %s::jsonb)::text FROM (SELECT count(*) FROM kept) AS first
+"""
+"""Keeps each object as written once, before the append, in one round trip.
+
+A unit that is refused leaves its objects, which is harmless. Held off are erasures, which would
+else delete a body between its insertion and the event that refers to it.
+"""
 _FORGET_LOST_PAST = (
     "DELETE FROM idempotency WHERE position > (SELECT position FROM log_head)",
     "DELETE FROM state_cache WHERE position > (SELECT position FROM log_head)",
@@ -149,9 +156,8 @@ class PostgresEventLog:
             if not written:
                 row = connection.execute(_APPEND, appended).fetchone()
             else:
-                with connection.transaction():
-                    _keep_written(connection, written)
-                    row = connection.execute(_APPEND, appended).fetchone()
+                values = (*_kept_once(written), *appended)
+                row = connection.execute(_APPEND_WRITTEN, values).fetchone()
         assert row is not None
         return verdicts_of(units, row[0])
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from bisect import bisect_right
+from collections.abc import Mapping
 
 from headgate.adapters.manifests.preemption_settings import rendered_eviction, rendered_shrinking
 from headgate.adapters.manifests.workload import (
@@ -16,6 +17,7 @@ from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, services_of
 from headgate.api.executors.schemas import ObservedPod, ObservedPods
 from headgate.api.pages import after_token, continue_token
+from headgate.application.queries.workloads.pod_templates import PodTemplate, pod_templates
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.decide.preconditions import require_reported
@@ -37,13 +39,15 @@ async def assignments(request: Caller, *, limit: int, after: str | None) -> Answ
     ]
     start = bisect_right(keys, after_token(after, QUESTION, str) or "")
     chosen = keys[start : start + limit]
+    workloads, position = [cluster_state.workloads[key] for key in chosen], cluster_state.position
+    templates = await asyncio.to_thread(pod_templates, services_of(request).models, workloads)
     body = {
-        "position": cluster_state.position,
-        "items": [_assignment(cluster_state.workloads[key]) for key in chosen],
+        "position": position,
+        "items": [_assignment(workload, templates[workload.key]) for workload in workloads],
     }
     if start + limit < len(keys):
         body["continue"] = continue_token(chosen[-1], QUESTION)
-    return answer(body, position=cluster_state.position)
+    return answer(body, position=position)
 
 
 async def evictions(
@@ -104,7 +108,7 @@ def _holders(cluster_state: ClusterState) -> list[str]:
     )
 
 
-def _assignment(workload: Workload) -> dict[str, object]:
+def _assignment(workload: Workload, templates: Mapping[str, PodTemplate]) -> dict[str, object]:
     assert workload.admission is not None, "it holds quota"
     body: dict[str, object] = {
         "workload": workload.key,
@@ -112,7 +116,10 @@ def _assignment(workload: Workload) -> dict[str, object]:
         "attempt": workload.attempt,
         "phase": phase_of(workload),
         "admission": rendered_admission(workload.admission),
-        "podSets": workload_spec(workload.spec)["podSets"],
+        "podSets": [
+            {**pod_set, "template": templates[pod_set["name"]].template}
+            for pod_set in workload_spec(workload.spec)["podSets"]
+        ],
     }
     if workload.owner is not None:
         body["owner"] = rendered_owner(workload.owner)

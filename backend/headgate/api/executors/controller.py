@@ -26,7 +26,7 @@ from headgate.api.executors.schemas import (
     ReportOutcomes,
     ReportType,
 )
-from headgate.api.manifests import batch_status, object_writer
+from headgate.api.manifests import answer_workload, batch_status, object_writer
 from headgate.api.pages import Continue, Limit
 from headgate.api.parameters import IdempotencyHeader, instant_or_none
 from headgate.api.problems import problem_of, visible_to
@@ -305,7 +305,7 @@ async def report(request: Caller, told: Report) -> Answer:
     call = await command_request(request, object_writer(KIND), CommandOptions())
     command = _command(told, releases_quota=releases_quota(request))
     handled = await workload_commands.report(services_of(request), call, (told.workload, command))
-    return answer_command(handled)
+    return await answer_workload(request, handled)
 
 
 def releases_quota(request: Caller) -> bool:

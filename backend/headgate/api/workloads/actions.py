@@ -9,8 +9,8 @@ from litestar.params import JSONBody, PathParameter
 
 from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
-from headgate.api.manifests import object_writer
+from headgate.api.command_requests import CommandOptions, command_request
+from headgate.api.manifests import answer_workload, object_writer
 from headgate.api.parameters import DryRun, IdempotencyHeader
 from headgate.api.schemas import RequestBody
 from headgate.api.workloads.changes import act_on_workload
@@ -112,7 +112,8 @@ class WorkloadProtection(Controller):
             priority=data.preemption_priority,
             reason=data.reason,
         )
-        return answer_command(await workload_commands.protect(services_of(request), call, wanted))
+        handled = await workload_commands.protect(services_of(request), call, wanted)
+        return await answer_workload(request, handled)
 
     @post(
         "/preemption-gates",
@@ -135,8 +136,6 @@ class WorkloadProtection(Controller):
             request, object_writer(KIND), CommandOptions(key=idempotency_key)
         )
         command = SetPreemptionGate(gate=data.name, open=data.position == "Open")
-        return answer_command(
-            await workload_commands.set_gate(
-                services_of(request), call, f"{namespace}/{name}", command
-            )
-        )
+        key = f"{namespace}/{name}"
+        handled = await workload_commands.set_gate(services_of(request), call, key, command)
+        return await answer_workload(request, handled)

@@ -13,6 +13,7 @@ from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import (
     Entry,
+    answer_workload,
     batch_status,
     documents_of,
     entry_of,
@@ -23,11 +24,7 @@ from headgate.api.manifests import (
     with_written_pointers,
 )
 from headgate.api.parameters import instant_or_none
-from headgate.api.problems import (
-    invalid_request,
-    problem_of,
-    visible_to,
-)
+from headgate.api.problems import invalid_request, problem_of, visible_to
 from headgate.api.simulations import simulated
 from headgate.api.workloads.schemas import Action
 from headgate.application.commands import workload_commands
@@ -92,7 +89,8 @@ async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool
         handled = await workload_commands.submit(services_of(request), call, wanted)
     except Rejection as rejection:
         raise with_written_pointers(rejection, desired) from rejection
-    return answer_command(handled, location=f"{request.scope['path'].rstrip('/')}/{wanted.name}")
+    location = f"{request.scope['path'].rstrip('/')}/{wanted.name}"
+    return await answer_workload(request, handled, given=wanted.templates, location=location)
 
 
 async def replace(request: Caller, target: Target, body: bytes) -> Answer:
@@ -107,7 +105,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
         handled = await workload_commands.replace(services, call, wanted, target.expected)
     except Rejection as rejection:
         raise with_written_pointers(rejection, desired) from rejection
-    return answer_command(handled)
+    return await answer_workload(request, handled, given=wanted.templates)
 
 
 async def delete_workload(request: Caller, target: Target) -> Answer:
@@ -118,7 +116,7 @@ async def delete_workload(request: Caller, target: Target) -> Answer:
         return await simulated(request, [deletion(services, workload_stream(key))], None)
     call = await command_request(request, object_writer(KIND), target.options())
     handled = await workload_commands.delete(services, call, key, target.expected)
-    return answer_command(handled)
+    return await answer_workload(request, handled)
 
 
 async def act_on_workload(
@@ -132,7 +130,8 @@ async def act_on_workload(
         reason=data.reason,
         expires_at=instant_or_none(data.expires_at, "/expiresAt"),
     )
-    return answer_command(await workload_commands.act(services_of(request), call, action))
+    handled = await workload_commands.act(services_of(request), call, action)
+    return await answer_workload(request, handled)
 
 
 MAX_ITEMS = 10_000

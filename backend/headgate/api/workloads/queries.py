@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.api.answers import Answer, answer, answer_view, not_modified
 from headgate.api.callers import Caller, require_namespace, services_of
-from headgate.api.manifests import manifest_of
+from headgate.api.manifests import manifest_of, with_templates
 from headgate.api.pages import after_token, continue_token
 from headgate.api.parameters import label_selector, listed, owner_named
 from headgate.api.problems import NOT_FOUND, ApiFailure
@@ -46,7 +46,8 @@ async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
         return unmodified
     scope = request.user.namespaces
     body = manifest_of(services, "Workload", loaded.state, loaded.position, scope)
-    return answer(body, position=position, version=loaded.version)
+    (whole,) = await with_templates(services, [body])
+    return answer(whole, position=position, version=loaded.version)
 
 
 async def explanation(request: Caller, name: str, reasons: int) -> Answer:
@@ -105,7 +106,7 @@ async def list_workloads(
         "apiVersion": API_VERSION,
         "kind": "WorkloadList",
         "metadata": metadata,
-        "items": items,
+        "items": await with_templates(services, items),
     }
     return answer(body, position=position)
 

@@ -224,6 +224,14 @@ class Owner(Schema, kw_only=True, frozen=True):
     groups: list[str] = []
 
 
+class PodTemplateState(Schema, kw_only=True, frozen=True):
+    """The digest of a pod set's template as submitted, and whether an administrator erased it."""
+
+    name: str
+    digest: str
+    erased: bool = False
+
+
 class WorkloadStatus(Schema, kw_only=True, frozen=True):
     """Where the workload stands; `phase` is the one word for people."""
 
@@ -243,6 +251,7 @@ class WorkloadStatus(Schema, kw_only=True, frozen=True):
     preemptibility: Setting | None = None
     can_preempt: Setting | None = None
     preemption_gates: list[GateState] = []
+    pod_templates: list[PodTemplateState] = []
     diverging_pod_sets: list[Free] = []
     ignored: list[str] = []
     eviction: Eviction | None = None

@@ -10,7 +10,7 @@ from headgate.application.commands.append_unit import unit_in_steps
 from headgate.application.commands.requests import CommandResult, DecisionContext, StreamCommand
 from headgate.application.cooperative import Cooperative
 from headgate.application.failures import StaleVersion
-from headgate.application.ports import AppendUnit, Loaded
+from headgate.application.ports import AppendUnit, Loaded, WrittenObject
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
@@ -89,12 +89,21 @@ def unit_of_results(
     unit = yield from unit_in_steps(
         results, states.__getitem__, partial(wakes_of, cluster_state), at=at, metadata=metadata
     )
-    written = tuple(result.written for result in results if result.written is not None)
+    written = tuple(kept for result in results for kept in _kept_beside_the_log(result))
     unit = msgspec.structs.replace(unit, written=written)
     wakes_all = all("*" in new.wakes for new in unit.events)
     if wakes_all and not any(result.reads_config for result in results):
         return unit
     return msgspec.structs.replace(unit, config_position=config_position)
+
+
+def _kept_beside_the_log(result: CommandResult) -> Iterator[WrittenObject]:
+    """The object as written, and of the pod templates those that the workload refers to."""
+    if result.written is not None:
+        yield result.written
+    if result.templates and isinstance(result.after, Workload):
+        referred = {pod_set.written for pod_set in result.after.spec.pod_sets}
+        yield from (each for each in result.templates if each.digest in referred)
 
 
 def config_after(config: ObjectSet, results: Sequence[CommandResult]) -> ObjectSet:
@@ -143,6 +152,7 @@ def _decide(command: StreamCommand, loaded: Loaded, context: DecisionContext) ->
         position=loaded.position,
         reads_config=command.reads_config,
         written=command.written,
+        templates=command.templates,
     )
     try:
         _require_fresh(command, loaded)

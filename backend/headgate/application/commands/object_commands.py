@@ -172,5 +172,9 @@ def change_to(
         return change.decide(context)
 
     return StreamCommand(
-        stream=desired.stream, decide=decide, position=desired.position, written=new.written
+        stream=desired.stream,
+        decide=decide,
+        position=desired.position,
+        written=new.written,
+        templates=new.templates,
     )

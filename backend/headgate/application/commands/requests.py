@@ -26,7 +26,8 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
 
     `kind` is the kind in stream names; `keeps` names fields of the spec that were left out.
     `position` is the log position of the version the caller has seen, None where it does not say.
-    `written` is the object as the caller wrote it, None where that is not kept.
+    `written` is the object as the caller wrote it, None where that is not kept; `templates` are the
+    pod templates of a workload that stand beside the log.
     `has_explicit_priority` concerns workloads alone: their priority was given as a number.
     """
 
@@ -40,6 +41,7 @@ class DesiredObject(msgspec.Struct, frozen=True, kw_only=True):
     has_explicit_priority: bool = False
     position: int | None = None
     written: WrittenObject | None = None
+    templates: tuple[WrittenObject, ...] = ()
 
     @property
     def stream(self) -> str:
@@ -67,7 +69,7 @@ class StreamCommand(msgspec.Struct, frozen=True, kw_only=True):
     `until` is the last position whose events the caller knows of. `is_new` says that the stream has
     most likely never been used, so that it is not loaded before the first decision; `reads_config`
     that the rule reads other objects, which must not change before the append. `written` is the
-    object as written that the events refer to.
+    object as written that the events refer to, `templates` are those that they may refer to.
     """
 
     stream: str
@@ -78,6 +80,7 @@ class StreamCommand(msgspec.Struct, frozen=True, kw_only=True):
     is_new: bool = False
     reads_config: bool = False
     written: WrittenObject | None = None
+    templates: tuple[WrittenObject, ...] = ()
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +98,7 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     failure: Exception | None = None
     reads_config: bool = False
     written: WrittenObject | None = None
+    templates: tuple[WrittenObject, ...] = ()
 
     @property
     def expected(self) -> dict[str, int]:

@@ -57,6 +57,7 @@ from headgate.domain.workloads.pods.limit_ranges import (
     pod_runtime_violations,
     with_pod_defaults,
 )
+from headgate.domain.workloads.pods.templates import with_known_templates
 from headgate.domain.workloads.priority import (
     class_name_violations,
     diverging_pod_sets,
@@ -136,7 +137,9 @@ def submission(
         )
         return WORKLOAD.decide(context.state, command, context.at)
 
-    return StreamCommand(stream=desired.stream, decide=decide, is_new=True)
+    return StreamCommand(
+        stream=desired.stream, decide=decide, is_new=True, templates=desired.templates
+    )
 
 
 def change_of_spec(
@@ -171,7 +174,11 @@ def change_of_spec(
         return WORKLOAD.decide(state, command, context.at)
 
     return StreamCommand(
-        stream=desired.stream, decide=decide, version=version, position=desired.position
+        stream=desired.stream,
+        decide=decide,
+        version=version,
+        position=desired.position,
+        templates=desired.templates,
     )
 
 
@@ -184,6 +191,8 @@ def _placed(
     """
     spec = with_default_queue(desired.spec, desired.namespace, config.local_queues, before)
     bounds = limit_range_bounds(config.limit_ranges, desired.namespace)
+    if before is not None:
+        spec = with_known_templates(spec, before)
     spec = with_pod_defaults(spec, bounds, config.runtime_classes, before)
     if before is not None and before.pod_sets == spec.pod_sets:
         return spec

@@ -5,6 +5,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any
 
+from headgate.application.erasure import digests_of
 from headgate.application.ports import Loaded, ReadModels
 from headgate.application.verify.findings import Findings
 from headgate.domain.kinds.configured_object import Absent
@@ -18,7 +19,8 @@ BATCH = 500
 class States:
     """Every object and round as its own stream makes it, stream by stream.
 
-    `written` has the digest of each object as written that an event refers to, and the first event.
+    `written` has the digest of each object or pod template as written that an event refers to, and
+    the first event.
     """
 
     def __init__(self) -> None:
@@ -34,8 +36,7 @@ class States:
         event = with_owner_of_actor(recorded)
         self.states[recorded.stream] = evolve_state(kind, before, event, recorded.at)
         self.versions[recorded.stream] = recorded.version
-        digest = getattr(recorded.event, "written", "")
-        if digest:
+        for digest in digests_of(recorded.event):
             self.written.setdefault(digest, (recorded.position, recorded.stream))
         self.position = recorded.position
 

@@ -73,8 +73,10 @@ class PodDefaults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A number of equal pods. `template` is the submitted pod template, kept for executors.
+    """A number of equal pods. `template` is the part of the submitted template that rules read.
 
+    `written` is the digest of the template as submitted, kept beside the log, and `unread` that of
+    the fields that no rule reads; both are empty where `template` is the whole (`pods.templates`).
     `defaults` are part of the pods' requests; None where there were none.
     """
 
@@ -83,6 +85,8 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     min_count: int | None = None
     scheduling: Scheduling
     template: dict[str, Any] = {}
+    written: str = ""
+    unread: str = ""
     defaults: PodDefaults | None = None
     topology_request: TopologyRequest | None = None
     pod_index: PodIndex | None = None

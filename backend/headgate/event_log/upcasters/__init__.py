@@ -35,6 +35,11 @@ def _without_owner(fields: Fields) -> Fields:
     return {**fields, "owner": None}
 
 
+def _with_whole_templates(fields: Fields) -> Fields:
+    """Workloads up to here: the event has their pod templates whole, and nothing is beside it."""
+    return fields
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
@@ -43,6 +48,8 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.submitted", 1): spec_with_messages,
     ("workload.submitted", 2): _without_owner,
     ("workload.spec_changed", 1): spec_with_messages,
+    ("workload.submitted", 3): _with_whole_templates,
+    ("workload.spec_changed", 2): _with_whole_templates,
     ("workload.evicted", 1): evicted_with_message,
     ("workload.pods_evicted", 1): pods_evicted_with_message,
     ("workload.reservation_dropped", 1): dropped_with_message,

@@ -97,10 +97,15 @@ def completed_template(pod_set: PodSet) -> dict[str, Any]:
 def _completed(
     pod_set: PodSet, known: PodSet | None, bounds: LimitRangeBounds, classes: RuntimeClasses
 ) -> PodSet:
-    if known is not None and pod_set.template in (known.template, completed_template(known)):
+    if (
+        known is not None
+        and pod_set.unread == known.unread
+        and pod_set.template in (known.template, completed_template(known))
+    ):
         return replace(
             pod_set,
             template=known.template,
+            written=known.written,
             defaults=known.defaults,
             scheduling=known.scheduling,
         )

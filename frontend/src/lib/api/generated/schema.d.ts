@@ -3874,6 +3874,13 @@ export interface components {
             };
             tolerations?: components["schemas"]["Toleration"][];
         };
+        /** PodTemplateState */
+        PodTemplateState: {
+            name: string;
+            digest: string;
+            /** @default false */
+            erased?: boolean;
+        };
         /** PodsGoneReport */
         PodsGoneReport: {
             uid: string;
@@ -4988,6 +4995,7 @@ export interface components {
             preemptibility?: components["schemas"]["Setting"] | null;
             canPreempt?: components["schemas"]["Setting"] | null;
             preemptionGates?: components["schemas"]["GateState"][];
+            podTemplates?: components["schemas"]["PodTemplateState"][];
             divergingPodSets?: {
                 [key: string]: unknown;
             }[];

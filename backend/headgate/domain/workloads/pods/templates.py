@@ -1,0 +1,148 @@
+"""Pod templates: the part that rules read, and the whole, kept beside the log (ADR 0026).
+
+An event holds of a template what scheduling reads: labels, annotations, resources, and what
+LimitRanges, RuntimeClasses and priority classes act on. Commands, environments, volumes and every
+other field stand in the template as submitted alone, once for each digest, where `headgate erase`
+can remove them. A template with no other fields is in the event whole, and nothing stands beside.
+"""
+
+from hashlib import sha256
+from typing import Any, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from headgate.domain.workloads.pods.limit_ranges import completed_template
+from headgate.domain.workloads.specs import PodSet, WorkloadSpec
+
+TemplateFields: TypeAlias = dict[str, Any]
+
+METADATA_READ = ("labels", "annotations")
+POD_FIELDS_READ = (
+    "containers",
+    "initContainers",
+    "nodeSelector",
+    "overhead",
+    "priorityClassName",
+    "resources",
+    "runtimeClassName",
+    "tolerations",
+)
+CONTAINER_FIELDS_READ = ("name", "resources", "restartPolicy")
+
+
+class TemplateParts(msgspec.Struct, frozen=True, kw_only=True):
+    """A template as an event holds it, and as it stands beside the log.
+
+    `written` is the SHA-256 of `body`, the template as submitted with its keys in their order;
+    `unread` the SHA-256 of the fields that no rule reads, whatever the order of their keys. Both
+    are empty where rules read every field.
+    """
+
+    read: TemplateFields
+    written: str = ""
+    unread: str = ""
+    body: bytes = b""
+
+
+def template_parts(template: TemplateFields) -> TemplateParts:
+    """The parts of a template as submitted."""
+    read = _read_part(template)
+    if read == template:
+        return TemplateParts(read=template)
+    body = msgspec.json.encode(template)
+    unread = msgspec.json.encode(_without(template, read), order="sorted")
+    return TemplateParts(
+        read=read,
+        written=sha256(body).hexdigest(),
+        unread=sha256(unread).hexdigest(),
+        body=body,
+    )
+
+
+def whole_template(written: TemplateFields, read: TemplateFields) -> TemplateFields:
+    """The template as submitted with what LimitRanges and RuntimeClasses added to the part read.
+
+    `read` is the part of `written` that rules read, as `completed_template` gives it. Keys keep the
+    order in which they were written.
+    """
+    whole: TemplateFields = _overlaid(written, read)
+    return whole
+
+
+def with_known_templates(spec: WorkloadSpec, before: WorkloadSpec) -> WorkloadSpec:
+    """The spec with the recorded templates of `before` where they differ in no value.
+
+    The order of keys, and defaults that the namespace had added and that come back, are no change
+    of a pod set. A template recorded before templates stood beside the log is compared whole.
+    """
+    known = {pod_set.name: pod_set for pod_set in before.pod_sets}
+    pod_sets = tuple(_with_known(each, known.get(each.name)) for each in spec.pod_sets)
+    return replace(spec, pod_sets=pod_sets)
+
+
+def _with_known(pod_set: PodSet, known: PodSet | None) -> PodSet:
+    if known is None:
+        return pod_set
+    parts = TemplateParts(read=known.template, unread=known.unread)
+    if not known.written:
+        parts = template_parts(known.template)
+    completed = completed_template(replace(known, template=parts.read))
+    if pod_set.unread != parts.unread or pod_set.template not in (parts.read, completed):
+        return pod_set
+    return replace(pod_set, template=known.template, written=known.written, unread=known.unread)
+
+
+def _read_part(template: TemplateFields) -> TemplateFields:
+    read: TemplateFields = {}
+    for name, value in template.items():
+        if name == "metadata" and isinstance(value, dict):
+            read[name] = _chosen(value, METADATA_READ)
+        elif name == "spec" and isinstance(value, dict):
+            read[name] = {
+                field: _containers(given) if field in {"containers", "initContainers"} else given
+                for field, given in value.items()
+                if field in POD_FIELDS_READ
+            }
+    return read
+
+
+def _containers(given: Any) -> Any:  # noqa: ANN401 - what was written may be of any shape
+    if not isinstance(given, list):
+        return given
+    return [
+        _chosen(each, CONTAINER_FIELDS_READ) if isinstance(each, dict) else each for each in given
+    ]
+
+
+def _chosen(values: TemplateFields, names: tuple[str, ...]) -> TemplateFields:
+    return {name: value for name, value in values.items() if name in names}
+
+
+def _without(whole: Any, part: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """What a value has beyond a part of it; None stands for nothing."""
+    if isinstance(whole, dict) and isinstance(part, dict):
+        left = {
+            name: _without(value, part[name]) if name in part else value
+            for name, value in whole.items()
+        }
+        return {
+            name: value for name, value in left.items() if name not in part or value is not None
+        } or None
+    if whole == part:
+        return None
+    if isinstance(whole, list) and isinstance(part, list):
+        return [_without(one, other) for one, other in zip(whole, part, strict=True)]
+    return whole
+
+
+def _overlaid(written: Any, read: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(written, dict) and isinstance(read, dict):
+        shown = {
+            name: _overlaid(value, read[name]) if name in read else value
+            for name, value in written.items()
+        }
+        return shown | {name: value for name, value in read.items() if name not in written}
+    if isinstance(written, list) and isinstance(read, list) and len(written) == len(read):
+        return [_overlaid(one, other) for one, other in zip(written, read, strict=True)]
+    return read
