@@ -74,7 +74,7 @@ TEXTS: Mapping[str, Text] = {
     "IsInactive": Text("the workload is inactive"),
     "AdmissionGatesClosed": Text("an admission gate is closed"),
     "QueueIsStopped": Text("the queue is stopped"),
-    "SkippedByScheduler": Text("the workload is quarantined"),
+    "WorkloadQuarantined": Text("the workload is quarantined"),
     "QueueIsInactive": Text("the queue is inactive"),
     "HeadCannotStart": Text("the head of the StrictFIFO queue can't start"),
     "NoSimilarWorkloadStarted": Text("no similar workload has started in this queue yet"),

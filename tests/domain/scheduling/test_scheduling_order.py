@@ -142,7 +142,7 @@ def test_a_poison_workload_is_quarantined_and_the_rest_continues() -> None:
     assert list(world.cluster_state.quarantined) == [f"workload/{bad}"]
     found = recorded_reason(world.cluster_state, world[bad], world.at)
     assert found is not None
-    assert found.dominant == "SetAside"
+    assert found.dominant == "Quarantined"
 
 
 def test_one_that_backs_off_keeps_its_place_in_the_shown_order() -> None:

@@ -89,7 +89,7 @@ PROCESS_GAUGES: dict[str, tuple[str, Labels]] = {
     "read_model_lag": ("Events a read model is behind", ("name",)),
     "stream_watchers": ("Open event streams", ()),
     "findings": ("Findings of detectors and other alerts, by kind", ("kind",)),
-    "set_aside": ("Quarantined objects", ()),
+    "quarantined_objects": ("Quarantined objects", ()),
 }
 """Text and labels of the gauges `headgate_<name>`: the log and this process."""
 
@@ -135,7 +135,7 @@ async def _process_gauges(services: ApplicationServices) -> list[Metric]:
         "read_model_lag": [((name,), max(0, head - at)) for name, at in sorted(positions.items())],
         "stream_watchers": [((), services.hub.watchers)],
         "findings": await services.reader.while_still(_findings(services, positions)),
-        "set_aside": [((), len(cluster_state.quarantined))],
+        "quarantined_objects": [((), len(cluster_state.quarantined))],
     }
     return [
         gauge(f"headgate_{name}", text, labels, samples[name])

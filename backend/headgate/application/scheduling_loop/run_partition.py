@@ -68,7 +68,7 @@ class Scheduler:
     """What a worker process schedules with.
 
     `owner` names the session for people; the fence does not depend on it. `elapsed` counts seconds;
-    only differences of it mean anything. `report` is told of each partition set aside, `note` of
+    only differences of it mean anything. `report` is told of each halted partition, `note` of
     each plan that decided something.
     """
 
@@ -88,7 +88,8 @@ class PartitionRun:
     """How a turn ended.
 
     idle: nothing left to do. more: work is left. busy: another worker has it. gone: there is no
-    such partition now. contended: plans kept conflicting. halted: planning failed, it is set aside.
+    such partition now. contended: plans kept conflicting. halted: planning failed, the partition
+    waits for a retry.
     """
 
     outcome: RunOutcome

@@ -208,7 +208,7 @@ def _workload_reason(
     if stream in cluster_state.quarantined:
         error = cluster_state.quarantined[stream].arguments.get("error", "")
         skipped = message("SkippedAfterError", error=error)
-        return _unevaluated("Hold", skipped, "SetAside")
+        return _unevaluated("Hold", skipped, "Quarantined")
     if workload.terminating_at is not None or workload.cancelling_at is not None:
         return _unevaluated("Hold", TERMINATING, "Ending")
     if not workload.spec.active:

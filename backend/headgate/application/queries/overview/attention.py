@@ -270,7 +270,7 @@ def _why_inactive(workload: Workload) -> Message:
 def _quarantined(cluster_state: ClusterState) -> Iterator[Attention]:
     for stream, reason in sorted(cluster_state.quarantined.items()):
         yield _alert(
-            "SetAside",
+            "Quarantined",
             "critical",
             message("StreamSkipped", stream=stream),
             reason,

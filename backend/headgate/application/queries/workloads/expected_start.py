@@ -26,7 +26,7 @@ UNPREDICTABLE_REASONS = {
     "AdmissionGated": message("AdmissionGatesClosed"),
     "Stopped": message("QueueIsStopped"),
     "LocalQueueStopped": message("QueueIsStopped"),
-    "SetAside": message("SkippedByScheduler"),
+    "Quarantined": message("WorkloadQuarantined"),
 }
 INACTIVE_QUEUE = message("QueueIsInactive")
 UNSCHEDULABLE_HEAD = message("HeadCannotStart")
