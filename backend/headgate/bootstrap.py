@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 from celery import Celery
 
@@ -49,6 +50,7 @@ __all__ = [
     "ADMISSION_QUEUE",
     "UPKEEP_QUEUE",
     "WORKER_PREFIX",
+    "AnswerLimits",
     "Platform",
     "broker_failure",
     "celery_application",
@@ -60,10 +62,31 @@ __all__ = [
 WORKER_PREFIX = "headgate-worker"
 """The prefix of the names of workers' database connections."""
 
+TOKENS_ANSWER_SECONDS = 3.0
+WORKER_FACTOR = 4
 PROBE_ANSWER_SECONDS = 2.0
 """A database that takes longer to answer a probe hangs."""
 
 Report = Callable[[str, Exception], None]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerLimits:
+    """Seconds that the database may take to answer a statement, by use; None is no limit."""
+
+    reads_seconds: float | None = None
+    writes_seconds: float | None = None
+    tokens_seconds: float | None = None
+
+    @classmethod
+    def of_api(cls, seconds: float) -> Self:
+        """Returns the limits of an API process; reading all tokens takes little."""
+        return cls(seconds, seconds, min(seconds, TOKENS_ANSWER_SECONDS))
+
+    @classmethod
+    def of_worker(cls, seconds: float) -> Self:
+        """Returns the limits of a worker, which writes large snapshots."""
+        return cls(seconds * WORKER_FACTOR, seconds * WORKER_FACTOR, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +96,11 @@ class Platform:
     name: str
     settings: Settings
     pool: Pool
-    probe_pool: Pool
+    pools: tuple[Pool, ...]
     event_log: PostgresEventLog
     read_models: PostgresReadModels
+    write_log: PostgresEventLog
+    write_models: PostgresReadModels
     partitions: PostgresPartitions
     followers: PostgresFollowers
     state_cache: PostgresStateCache
@@ -152,28 +177,43 @@ class Platform:
     def close(self) -> None:
         """Closes all connections, and with them every lock."""
         self.nudges.close()
-        self.pool.close()
-        self.probe_pool.close()
+        for pool in self.pools:
+            pool.close()
 
 
-def open_platform(settings: Settings, name: str = "headgate") -> Platform:
-    """Returns the platform of a process on the database and broker of `settings`."""
+def open_platform(
+    settings: Settings, name: str = "headgate", limits: AnswerLimits | None = None
+) -> Platform:
+    """Returns the platform of a process on the database and broker of `settings`.
+
+    Reads, writes, tokens and probes have pools of their own: what holds up one of them leaves the
+    others their connections. Connections are made when they are needed.
+    """
     configure_log_lines(settings.log_level)
-    pool = open_pool(settings.database_url, name=name)
-    probes = open_pool(
-        settings.database_url,
-        most=1,
-        min_size=0,
-        name=f"{name} probe",
-        answer_seconds=PROBE_ANSWER_SECONDS,
-    )
+    limits = limits or AnswerLimits()
+
+    def opened(most: int, use: str, seconds: float | None) -> Pool:
+        return open_pool(
+            settings.database_url,
+            most=most,
+            min_size=0 if use else 1,
+            name=f"{name} {use}".rstrip(),
+            answer_seconds=seconds,
+        )
+
+    pool = opened(8, "", limits.reads_seconds)
+    writes = opened(5, "writes", limits.writes_seconds)
+    tokens = opened(2, "tokens", limits.tokens_seconds)
+    probes = opened(1, "probe", PROBE_ANSWER_SECONDS)
     return Platform(
         name=name,
         settings=settings,
         pool=pool,
-        probe_pool=probes,
+        pools=(pool, writes, tokens, probes),
         event_log=PostgresEventLog(pool),
         read_models=PostgresReadModels(pool),
+        write_log=PostgresEventLog(writes),
+        write_models=PostgresReadModels(writes),
         partitions=PostgresPartitions(pool),
         followers=PostgresFollowers(pool),
         state_cache=PostgresStateCache(pool),
@@ -181,7 +221,7 @@ def open_platform(settings: Settings, name: str = "headgate") -> Platform:
         backtests=PostgresBacktestStore(pool),
         maintenance=PostgresMaintenance(pool),
         inspection=PostgresInspection(pool, settings.database_url),
-        tokens=PostgresTokens(pool),
+        tokens=PostgresTokens(tokens),
         tail=PostgresTail(settings.database_url),
         probe=PostgresProbe(probes),
         event_log_for_probes=PostgresEventLog(probes),

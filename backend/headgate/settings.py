@@ -17,6 +17,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     broker_url: Annotated[
         str, Meta(description="Celery broker to use; empty starts a Redis below `directory`.")
     ] = ""
+    database_timeout_seconds: Annotated[
+        float,
+        Meta(
+            description="Seconds after which the API gives up a statement that the database has not"
+            " answered; workers wait four times as long."
+        ),
+    ] = 15.0
     directory: Annotated[Path, Meta(description="Where embedded servers keep their data.")] = Path(
         ".headgate"
     )

@@ -8,7 +8,13 @@ from contextlib import suppress
 
 import structlog
 
-from headgate.bootstrap import ADMISSION_QUEUE, WORKER_PREFIX, Platform, open_platform
+from headgate.bootstrap import (
+    ADMISSION_QUEUE,
+    WORKER_PREFIX,
+    AnswerLimits,
+    Platform,
+    open_platform,
+)
 from headgate.settings import from_environment
 from headgate_workers.admission import AdmissionTicker
 from headgate_workers.backtests import BacktestTicker
@@ -38,7 +44,8 @@ def platform() -> Platform:
     """Returns the platform; opens it at the first use."""
     if _process.platform is None:
         name = f"{WORKER_PREFIX} {socket.gethostname()}:{os.getpid()}"
-        _process.platform = open_platform(_process.settings, name)
+        limits = AnswerLimits.of_worker(_process.settings.database_timeout_seconds)
+        _process.platform = open_platform(_process.settings, name, limits)
     return _process.platform
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from itertools import pairwise
 from typing import Any
@@ -54,7 +55,7 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_state import LiveReader
 from headgate.application.ports import Unavailable
 from headgate.application.queries.did_you_mean import did_you_mean
-from headgate.bootstrap import open_platform
+from headgate.bootstrap import AnswerLimits, open_platform
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS
 from headgate.domain.rejection import NotFound
@@ -62,6 +63,8 @@ from headgate.domain.streams import stream_of
 from headgate.settings import from_environment
 
 MAX_BODY_BYTES = 10_000_000
+READ_THREADS = 16
+"""Twice the connections for reads, so that reads of memory go on while all of these wait."""
 READING_LOG = "The event log is being read."
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
@@ -69,7 +72,9 @@ Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 
 def create_app() -> Litestar:
     """The application as the environment says; what Granian calls."""
-    platform = open_platform(from_environment(), name="headgate-api")
+    settings = from_environment()
+    limits = AnswerLimits.of_api(settings.database_timeout_seconds)
+    platform = open_platform(settings, name="headgate-api", limits=limits)
     return app_over(application_services(platform), platform.close)
 
 
@@ -169,6 +174,8 @@ def _lifespan(services: ApplicationServices, close: Callable[[], None]) -> Lifes
         reader, hub, clock = services.reader, services.hub, services.clock
         assert isinstance(reader, LiveReader), "what is started is the present"
         assert isinstance(clock, DatabaseClock), "and its clock goes"
+        reads = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="headgate-reads")
+        asyncio.get_running_loop().set_default_executor(reads)
         await asyncio.to_thread(clock.read_database)
         await reader.start()
         hub.begin(reader.position)
@@ -190,7 +197,11 @@ def _lifespan(services: ApplicationServices, close: Callable[[], None]) -> Lifes
             services.readiness.close()
             services.history.executor.close()
             services.reading.close()
+            services.writing.close()
+            services.commits.close()
+            services.token_cache.close()
             await reader.stop()
+            reads.shutdown(wait=False, cancel_futures=True)
             close()
 
     return lifespan

@@ -31,10 +31,12 @@ def application_services(platform: Platform) -> ApplicationServices:
     """Everything the use cases work with; nothing is read before it is started."""
     reader = LiveReader(platform.live_state(), platform.tail, recover_from_rewind, _exit_process)
     hub = EventHub(platform.event_log)
-    commits = GroupCommit(platform.event_log, _nudging(platform.nudges, reader))
+    commits = GroupCommit(platform.write_log, _nudging(platform.nudges, reader))
     return ApplicationServices(
         log=platform.event_log,
         models=platform.read_models,
+        write_log=platform.write_log,
+        write_models=platform.write_models,
         partitions=platform.partitions,
         followers=platform.followers,
         tokens=platform.tokens,

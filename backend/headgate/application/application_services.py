@@ -20,14 +20,22 @@ from headgate.application.time_travel.historical_ports import FixedClock, FixedR
 from headgate.application.time_travel.historical_states import HistoricalReads
 
 BUSY_READING = "ReadsOverloaded"
+BUSY_WRITING = "WritesOverloaded"
+MAX_WRITES_WAITING = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class ApplicationServices:
-    """The ports and the live state above them, at the present or at a past position."""
+    """The ports and the live state above them, at the present or at a past position.
+
+    Commands use `write_log`, `write_models` and the threads of `writing`: neither slow reads nor
+    many of them keep a command from a connection or a thread.
+    """
 
     log: EventLog
     models: ReadModels
+    write_log: EventLog
+    write_models: ReadModels
     partitions: Partitions
     followers: Followers
     tokens: Tokens
@@ -49,4 +57,9 @@ class ApplicationServices:
     readiness: ReadinessWatch
     reading: BoundedExecutor = field(
         default_factory=lambda: BoundedExecutor("reading", BUSY_READING)
+    )
+    writing: BoundedExecutor = field(
+        default_factory=lambda: BoundedExecutor(
+            "writing", BUSY_WRITING, threads=4, max_waiting=MAX_WRITES_WAITING
+        )
     )

@@ -1,4 +1,4 @@
-"""A thread for work that would hold up the event loop."""
+"""Threads for work that would hold up the event loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,22 +13,24 @@ MAX_WAITING = 32
 
 @dataclass(slots=True)
 class BoundedExecutor:
-    """One thread of a process for one sort of work; it never holds up the event loop.
+    """Threads of a process for one sort of work; it never holds up the event loop.
 
     A call beyond the limit of waiting ones is refused with the code `busy`.
     """
 
     name: str
     busy: str
+    threads: int = 1
+    max_waiting: int = MAX_WAITING
     _waiting: int = 0
     _thread: ThreadPoolExecutor = field(init=False)
 
     def __post_init__(self) -> None:
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"headgate-{self.name}")
+        self._thread = ThreadPoolExecutor(self.threads, thread_name_prefix=f"headgate-{self.name}")
 
     async def do(self, work: Callable[[], Result]) -> Result:
         """The result of some work; raises `Overloaded` if too much is waiting."""
-        if self._waiting >= MAX_WAITING:
+        if self._waiting >= self.max_waiting:
             raise Overloaded(self.busy)
         self._waiting += 1
         try:

@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from headgate.application.failures import Overloaded
 from headgate.application.ports import (
@@ -41,6 +42,7 @@ class GroupCommit:
         self._max_waiting = max_waiting
         self._waiting: deque[QueuedAppend] = deque()
         self._writer: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="headgate-append")
         self.has_failed = False
         """Whether the last append found the database away; reset by the next look."""
         self.succeeded_at = float("-inf")
@@ -54,6 +56,10 @@ class GroupCommit:
     async def append_each(self, units: Sequence[AppendUnit]) -> list[Verdict]:
         """The verdicts on several units, in order; each stands or falls by itself."""
         return list(await asyncio.gather(*self._enqueued(units)))
+
+    def close(self) -> None:
+        """Takes no more units."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _enqueued(self, units: Sequence[AppendUnit]) -> list[asyncio.Future[Verdict]]:
         if len(self._waiting) + len(units) > self._max_waiting:
@@ -75,7 +81,8 @@ class GroupCommit:
 
     async def _write_group(self, group: list[QueuedAppend]) -> None:
         try:
-            verdicts = await asyncio.to_thread(self._log.append, [unit for unit, _ in group])
+            loop, units = asyncio.get_running_loop(), [unit for unit, _ in group]
+            verdicts = await loop.run_in_executor(self._thread, self._log.append, units)
         except Unavailable as outage:
             self.has_failed = True
             _fail(group, outage)

@@ -106,7 +106,9 @@ def open_pool(
     """Connections that commit each statement by itself; broken ones are replaced on the way out.
 
     `name` is the application name that the database shows for them. A statement that the server
-    has not answered after `answer_seconds` ends its connection; None waits for ever.
+    has not answered after `answer_seconds` ends its connection; None waits for ever. A connection
+    that cannot be made is given up after `POOL_TIMEOUT_SECONDS` and tried again by the next use:
+    the growing pauses of the pool would go on long after an outage.
     """
 
     def limit(connection: Connection) -> None:
@@ -121,6 +123,7 @@ def open_pool(
         min_size=min_size,
         max_size=most,
         timeout=POOL_TIMEOUT_SECONDS if answer_seconds is None else min(answer_seconds, 5.0),
+        reconnect_timeout=POOL_TIMEOUT_SECONDS,
         num_workers=1 if min_size == 0 else 3,
         check=_check,
         open=True,

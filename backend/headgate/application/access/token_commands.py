@@ -49,7 +49,7 @@ async def revoke(services: ApplicationServices, name: str) -> None:
     """Forget a token; raises `NotFound`."""
     if not await asyncio.to_thread(services.tokens.remove, name):
         raise NotFound("ObjectNotFound", kind="Token", name=name)
-    services.token_cache.forget()
+    services.token_cache.forget(name)
 
 
 def _violations(spec: TokenSpec, at: Instant) -> Iterator[Violation]:

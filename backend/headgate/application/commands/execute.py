@@ -3,7 +3,6 @@
 `execute` appends all commands of a request together, `execute_each` each of them by itself.
 """
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
@@ -110,7 +109,7 @@ async def execute_each(
 
 async def catch_up(services: ApplicationServices) -> None:
     """Waits until the live state has folded everything that is in the log by now."""
-    head = await asyncio.to_thread(services.log.head)
+    head = await services.writing.do(services.write_log.head)
     await services.reader.reached(head, within_seconds=CATCH_UP_SECONDS)
 
 
@@ -188,7 +187,7 @@ async def _load(
     streams = list(dict.fromkeys(command.stream for command in commands))
     if is_blind:
         return {s: Loaded(stream=s, version=0, position=0, state=Absent()) for s in streams}
-    found = await asyncio.to_thread(services.models.load, streams)
+    found = await services.writing.do(lambda: services.write_models.load(streams))
     newest = max((loaded.position for loaded in found), default=0)
     await services.reader.reached(newest, within_seconds=CATCH_UP_SECONDS)
     return {loaded.stream: loaded for loaded in found}
@@ -225,7 +224,10 @@ async def _earlier_response(
     services: ApplicationServices, metadata: EventMetadata, request: CommandRequest
 ) -> CommandResponse | None:
     assert request.key is not None, "only a request with a key has an earlier response"
-    replayed = await asyncio.to_thread(services.models.replay_of, request.key, metadata.actor)
+    key = request.key
+    replayed = await services.writing.do(
+        lambda: services.write_models.replay_of(key, metadata.actor)
+    )
     if replayed is None:
         return None
     if replayed.key.request_hash != request.request_hash:
