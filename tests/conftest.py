@@ -1,6 +1,7 @@
 """Databases for tests: one server a run, shared by all its processes, and fresh databases in it."""
 
 import fcntl
+import gc
 import os
 import shutil
 from collections.abc import Iterator
@@ -16,11 +17,12 @@ import pytest
 from headgate.adapters.postgres.maintenance import migrate
 from headgate.embedded.postgres import EmbeddedPostgres, start_postgres
 from tests.directories import RUN_VARIABLE, databases_root, run_directory
-from tests.hypothesis_profiles import load_profile
+from tests.hypothesis_profiles import is_full_depth, load_profile
 from tests.xdist_scheduling import LongFilesFirst, long_files_first
 
 PREFIX = "hg-"
 TEMPLATE = "headgate_template"
+NIGHTLY = "nightly"
 # A test's database need not outlive the machine; everything else is as in production.
 FOR_TESTS = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB"}
 _numbers = count(1)
@@ -29,6 +31,8 @@ _numbers = count(1)
 def pytest_configure(config: pytest.Config) -> None:
     """The first process of a run gives it a directory; the others inherit its name."""
     load_profile()
+    # Imports of tests leave little garbage: looking for it is a third of their time.
+    gc.disable()
     if not hasattr(config, "workerinput"):
         _remove_leftovers()
         directory = databases_root() / f"{PREFIX}{os.getpid()}"
@@ -42,9 +46,20 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         _remove(Path(os.environ.pop(RUN_VARIABLE)))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes long."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only the nightly run has time for, and begin with what takes long."""
+    left_out = [] if is_full_depth() else [i for i in items if i.get_closest_marker(NIGHTLY)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker(NIGHTLY)]
     long_files_first(items)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Collect garbage again, and never look at what importing all tests has made."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

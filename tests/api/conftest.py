@@ -8,7 +8,7 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from headgate.api.app import app_over
+from headgate.api.app import connect, routes_only
 from headgate.api.services import application_services
 from headgate.application.scheduling_loop.run_partition import run_partition, sync_partitions
 from headgate.bootstrap import Platform, open_platform
@@ -37,10 +37,16 @@ def platform(settings: Settings) -> Iterator[Platform]:
     opened.close()
 
 
+@pytest.fixture(scope="session")
+def application() -> Litestar:
+    """The application of all modules, as its routes take half a second; `client` starts it."""
+    return routes_only()
+
+
 @pytest.fixture(scope="module")
-def client(platform: Platform) -> Iterator[TestClient[Litestar]]:
-    """The application of this module, started."""
-    with TestClient(app_over(application_services(platform))) as started:
+def client(application: Litestar, platform: Platform) -> Iterator[TestClient[Litestar]]:
+    """The application over the installation of this module, started."""
+    with TestClient(connect(application, application_services(platform))) as started:
         yield started
 
 

@@ -13,7 +13,7 @@ from granian.constants import Interfaces
 from granian.server.embed import Server
 from litestar import Litestar
 
-from headgate.api.app import app_over
+from headgate.api.app import connect, routes_only
 from headgate.api.services import application_services
 from headgate.application.scheduling_loop.run_partition import idle_seconds, sweep
 from headgate.bootstrap import open_platform
@@ -25,8 +25,16 @@ from tests.cli.invocation import Invoker
 SECRET = "an-admin-token-for-tests"
 
 
+@pytest.fixture(scope="session")
+def application() -> Litestar:
+    """The application of all modules, as making its routes takes long."""
+    return routes_only()
+
+
 @pytest.fixture(scope="module")
-def connection(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+def connection(
+    application: Litestar, database_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Connection]:
     """A served and scheduled Headgate of this module's own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -41,7 +49,7 @@ def connection(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> I
     scheduler = threading.Thread(target=_schedule, args=(settings, stopping))
     scheduler.start()
     try:
-        with _served(settings, port):
+        with _served(application, settings, port):
             yield Connection(url=f"http://127.0.0.1:{port}", token=SECRET, source="test")
     finally:
         stopping.set()
@@ -65,10 +73,10 @@ def headgate(connection: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @contextmanager
-def _served(settings: Settings, port: int) -> Iterator[None]:
+def _served(app: Litestar, settings: Settings, port: int) -> Iterator[None]:
     """The server of production in a thread: a process would import everything for each module."""
     platform = open_platform(settings, name="test-api")
-    app = app_over(application_services(platform), platform.close)
+    connect(app, application_services(platform), platform.close)
     server = Server(
         app, port=port, interface=Interfaces.ASGINL, websockets=False, log_enabled=False
     )

@@ -17,8 +17,10 @@ from headgate.cli.replay.scenario import read_scenario, scenario_replay
 from headgate.client.connection import Connection
 from headgate.settings import Settings
 from tests.cli.test_replay import HOSTS, SCENARIO
+from tests.hypothesis_profiles import examples
 
 HEAD = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,creation_time,deletion_time\n"
+PODS, PODS_OF_OUTAGES = examples(60, quick=24), examples(80, quick=32)
 TOO_LARGE = "huge,96000,2048,9,1000,,LS,50,60\n"
 
 
@@ -45,9 +47,13 @@ def test_every_pod_of_a_trace_ends_or_is_explained(
     connection: Connection, database_url: str, tmp_path: Path
 ) -> None:
     (tmp_path / "hosts.csv").write_text("\n".join(HOSTS.splitlines()[:4]) + "\n")
-    (tmp_path / "pods.csv").write_text(HEAD + pods(60) + TOO_LARGE)
+    (tmp_path / "pods.csv").write_text(HEAD + pods(PODS) + TOO_LARGE)
     play = openb_replay(read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv"), "t")
-    assert play_all(connection, play, FreeTime, SubmissionLimits(window=16, batch=8)) == (60, 1, 0)
+    assert play_all(connection, play, FreeTime, SubmissionLimits(window=16, batch=8)) == (
+        PODS,
+        1,
+        0,
+    )
     assert_verified(database_url)
 
 
@@ -69,7 +75,7 @@ def test_hosts_that_fail_lose_no_workload_and_break_no_rule(
     connection: Connection, database_url: str, tmp_path: Path
 ) -> None:
     (tmp_path / "hosts.csv").write_text("\n".join(HOSTS.splitlines()[:8]) + "\n")
-    (tmp_path / "pods.csv").write_text(HEAD + pods(80))
+    (tmp_path / "pods.csv").write_text(HEAD + pods(PODS_OF_OUTAGES))
     hosts, trace = read_hosts(tmp_path / "hosts.csv"), read_pods(tmp_path / "pods.csv")
     play = openb_replay(hosts, trace, "outages")
     options = ReplayOptions(
@@ -79,7 +85,7 @@ def test_hosts_that_fail_lose_no_workload_and_break_no_rule(
         outages=planned_outages(play, "12", 1, 1),
     )
     figures = run_replay(connection, play, options)
-    assert (figures.finished, figures.explained, figures.lost) == (80, 0, 0)
+    assert (figures.finished, figures.explained, figures.lost) == (PODS_OF_OUTAGES, 0, 0)
     found = figures.outages
     assert found is not None
     assert found.hosts_failed == found.hosts_returned > 0

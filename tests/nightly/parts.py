@@ -1,4 +1,4 @@
-"""Assigns every property file and a disjoint range of seeds to each part of the nightly run."""
+"""Assigns property files, files of long tests and disjoint ranges of seeds to the nightly parts."""
 
 import sys
 from dataclasses import dataclass
@@ -8,8 +8,14 @@ from typing import Final
 from tests.architecture.sources import ROOT
 
 PART_COUNT: Final = 8
-DAYS, COHORTS, WHAT_IF_DAYS, EXPLAINED_DAYS = 400, 50_000, 100, 1
-"""How many seeds each part takes of simulations, termination, what-if and explanations."""
+DAYS, COHORTS, WHAT_IF_DAYS, EXPLAINED_DAYS = 120, 50_000, 40, 1
+"""How many seeds each part takes of simulations, termination, what-if and explanations.
+
+On 2 cores with nothing else to do, a day takes about 3.5 s of processor time, 1,000 cohorts 2 s and
+a day of what-if 5 s: together about 6 minutes of both cores.
+"""
+LONG: Final = ("pytest.mark.nightly", "from tests.hypothesis_profiles import examples")
+"""What a file of tests has that `make test` leaves out, or runs with less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +54,24 @@ def property_files_of(part: int) -> list[Path]:
     return property_files()[part - 1 :: PART_COUNT]
 
 
+def long_files() -> list[Path]:
+    """Every other test file of which `make test` runs less than there is, by path."""
+    texts = {path: path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py")}
+    found = {path for path, text in texts.items() if any(sign in text for sign in LONG)}
+    return sorted(found - set(property_files()))
+
+
+def long_files_of(part: int) -> list[Path]:
+    """The long files of one part: every `PART_COUNT`th, from the last part on."""
+    return long_files()[PART_COUNT - part :: PART_COUNT]
+
+
 def jobs_of(part: int) -> list[Job]:
     """The jobs of one part; chaos is in the last part alone."""
-    files = [str(path.relative_to(ROOT)) for path in property_files_of(part)]
-    hypothesis = ("-m", "pytest", "-q", "-p", "no:randomly", f"--hypothesis-seed={part}")
+    seeds = range(part, part + 1)
+    pytest = ("-m", "pytest", "-q", "-p", "no:randomly", f"--hypothesis-seed={part}")
     jobs = [
-        Job("properties", _python(*hypothesis, *files), range(part, part + 1)),
+        Job("properties", _python(*pytest, *_named(property_files_of(part))), seeds),
         _seeded("simulation", "tests.simulation", "--days", _seeds(part, DAYS)),
         _seeded("termination", "tests.simulation.termination", "--cohorts", _seeds(part, COHORTS)),
         _seeded("what-if", "tests.what_if", "--days", _seeds(part, WHAT_IF_DAYS)),
@@ -66,11 +84,16 @@ def jobs_of(part: int) -> list[Job]:
         )
         for seed in _seeds(part, EXPLAINED_DAYS)
     ]
+    if files := long_files_of(part):
+        jobs.insert(0, Job("long tests", _python(*pytest, *_named(files)), seeds))
     if part == PART_COUNT:
-        seeds = range(part, part + 1)
         chaos = _python("-m", "tests.chaos", "--seed", str(part))
         jobs.append(Job("chaos", chaos, seeds, is_exclusive=True))
     return jobs
+
+
+def _named(files: list[Path]) -> list[str]:
+    return [str(path.relative_to(ROOT)) for path in files]
 
 
 def _seeds(part: int, count: int) -> range:

@@ -6,7 +6,15 @@ import sys
 
 import pytest
 
-from tests.nightly.parts import PART_COUNT, jobs_of, parse_part, property_files, property_files_of
+from tests.nightly.parts import (
+    PART_COUNT,
+    jobs_of,
+    long_files,
+    long_files_of,
+    parse_part,
+    property_files,
+    property_files_of,
+)
 
 PARTS = range(1, PART_COUNT + 1)
 SMALLEST = {
@@ -19,6 +27,13 @@ def test_every_property_file_is_in_exactly_one_part() -> None:
     assert sorted(path for part in PARTS for path in property_files_of(part)) == property_files()
 
 
+def test_every_test_left_to_the_nightly_run_is_in_exactly_one_part() -> None:
+    assert sorted(path for part in PARTS for path in long_files_of(part)) == long_files()
+    names = [argument for part in PARTS for job in jobs_of(part) for argument in job.command]
+    for file in ("processes/test_up.py", "simulation/test_explanations.py"):
+        assert names.count(f"tests/{file}") == 1
+
+
 def test_every_property_is_tried_more_often_than_in_a_quick_run() -> None:
     fixed = re.compile(r"max_examples=[0-9]")
     assert [path.name for path in property_files() if fixed.search(path.read_text("utf-8"))] == []
@@ -29,9 +44,8 @@ def test_no_seed_of_a_job_is_in_two_parts() -> None:
     for part in PARTS:
         for job in jobs_of(part):
             seeds.setdefault(job.name, []).extend(job.seeds)
-    assert {"properties", "simulation", "termination", "what-if", "explanations", "chaos"} == set(
-        seeds
-    )
+    engines = {"simulation", "termination", "what-if", "explanations", "chaos"}
+    assert set(seeds) == engines | {"properties", "long tests"}
     assert all(len(found) == len(set(found)) for found in seeds.values())
 
 

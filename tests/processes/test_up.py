@@ -46,11 +46,14 @@ def running() -> Iterator[Up]:
     """One installation for all tests that leave it as well as they found it."""
     with services() as found:
         found.start()
+        assert re.search(r"http://127\.0\.0\.1:\d+/#token=\S{32,}", found.said())
+        assert stat.S_IMODE((found.data / "admin-token").stat().st_mode) == 0o600
         assert found.request("POST", "/v1/apply", QUEUES).status_code == 200
         yield found
         assert found.stop() == 0
         assert "did not end within" not in found.said()
         assert found.processes() == []
+        assert not (found.data / "run.json").exists()
 
 
 def submit_and_see_admitted(up: Up, name: str) -> None:
@@ -64,7 +67,7 @@ def submit_and_see_admitted(up: Up, name: str) -> None:
     wait_until(is_starting, f"{name} is admitted")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_it_continues_where_it_stopped_hung_or_was_killed(up: Up) -> None:
     """One installation for its whole life, as each start takes as long as all the rest."""
     up.start()
@@ -89,6 +92,16 @@ def test_it_continues_where_it_stopped_hung_or_was_killed(up: Up) -> None:
     submit_and_see_admitted(up, "after-a-kill")
     assert up.stop(signal.SIGINT) == 0
     assert up.processes() == []
+
+
+def test_it_continues_after_it_was_killed_without_warning(running: Up) -> None:
+    submit_and_see_admitted(running, "before-a-kill")
+    assert_a_second_start_leads_to_the_first(running)
+    kill_without_warning(running, hanging="worker-1")
+    running.start()
+    kept = running.request("GET", "/v1/namespaces/team/workloads/before-a-kill")
+    assert kept.json()["status"]["phase"] == "Starting"
+    submit_and_see_admitted(running, "after-a-kill")
 
 
 def assert_a_second_start_leads_to_the_first(up: Up) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -67,8 +67,6 @@ READ_THREADS = 16
 """Twice the connections for reads, so that reads of memory go on while all of these wait."""
 READING_LOG = "The event log is being read."
 
-Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
-
 
 def create_app() -> Litestar:
     """The application as the environment says; what Granian calls."""
@@ -83,15 +81,22 @@ def app_over(services: ApplicationServices, close: Callable[[], None] = lambda: 
 
     `close` is called when it has stopped.
     """
-    return _app([_lifespan(services, close)], State({"services": services}))
+    return connect(routes_only(), services, close)
+
+
+def connect(
+    app: Litestar, services: ApplicationServices, close: Callable[[], None] = lambda: None
+) -> Litestar:
+    """The application over another installation from its next start; it must have stopped.
+
+    Many installations, one after the other, share its routes, which take half a second to make.
+    """
+    app.state.update({"services": services, "close": close})
+    return app
 
 
 def routes_only() -> Litestar:
-    """The application without anything behind it, to derive its document from."""
-    return _app([], State())
-
-
-def _app(lifespan: list[Lifespan], state: State) -> Litestar:
+    """The application without anything behind it, also to derive its document from."""
     return Litestar(
         route_handlers=[
             _version_one(),
@@ -106,8 +111,8 @@ def _app(lifespan: list[Lifespan], state: State) -> Litestar:
             one_problem,
             user_interface,
         ],
-        state=state,
-        lifespan=list(lifespan),
+        state=State(),
+        lifespan=[_lifespan],
         openapi_config=openapi.config(),
         exception_handlers={**exception_handlers(), NotFound: no_such_object},
         before_send=[add_headers],
@@ -168,43 +173,41 @@ async def before_request(request: Request[Any, Any, Any]) -> None:
     await read_at(request)
 
 
-def _lifespan(services: ApplicationServices, close: Callable[[], None]) -> Lifespan:
-    @asynccontextmanager
-    async def lifespan(_: Litestar) -> AsyncIterator[None]:
-        reader, hub, clock = services.reader, services.hub, services.clock
-        assert isinstance(reader, LiveReader), "what is started is the present"
-        assert isinstance(clock, DatabaseClock), "and its clock goes"
-        reads = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="headgate-reads")
-        asyncio.get_running_loop().set_default_executor(reads)
-        await asyncio.to_thread(clock.read_database)
-        await reader.start()
-        hub.begin(reader.position)
-        services.cycle_durations.begin(clock.now())
-        reader.listen(lambda batch: services.event_counters.count(batch, reader.cluster_state))
-        reader.listen(hub.publish)
-        reader.on_rewind(lambda: hub.rewind(reader.position))
-        reader.on_rewind(services.token_cache.forget)
-        background = [
-            asyncio.create_task(clock.synchronize()),
-            asyncio.create_task(services.readiness.watch()),
-        ]
-        try:
-            yield
-        finally:
-            hub.close()
-            for task in background:
-                task.cancel()
-            services.readiness.close()
-            services.history.executor.close()
-            services.reading.close()
-            services.writing.close()
-            services.commits.close()
-            services.token_cache.close()
-            await reader.stop()
-            reads.shutdown(wait=False, cancel_futures=True)
-            close()
-
-    return lifespan
+@asynccontextmanager
+async def _lifespan(app: Litestar) -> AsyncIterator[None]:
+    services: ApplicationServices = app.state["services"]
+    reader, hub, clock = services.reader, services.hub, services.clock
+    assert isinstance(reader, LiveReader), "what is started is the present"
+    assert isinstance(clock, DatabaseClock), "and its clock goes"
+    reads = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="headgate-reads")
+    asyncio.get_running_loop().set_default_executor(reads)
+    await asyncio.to_thread(clock.read_database)
+    await reader.start()
+    hub.begin(reader.position)
+    services.cycle_durations.begin(clock.now())
+    reader.listen(lambda batch: services.event_counters.count(batch, reader.cluster_state))
+    reader.listen(hub.publish)
+    reader.on_rewind(lambda: hub.rewind(reader.position))
+    reader.on_rewind(services.token_cache.forget)
+    background = [
+        asyncio.create_task(clock.synchronize()),
+        asyncio.create_task(services.readiness.watch()),
+    ]
+    try:
+        yield
+    finally:
+        hub.close()
+        for task in background:
+            task.cancel()
+        services.readiness.close()
+        services.history.executor.close()
+        services.reading.close()
+        services.writing.close()
+        services.commits.close()
+        services.token_cache.close()
+        await reader.stop()
+        reads.shutdown(wait=False, cancel_futures=True)
+        app.state["close"]()
 
 
 STREAM_KINDS = {
