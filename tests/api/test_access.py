@@ -116,17 +116,18 @@ def test_a_submitter_touches_only_its_namespaces(callers: dict[str, Api]) -> Non
 
 def test_the_current_user_and_its_rights_are_shown(callers: dict[str, Api]) -> None:
     submitter = callers["submitter"]
-    who = {"name": "submitter", "role": "submitter", "namespaces": ["team-a"]}
+    grant = {"role": "submitter", "namespaces": ["team-a"]}
+    who = {"name": "submitter", **grant, "grants": [grant], "groups": []}
     assert submitter.get("/v1/whoami").json() == who
 
     def can(query: str) -> bool:
         return bool(submitter.get(f"/v1/can-i?{query}").json()["allowed"])
 
-    assert can("verb=create&kind=Workload&namespace=team-a")
-    assert not can("verb=create&kind=Workload&namespace=team-b")
-    assert not can("verb=stop&kind=ClusterQueue")
-    assert can("verb=list&kind=ClusterQueue")
-    assert not can("verb=report&kind=Workload")
+    assert can("verb=create&resource=Workload&namespace=team-a")
+    assert not can("verb=create&resource=Workload&namespace=team-b")
+    assert not can("verb=stop&resource=ClusterQueue")
+    assert can("verb=list&resource=ClusterQueue")
+    assert not can("verb=report&resource=Workload")
 
 
 def test_a_token_is_shown_once_expires_and_is_revoked(admin: Api) -> None:
@@ -147,7 +148,9 @@ def test_a_token_is_shown_once_expires_and_is_revoked(admin: Api) -> None:
         {"name": "Bad Name", "role": "viewer"},
         {"name": "n", "role": "god"},
         {"name": "n", "role": "submitter"},
-        {"name": "n", "role": "viewer", "namespaces": ["x"]},
+        {"name": "n", "role": "executor", "namespaces": ["x"]},
+        {"name": "n", "role": "queue-admin"},
+        {"name": "n", "role": "namespace-admin", "clusterQueues": ["x"]},
         {"name": "n", "role": "viewer", "expiresAt": "2001-01-01T00:00:00Z"},
         {"name": "n", "role": "viewer", "expiresAt": "tomorrow"},
         {"role": "viewer"},

@@ -8,7 +8,7 @@ from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
 from headgate.api.manifests import wanted_of
 from headgate.api.services import application_services
-from headgate.application.access.identity import Identity
+from headgate.application.access.identity import ADMIN
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.decide import decide_commands, unit_of_results
 from headgate.application.commands.workload_commands import submission
@@ -24,7 +24,7 @@ from tests.bench.submits import IN_FLIGHT
 from tests.bench.wire import manifest
 
 UNITS = 20_000
-BENCH = Identity(name="bench", role="admin")
+BENCH = ADMIN
 
 
 async def measure_grouped_appends(database_url: str) -> float:

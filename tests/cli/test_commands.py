@@ -227,6 +227,37 @@ def test_tokens_are_made_listed_and_revoked(headgate: Invoker) -> None:
     headgate("whoami", "--token", secret, code=4)
 
 
+def test_a_service_account_has_roles_and_tokens_that_can_be_revoked(headgate: Invoker) -> None:
+    headgate("serviceaccount", "create", "ci", "--grant", "submitter:default,other", "--group", "x")
+    secret = headgate("serviceaccount", "token", "ci", "--for", "1d").stdout.strip()
+
+    assert "ci (submitter:default,other)" in headgate("whoami", "--token", secret).stdout
+    assert headgate("can-i", "create", "wl", "-n", "other", "--token", secret).stdout == "yes\n"
+    refused = headgate("can-i", "stop", "cq", "--token", secret, code=1)
+    assert refused.stdout == "no\n"
+    assert "queue-admin" in refused.stderr
+
+    headgate("serviceaccount", "grant", "ci", "--grant", "queue-admin:small")
+    assert "queue-admin:small" in headgate("serviceaccount", "list").stdout
+    assert "serviceaccount/ci" in headgate("token", "list").stdout
+    headgate("serviceaccount", "delete", "ci")
+    headgate("whoami", "--token", secret, code=4)
+
+
+def test_a_user_lists_the_workloads_that_the_user_submitted(headgate: Invoker) -> None:
+    role = ("--role", "submitter", "-n", "default")
+    secret = headgate("token", "create", "ana", *role).stdout.strip()
+    headgate("submit", "--name", "of-ana", "--queue", "main", "--cpu", "1", "--token", secret)
+
+    listed = headgate("get", "workloads", "--mine", "-o", "wide", "--token", secret).stdout
+    assert "of-ana" in listed
+    assert " ana " in listed
+    assert "of-ana" not in headgate("get", "workloads", "--mine").stdout
+    assert "of-ana" in headgate("get", "workloads", "--owner", "ana").stdout
+    headgate("get", "workloads", "--owner", "ana", "--mine", code=2)
+    headgate("cancel", "of-ana", "--token", secret)
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -196,7 +196,19 @@ TOKEN = Table(
     _column("namespaces", JSONB),
     _column("created_at", BigInteger),
     Column("expires_at", BigInteger),
+    _column("grants", JSONB),
+    _column("groups", JSONB),
+    _column("account", BYTEWISE),
     UniqueConstraint("digest", name="token_digest_key"),
+)
+
+SERVICE_ACCOUNT = Table(
+    "service_account",
+    METADATA,
+    _key("name"),
+    _column("grants", JSONB),
+    _column("groups", JSONB),
+    _column("created_at", BigInteger),
 )
 
 STATE_CACHE = Table(

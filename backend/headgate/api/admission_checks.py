@@ -70,7 +70,7 @@ class CheckReport(RequestBody, kw_only=True, frozen=True):
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 Check = Annotated[str, PathParameter(description="The check's name", max_length=253)]
-REPORTS = {"right": "report"}
+REPORTS = {"right": "report admissionchecks"}
 
 
 class CheckReports(Controller):

@@ -36,7 +36,7 @@ from headgate.api.services import application_services
 from headgate.api.simulations import Simulations
 from headgate.api.stuck_workloads import StuckWorkloadsPage
 from headgate.api.system import LintPage, OverviewPage, System, is_alive, is_ready, metrics
-from headgate.api.tokens import Access, Tokens
+from headgate.api.tokens import Access, ServiceAccounts, Tokens
 from headgate.api.topologies import TopologyMaps
 from headgate.api.web_pages import (
     all_problems,
@@ -153,6 +153,7 @@ def _version_one() -> Router:
             Cycles,
             Backtests,
             Tokens,
+            ServiceAccounts,
             Access,
             System,
         ],

@@ -11,7 +11,7 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import Entry, batch_status, entry_of, failure_of, parsed, warnings_of
 from headgate.api.parameters import IdempotencyHeader, Reason, SubmitDryRun
-from headgate.api.problems import FORBIDDEN, INVALID_REQUEST, ApiFailure, problem_of, visible_to
+from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of, visible_to
 from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
 from headgate.api.schemas import Position, Problem, Schema
 from headgate.api.simulations import SimulationRequest, simulate
@@ -58,7 +58,7 @@ class Apply(Controller):
         status_code=200,
         operation_class=request_documents(EXAMPLE_WORKLOAD),
         responses=response(ApplyResults),
-        opt={"right": "submit"},
+        opt={"right": "submit workloads"},
     )
     async def apply(
         self,
@@ -84,7 +84,7 @@ class Apply(Controller):
 async def apply(request: Caller, body: bytes, options: CommandOptions) -> Answer:
     """Apply every document of a body."""
     found = await parsed(request, body)
-    entries = await run_yielding(each(_allowed(request, entry_of(request, one)) for one in found))
+    entries = await run_yielding(each(entry_of(request, one) for one in found))
     if not entries:
         raise ApiFailure(INVALID_REQUEST, "The body holds no object.", remedy="Send at least one.")
 
@@ -104,16 +104,6 @@ async def apply(request: Caller, body: bytes, options: CommandOptions) -> Answer
     call = await command_request(request, write, options)
     wanted = [entry.wanted for entry in entries if entry.wanted is not None]
     return answer_command(await apply_objects(services, call, wanted))
-
-
-def _allowed(request: Caller, entry: Entry) -> Entry:
-    """Submitters apply workloads and nothing else."""
-    if entry.wanted is None or entry.kind == "Workload" or request.user.may("configure"):
-        return entry
-    failure = ApiFailure(
-        FORBIDDEN, f"A token of role {request.user.role} may not configure a {entry.kind}."
-    )
-    return Entry(entry.kind, entry.namespace, entry.name, failure=failure)
 
 
 def _outcomes(

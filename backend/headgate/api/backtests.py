@@ -83,7 +83,7 @@ EXAMPLE = {
     "spec": {},
 }
 BacktestId = Annotated[str, PathParameter(description="The backtest", max_length=100)]
-RIGHT = {"right": "configure"}
+RIGHT = {"right": "configure backtests"}
 READ = {**RIGHT, "live": PRESENT_ONLY}
 
 

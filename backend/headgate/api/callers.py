@@ -5,11 +5,13 @@ from typing import Any
 
 from litestar import Request
 from litestar.datastructures import Headers
+from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from headgate.api.headers import request_id_of
-from headgate.api.problems import FORBIDDEN, UNAUTHORIZED, ApiFailure
-from headgate.application.access.identity import Identity, Right
+from headgate.api.problems import UNAUTHORIZED, ApiFailure
+from headgate.application.access.identity import Identity
+from headgate.application.access.rights import Right, right_named
 from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import Unavailable
 from headgate.domain.recorded_event import EventMetadata
@@ -17,6 +19,8 @@ from headgate.domain.recorded_event import EventMetadata
 Caller = Request[Identity, None, Any]
 
 
+READ_WORKLOADS = Right("read", "workloads")
+REPORT_EXECUTORS = Right("report", "executors")
 READ_METHODS = ("GET", "HEAD", "OPTIONS")
 PAST = "past"
 """Where a request that asks with `at` keeps the installation as it was."""
@@ -83,20 +87,25 @@ async def _now(services: ApplicationServices) -> int:
 
 
 def _authorize(scope: Scope, identity: Identity) -> None:
-    """Refuse what the caller's role or namespaces do not allow.
+    """Raises `NotAllowed` for what the roles of the caller do not allow at the place of the path.
 
-    A change of which nobody has said what right it takes is an admin's alone.
+    A queue administrator acts on workloads and LocalQueues of its ClusterQueues: which these are,
+    only the state tells, and the command judges.
     """
-    usual = "read" if scope.get("method") in READ_METHODS else "configure"
-    right: Right = scope["route_handler"].opt.get("right", usual)
-    if not identity.may(right):
-        raise ApiFailure(FORBIDDEN, f"A token of role {identity.role} may not {right}.")
-    namespace = scope["path_params"].get("namespace")
-    if namespace is not None:
-        require_namespace(identity, str(namespace))
+    right, place = right_of(scope["route_handler"], scope), scope["path_params"]
+    namespace = str(place.get("namespace", ""))
+    queue = str(place.get("name", "")) if right.resource == "clusterqueues" else ""
+    identity.require(right, namespace=namespace, cluster_queue=queue)
+    if right == REPORT_EXECUTORS:
+        identity.require_executor(str(place.get("name", "")))
+
+
+def right_of(handler: BaseRouteHandler, scope: Scope) -> Right:
+    """The right that a route names; a change that names none is an admin's alone."""
+    usual = "read system" if scope.get("method") in READ_METHODS else "configure readmodels"
+    return right_named(handler.opt.get("right", usual))
 
 
 def require_namespace(identity: Identity, namespace: str) -> None:
-    """Refuse a namespace that is not the caller's."""
-    if not identity.sees(namespace):
-        raise ApiFailure(FORBIDDEN, f"This token is not for namespace {namespace!r}.")
+    """Raises `NotAllowed` for a namespace that is not the caller's to read."""
+    identity.require(READ_WORKLOADS, namespace=namespace)

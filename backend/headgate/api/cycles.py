@@ -19,6 +19,7 @@ class Cycles(Controller):
 
     path = "/cycles"
     tags = ["Cycles"]
+    opt = {"right": "read cycles"}
 
     @get(
         operation_id="listCycles",

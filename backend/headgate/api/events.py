@@ -34,6 +34,7 @@ class Events(Controller):
 
     path = "/events"
     tags = ["Events"]
+    opt = {"right": "read events"}
 
     @get(
         operation_id="listEvents",
@@ -101,6 +102,7 @@ class EventStream(Controller):
 
     path = "/stream"
     tags = ["Events"]
+    opt = {"right": "read events"}
 
     @get(
         operation_id="watchEvents",

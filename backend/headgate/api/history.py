@@ -74,6 +74,7 @@ class History(Controller):
 
     path = "/history"
     tags = ["History"]
+    opt = {"right": "read history"}
 
     @get(
         operation_id="listRevisions",
@@ -103,7 +104,7 @@ class History(Controller):
         summary="Make an object what it was",
         status_code=200,
         responses=response(Reverted),
-        opt={"right": "configure"},
+        opt={"right": "configure history"},
     )
     async def revert(
         self,

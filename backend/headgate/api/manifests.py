@@ -19,7 +19,6 @@ from headgate.api.answers import Answer
 from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.command_requests import answer_command
 from headgate.api.parameters import whole_number
-from headgate.api.problems import ApiFailure
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.requests import (
@@ -44,7 +43,7 @@ from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.rejection import InvalidObject, Rejection
+from headgate.domain.rejection import InvalidObject, NotAllowed, Rejection
 from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
 from headgate.domain.workloads.state import Workload
 
@@ -322,7 +321,7 @@ def entry_of(request: Caller, found: Desired | Refused) -> Entry:
     try:
         if found.namespace:
             require_namespace(request.user, found.namespace)
-    except ApiFailure as failure:
+    except NotAllowed as failure:
         return Entry(found.kind, found.namespace, found.name, failure=failure)
     wanted = wanted_of(services_of(request), found)
     return Entry(found.kind, found.namespace, wanted.name, wanted, found)

@@ -52,6 +52,7 @@ class NodeActions(Controller):
 
     path = "/nodes/{name:str}"
     tags = ["Node"]
+    opt = {"right": "read nodes"}
 
     @post(
         "/cordon",
@@ -59,7 +60,7 @@ class NodeActions(Controller):
         summary="Let a node take no new pods",
         status_code=200,
         responses=response(NodeObject),
-        opt={"right": "configure"},
+        opt={"right": "operate nodes"},
     )
     async def cordon(
         self,
@@ -79,7 +80,7 @@ class NodeActions(Controller):
         summary="Let a node take no new pods, and find another place for those it has",
         status_code=200,
         responses=response(NodeObject),
-        opt={"right": "configure"},
+        opt={"right": "operate nodes"},
     )
     async def drain(
         self,
@@ -110,7 +111,7 @@ class NodeActions(Controller):
         summary="Let a node take pods again",
         status_code=200,
         responses=response(NodeObject),
-        opt={"right": "configure"},
+        opt={"right": "operate nodes"},
     )
     async def uncordon(
         self,
@@ -130,7 +131,7 @@ class NodeActions(Controller):
         summary="What a node says of itself",
         status_code=200,
         responses=response(NodeObject),
-        opt={"right": "report"},
+        opt={"right": "report nodes"},
     )
     async def heartbeat(self, request: Caller, name: Name, data: JSONBody[Heartbeat]) -> Answer:
         """Recorded only if it differs from the last one."""

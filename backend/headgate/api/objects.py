@@ -64,6 +64,7 @@ def _controller(codec: Codec) -> type[Controller]:
             f"{'/namespaces/{namespace:str}' if codec.kind.is_namespaced else ''}/{codec.kind.path}"
         )
         tags = [codec.kind.name]
+        opt = {"right": f"read {codec.kind.path}"}
 
         @get(
             operation_id=f"list{codec.kind.plural}",
@@ -86,7 +87,7 @@ def _controller(codec: Codec) -> type[Controller]:
             summary=f"Create a {codec.kind.name}",
             operation_class=request_body(codec.schema),
             responses=response(codec.schema, status=201),
-            opt={"right": "configure"},
+            opt={"right": f"configure {codec.kind.path}"},
         )
         async def create(
             self,
@@ -120,7 +121,7 @@ def _controller(codec: Codec) -> type[Controller]:
             summary=f"Replace a {codec.kind.name}",
             operation_class=request_body(codec.schema),
             responses=response(codec.schema),
-            opt={"right": "configure"},
+            opt={"right": f"configure {codec.kind.path}"},
         )
         async def replace(
             self,
@@ -141,7 +142,7 @@ def _controller(codec: Codec) -> type[Controller]:
             summary=f"Delete a {codec.kind.name}; one in use goes when nothing uses it any more",
             status_code=200,
             responses=response(codec.schema),
-            opt={"right": "configure"},
+            opt={"right": f"configure {codec.kind.path}"},
         )
         async def delete(
             self,
@@ -162,6 +163,7 @@ def _everywhere_controller(codec: Codec) -> type[Controller]:
     class ObjectsEverywhere(Controller):
         path = f"/{codec.kind.path}"
         tags = [codec.kind.name]
+        opt = {"right": f"read {codec.kind.path}"}
 
         @get(
             operation_id=f"listAll{codec.kind.plural}",

@@ -140,6 +140,7 @@ class Preemptions(Controller):
 
     path = "/preemptions"
     tags = ["Preemptions"]
+    opt = {"right": "read preemptions"}
 
     @get(
         operation_id="listPreemptions",

@@ -64,6 +64,7 @@ class Queues(Controller):
 
     path = "/"
     tags = ["Queues"]
+    opt = {"right": "read clusterqueues"}
 
     @get(
         "/queues",
@@ -118,6 +119,7 @@ class Queues(Controller):
         operation_id="listPendingWorkloadsOfLocalQueue",
         summary="List the pending workloads of a LocalQueue in scheduling order",
         responses=response(PendingWorkloadsSummary),
+        opt={"right": "read localqueues"},
     )
     async def pending_in_local_queue(
         self,
@@ -140,7 +142,7 @@ def _cluster_queue_handler(verb: Verb) -> HTTPRouteHandler:
         summary=SUMMARIES[verb],
         status_code=200,
         responses=response(ClusterQueueObject),
-        opt={"right": "configure"},
+        opt={"right": "operate clusterqueues"},
     )
     async def act(
         request: Caller,
@@ -160,7 +162,7 @@ def _local_queue_handler(verb: Verb) -> HTTPRouteHandler:
         summary=SUMMARIES[verb],
         status_code=200,
         responses=response(LocalQueueObject),
-        opt={"right": "configure"},
+        opt={"right": "operate localqueues"},
     )
     async def act(
         request: Caller,

@@ -5,6 +5,7 @@ from typing import Annotated, NamedTuple
 
 from litestar import Controller, post
 from litestar.params import QueryParameter, RawBody
+from msgspec.structs import replace
 
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.workload import rendered_admission
@@ -14,16 +15,19 @@ from headgate.api.manifests import Entry, entry_of, parsed, read_wanted, with_wr
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
+from headgate.application.access.identity import ADMIN, SUBMIT_WORKLOADS, Identity
 from headgate.application.access.redaction import allows
+from headgate.application.access.rights import Right
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.object_commands import change_to
-from headgate.application.commands.requests import StreamCommand
+from headgate.application.commands.requests import DesiredObject, StreamCommand
 from headgate.application.commands.workload_commands import submission
 from headgate.application.cooperative import each, run_yielding
 from headgate.application.simulations.simulate import SimulationView, Viewer
 from headgate.application.simulations.simulate import simulate as foresee
 from headgate.application.simulations.simulation_run import cordoning, deletion, new_priority
 from headgate.domain.field_rules import shown
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.rejection import InvalidRequest, NotFound, Rejection
 
 Deletions = Annotated[
@@ -54,7 +58,7 @@ class Simulations(Controller):
         status_code=200,
         operation_class=request_documents(EXAMPLE_WORKLOAD),
         responses=response(SimulationView),
-        opt={"right": "read", "past": True},
+        opt={"right": "read simulations", "past": True},
     )
     async def simulate(
         self,
@@ -130,7 +134,19 @@ async def entries_of(request: Caller, body: bytes) -> list[Entry]:
 
 def _change_of(request: Caller, entry: Entry) -> StreamCommand:
     assert entry.wanted is not None, "an entry without a failure says what is wanted"
-    return change_to(services_of(request), request.user, entry.wanted)
+    return change_to(services_of(request), _tried_as(request.user, entry.wanted), entry.wanted)
+
+
+def _tried_as(user: Identity, wanted: DesiredObject) -> Identity:
+    """The identity that a change is tried out with: the user, or an admin where the user may not.
+
+    A change that is not written needs no right; what the user may submit is bounded as always.
+    """
+    right = SUBMIT_WORKLOADS
+    if wanted.kind != "workload":
+        right = Right("configure", KINDS_BY_STREAM[wanted.kind].path)
+    may_write = user.may(right, namespace=wanted.namespace)
+    return user if may_write else replace(user, grants=ADMIN.grants)
 
 
 def _other_changes(

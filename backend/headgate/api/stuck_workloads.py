@@ -112,6 +112,7 @@ class StuckWorkloadsPage(Controller):
 
     path = "/"
     tags = ["Stuck workloads"]
+    opt = {"right": "read workloads"}
 
     @get(
         "/stuck-workloads",
@@ -171,7 +172,7 @@ class StuckWorkloadsPage(Controller):
         summary="Run an action on many workloads, or preview it with dryRun",
         status_code=200,
         responses=response(BulkResult),
-        opt={"right": "submit"},
+        opt={"right": "operate workloads"},
     )
     async def act(
         self,
@@ -205,7 +206,7 @@ class StuckWorkloadsPage(Controller):
         summary="Undo a bulk action",
         status_code=200,
         responses=response(BulkResult),
-        opt={"right": "submit"},
+        opt={"right": "operate workloads"},
     )
     async def undo(
         self,

@@ -46,6 +46,7 @@ class System(Controller):
 
     path = "/"
     tags = ["System"]
+    opt = {"right": "read system"}
 
     @get(
         "/system",
@@ -64,7 +65,7 @@ class System(Controller):
         summary="Build a read model anew from the log",
         status_code=202,
         responses=response(Rebuilding, status=202),
-        opt={"right": "configure"},
+        opt={"right": "configure readmodels"},
     )
     async def rebuild(
         self, request: Caller, name: Annotated[str, PathParameter(max_length=100)]
@@ -84,7 +85,7 @@ class System(Controller):
     media_type=METRICS,
     tags=["System"],
     before_request=read_at,
-    opt={"live": PRESENT_ONLY},
+    opt={"right": "read metrics", "live": PRESENT_ONLY},
     responses={
         200: ResponseSpec(
             str, description="Prometheus text", media_type=METRICS, generate_examples=False
@@ -145,6 +146,7 @@ class OverviewPage(Controller):
 
     path = "/overview"
     tags = ["Overview"]
+    opt = {"right": "read overview"}
 
     @get(
         operation_id="readOverview",
@@ -161,6 +163,7 @@ class LintPage(Controller):
 
     path = "/lint"
     tags = ["Overview"]
+    opt = {"right": "read overview"}
 
     @get(
         operation_id="lint",

@@ -1,9 +1,10 @@
-"""`/v1/tokens`: creates, lists and revokes tokens; `whoami` and `can-i`."""
+"""`/v1/tokens` and `/v1/serviceaccounts`: users and their roles; `whoami` and `can-i`."""
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
-from litestar import Controller, delete, get, post
+from litestar import Controller, delete, get, post, put
 from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter
 
 from headgate.adapters.system.randomness import unique_key
@@ -12,27 +13,92 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import PRESENT_ONLY, instant_or_none
 from headgate.api.schemas import RequestBody, Schema, Timestamp, Whole
 from headgate.application.access import token_commands
-from headgate.application.access.identity import Identity, right_for
-from headgate.application.queries.views import view_from
+from headgate.application.access.identity import Identity, ServiceAccount, Token
+from headgate.application.access.questions import right_asked
+from headgate.application.access.rights import Grant, Right, Role, granting, refusal, roles_with
+from headgate.application.queries.views import timestamp
+from headgate.domain.rejection import NotAllowed
+from headgate.messages.catalogue import text_of
 
-RoleName = Literal["viewer", "submitter", "executor", "admin"]
+UserName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$")]
+ObjectName = Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
+Names = Annotated[list[ObjectName], msgspec.Meta(max_length=1000)]
+GroupNames = Annotated[
+    list[Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][-A-Za-z0-9_.]{0,62}$")]],
+    msgspec.Meta(max_length=64),
+]
+Name = Annotated[str, PathParameter(max_length=63)]
 
 
-class TokenRequest(RequestBody, kw_only=True, frozen=True):
-    """A token to make; a submitter names its namespaces."""
+class GrantRequest(RequestBody, kw_only=True, frozen=True):
+    """A role with its scope.
 
-    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$")]
-    role: RoleName
-    namespaces: list[str] = []
+    A submitter, a namespace administrator and a confined viewer name namespaces, a queue
+    administrator ClusterQueues, an executor its Executor.
+    """
+
+    role: Role
+    namespaces: Names = []
+    cluster_queues: Names = []
+    executor: Annotated[str, msgspec.Meta(max_length=253)] = ""
+
+    def grant(self) -> Grant:
+        """The role and its scope."""
+        return Grant(
+            role=self.role,
+            namespaces=tuple(self.namespaces),
+            cluster_queues=tuple(self.cluster_queues),
+            executor=self.executor,
+        )
+
+
+class TokenRequest(GrantRequest, kw_only=True, frozen=True):
+    """A token to make, for a user of that name with one role."""
+
+    name: UserName
+    groups: GroupNames = []
     expires_at: Timestamp | None = None
 
 
+class AccountTokenRequest(RequestBody, kw_only=True, frozen=True):
+    """A token to make for a service account; without a name it gets one."""
+
+    name: UserName | None = None
+    expires_at: Timestamp
+
+
+class AccountRequest(RequestBody, kw_only=True, frozen=True):
+    """The roles and groups of a service account."""
+
+    grants: list[GrantRequest]
+    groups: GroupNames = []
+
+
+class NewAccountRequest(AccountRequest, kw_only=True, frozen=True):
+    """A service account to make."""
+
+    name: UserName
+
+
+class GrantDetail(Schema, kw_only=True, frozen=True):
+    """A role with its scope; without one it holds everywhere."""
+
+    role: Role
+    namespaces: list[str] = []
+    cluster_queues: list[str] = []
+    executor: str = ""
+
+
 class TokenDetail(Schema, kw_only=True, frozen=True):
-    """A token without its secret."""
+    """A token without its secret; one of a service account has the roles of the account."""
 
     name: str
-    role: RoleName
+    role: Role | None = None
     namespaces: list[str] = []
+    cluster_queues: list[str] = []
+    executor: str = ""
+    groups: list[str] = []
+    service_account: str = ""
     created_at: Timestamp
     expires_at: Timestamp | None = None
 
@@ -49,22 +115,45 @@ class TokenList(Whole, kw_only=True, frozen=True):
     items: list[TokenDetail]
 
 
-class CurrentIdentity(Whole, kw_only=True, frozen=True):
-    """The identity of a token."""
+class ServiceAccountDetail(Schema, kw_only=True, frozen=True):
+    """A service account with its roles and groups."""
 
     name: str
-    role: RoleName
+    grants: list[GrantDetail]
+    groups: list[str] = []
+    created_at: Timestamp
+
+
+class ServiceAccountList(Whole, kw_only=True, frozen=True):
+    """All service accounts, by name."""
+
+    items: list[ServiceAccountDetail]
+
+
+class CurrentIdentity(Whole, kw_only=True, frozen=True):
+    """The user of a token; `role` is the first of its roles, no namespaces are all of them."""
+
+    name: str
+    role: Role
     namespaces: list[str]
+    grants: list[GrantDetail] = []
+    groups: list[str] = []
 
 
 class CanI(Whole, kw_only=True, frozen=True):
-    """Whether this token may, and why or why not."""
+    """Whether the user may, by which role, and which roles would allow it."""
 
     allowed: bool
+    verb: str
+    resource: str
     reason: str
+    granted_by: GrantDetail | None = None
+    roles: list[Role] = []
 
 
 SECRET_PREFIX = "hg_"  # noqa: S105 - the beginning of every secret, not one
+MAX_NAME_START = 54
+"""So much of an account's name begins the name of its token."""
 
 
 class Tokens(Controller):
@@ -72,51 +161,124 @@ class Tokens(Controller):
 
     path = "/tokens"
     tags = ["Access"]
+    opt = {"right": "configure tokens"}
 
     @get(
         operation_id="listTokens",
-        summary="All tokens, without their secrets",
+        summary="List tokens without their secrets",
         responses=response(TokenList),
-        opt={"right": "configure", "live": PRESENT_ONLY},
+        opt={"right": "read tokens", "live": PRESENT_ONLY},
     )
     async def list_tokens(self, request: Caller) -> Answer:
         """By name."""
         services = services_of(request)
         found = await token_commands.list_tokens(services)
-        shapes = TokenList(items=[view_from(TokenDetail, token) for token in found])
+        shapes = TokenList(items=[_shown_token(token) for token in found])
         return answer(shapes, position=services.reader.position)
 
     @post(
         operation_id="createToken",
-        summary="Make a token; its secret is shown this once",
+        summary="Create a token; its secret is shown this once",
         responses=response(NewToken, status=201),
-        opt={"right": "configure"},
     )
     async def create(self, request: Caller, data: JSONBody[TokenRequest]) -> Answer:
-        """A submitter must name its namespaces."""
-        services = services_of(request)
-        secret = SECRET_PREFIX + unique_key()
-        asked = token_commands.TokenSpec(
+        """The token stands for a user of its name, with one role."""
+        spec = token_commands.TokenSpec(
             name=data.name,
-            role=data.role,
-            namespaces=tuple(data.namespaces),
+            grant=data.grant(),
+            groups=tuple(data.groups),
             expires_at=instant_or_none(data.expires_at, "/expiresAt"),
         )
-        token = await token_commands.create(services, asked, secret)
-        shape = view_from(NewToken, token, secret=secret)
-        return answer(shape, position=services.reader.position, status=201)
+        return await _created_token(request, spec)
+
+    @delete("/{name:str}", operation_id="deleteToken", summary="Revoke a token")
+    async def revoke(self, request: Caller, name: Name) -> None:
+        """Refused everywhere within two seconds."""
+        await token_commands.revoke(services_of(request), name)
+
+
+class ServiceAccounts(Controller):
+    """Users that are programs: they have roles, and tokens that expire."""
+
+    path = "/serviceaccounts"
+    tags = ["Access"]
+    opt = {"right": "configure serviceaccounts"}
+
+    @get(
+        operation_id="listServiceAccounts",
+        summary="List service accounts",
+        responses=response(ServiceAccountList),
+        opt={"right": "read serviceaccounts", "live": PRESENT_ONLY},
+    )
+    async def list_accounts(self, request: Caller) -> Answer:
+        """By name."""
+        services = services_of(request)
+        found = await token_commands.list_accounts(services)
+        shapes = ServiceAccountList(items=[_shown_account(each) for each in found])
+        return answer(shapes, position=services.reader.position)
+
+    @post(
+        operation_id="createServiceAccount",
+        summary="Create a service account",
+        responses=response(ServiceAccountDetail, status=201),
+    )
+    async def create(self, request: Caller, data: JSONBody[NewAccountRequest]) -> Answer:
+        """It can do nothing before it has a token."""
+        services = services_of(request)
+        made = await token_commands.create_account(services, data.name, _grants(data), data.groups)
+        return answer(_shown_account(made), position=services.reader.position, status=201)
+
+    @get(
+        "/{name:str}",
+        operation_id="getServiceAccount",
+        summary="Read a service account",
+        responses=response(ServiceAccountDetail),
+        opt={"right": "read serviceaccounts", "live": PRESENT_ONLY},
+    )
+    async def read(self, request: Caller, name: Name) -> Answer:
+        """Its roles and groups; its tokens are in the list of tokens."""
+        services = services_of(request)
+        found = await token_commands.account_named(services, name)
+        return answer(_shown_account(found), position=services.reader.position)
+
+    @put(
+        "/{name:str}",
+        operation_id="replaceServiceAccount",
+        summary="Change the roles of a service account",
+        responses=response(ServiceAccountDetail),
+    )
+    async def replace(self, request: Caller, name: Name, data: JSONBody[AccountRequest]) -> Answer:
+        """Its tokens have the new roles within two seconds."""
+        services = services_of(request)
+        made = await token_commands.change_account(services, name, _grants(data), data.groups)
+        return answer(_shown_account(made), position=services.reader.position)
 
     @delete(
         "/{name:str}",
-        operation_id="deleteToken",
-        summary="Revoke a token",
-        opt={"right": "configure"},
+        operation_id="deleteServiceAccount",
+        summary="Delete a service account and revoke its tokens",
     )
-    async def revoke(
-        self, request: Caller, name: Annotated[str, PathParameter(max_length=63)]
-    ) -> None:
-        """Refused everywhere within two seconds."""
-        await token_commands.revoke(services_of(request), name)
+    async def remove(self, request: Caller, name: Name) -> None:
+        """Its workloads stay."""
+        await token_commands.remove_account(services_of(request), name)
+
+    @post(
+        "/{name:str}/tokens",
+        operation_id="createServiceAccountToken",
+        summary="Create a token of a service account; its secret is shown this once",
+        responses=response(NewToken, status=201),
+    )
+    async def create_token(
+        self, request: Caller, name: Name, data: JSONBody[AccountTokenRequest]
+    ) -> Answer:
+        """It must expire, within 366 days."""
+        own = f"{name[:MAX_NAME_START].rstrip('-.')}-{unique_key()[:8].lower()}"
+        spec = token_commands.TokenSpec(
+            name=data.name or own,
+            account=name,
+            expires_at=instant_or_none(data.expires_at, "/expiresAt"),
+        )
+        return await _created_token(request, spec)
 
 
 class Access(Controller):
@@ -124,47 +286,119 @@ class Access(Controller):
 
     path = "/"
     tags = ["Access"]
+    opt = {"right": "read identity", "live": PRESENT_ONLY}
 
     @get(
         "/whoami",
         operation_id="whoAmI",
         summary="Show the identity of the token",
         responses=response(CurrentIdentity),
-        opt={"live": PRESENT_ONLY},
     )
     async def current_identity(self, request: Caller) -> Answer:
         """No namespaces means all of them."""
         user = request.user
         body = CurrentIdentity(
-            name=user.name, role=user.role, namespaces=sorted(user.namespaces or ())
+            name=user.name,
+            role=user.grants[0].role,
+            namespaces=sorted(user.namespaces or ()),
+            grants=_shown_grants(user.grants),
+            groups=list(user.groups),
         )
         return answer(body, position=services_of(request).reader.position)
 
     @get(
         "/can-i",
         operation_id="canI",
-        summary="Whether this token may",
+        summary="Whether this token may, and by which role",
         responses=response(CanI),
-        opt={"live": PRESENT_ONLY},
     )
     async def can_i(
         self,
         request: Caller,
         verb: Annotated[
-            str, QueryParameter(description="get, list, create, hold, stop, report, …")
+            str,
+            QueryParameter(max_length=63, description="get, create, hold, stop, drain, report, …"),
         ],
-        kind: FromQuery[str] = "",
+        resource: Annotated[
+            str, QueryParameter(max_length=63, description="A kind, as `workload` or `cq`")
+        ] = "workloads",
         namespace: FromQuery[str] = "",
+        cluster_queue: Annotated[str, QueryParameter(name="clusterQueue", max_length=253)] = "",
     ) -> Answer:
         """And the reason, either way."""
-        body = _verdict(request.user, verb, kind, namespace)
+        right = right_asked(verb, resource)
+        body = _verdict(request.user, right, namespace, cluster_queue)
         return answer(body, position=services_of(request).reader.position)
 
 
-def _verdict(user: Identity, verb: str, kind: str, namespace: str) -> CanI:
-    right = right_for(verb, kind)
-    if not user.may(right):
-        return CanI(allowed=False, reason=f"A token of role {user.role} may not {right}.")
-    if namespace and not user.sees(namespace):
-        return CanI(allowed=False, reason=f"This token is not for namespace {namespace!r}.")
-    return CanI(allowed=True, reason=f"Tokens of role {user.role} may {right}.")
+async def _created_token(request: Caller, spec: token_commands.TokenSpec) -> Answer:
+    services = services_of(request)
+    secret = SECRET_PREFIX + unique_key()
+    token = await token_commands.create(services, spec, secret)
+    shown = msgspec.to_builtins(_shown_token(token))
+    shape = msgspec.convert({**shown, "secret": secret}, NewToken)
+    return answer(shape, position=services.reader.position, status=201)
+
+
+def _grants(data: AccountRequest) -> list[Grant]:
+    return [each.grant() for each in data.grants]
+
+
+def _shown_token(token: Token) -> TokenDetail:
+    own = token.grants[0] if token.grants and not token.account else None
+    return TokenDetail(
+        name=token.name,
+        role=own.role if own else None,
+        namespaces=list(own.namespaces) if own else [],
+        cluster_queues=list(own.cluster_queues) if own else [],
+        executor=own.executor if own else "",
+        groups=[] if token.account else list(token.groups),
+        service_account=token.account,
+        created_at=timestamp(token.created_at),
+        expires_at=None if token.expires_at is None else timestamp(token.expires_at),
+    )
+
+
+def _shown_account(account: ServiceAccount) -> ServiceAccountDetail:
+    return ServiceAccountDetail(
+        name=account.name,
+        grants=_shown_grants(account.grants),
+        groups=list(account.groups),
+        created_at=timestamp(account.created_at),
+    )
+
+
+def _shown_grants(grants: Sequence[Grant]) -> list[GrantDetail]:
+    return [_shown_grant(grant) for grant in grants]
+
+
+def _shown_grant(grant: Grant) -> GrantDetail:
+    return GrantDetail(
+        role=grant.role,
+        namespaces=list(grant.namespaces),
+        cluster_queues=list(grant.cluster_queues),
+        executor=grant.executor,
+    )
+
+
+def _verdict(user: Identity, right: Right, namespace: str, cluster_queue: str) -> CanI:
+    place = {"namespace": namespace, "cluster_queue": cluster_queue}
+    found = next(granting(user.grants, right, **place), None)
+    roles = list(roles_with(right))
+    if found is None:
+        refused: NotAllowed = refusal(user.name, user.grants, right, **place)
+        return CanI(
+            allowed=False,
+            verb=right.verb,
+            resource=right.resource,
+            reason=text_of(refused.message),
+            roles=roles,
+        )
+    return CanI(
+        allowed=True,
+        verb=right.verb,
+        resource=right.resource,
+        reason=f"The role {found.role} may {right}.",
+        granted_by=_shown_grant(found),
+        roles=roles,
+    )

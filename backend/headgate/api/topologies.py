@@ -42,6 +42,7 @@ class TopologyMaps(Controller):
 
     path = "/topologies/{name:str}"
     tags = ["Topology"]
+    opt = {"right": "read topologies"}
 
     @get(
         "/map",

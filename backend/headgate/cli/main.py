@@ -77,6 +77,16 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
             "revoke": tokens.revoke_token,
         },
     ),
+    "serviceaccount": (
+        "Manage service accounts and their tokens",
+        {
+            "create": tokens.create_account,
+            "list": tokens.list_accounts,
+            "grant": tokens.grant_account,
+            "token": tokens.create_account_token,
+            "delete": tokens.delete_account,
+        },
+    ),
     "replay": (
         "Replay a trace or scenario",
         {"openb": replay_openb, "scenario": replay_scenario},
@@ -87,6 +97,7 @@ GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
 app.callback(help=help_of(connect))(connect)
 for command in COMMANDS:
     app.command(command.__name__, help=help_of(command))(command)
+app.command("can-i", help=help_of(tokens.can_i))(tokens.can_i)
 app.command("list", help="Alias of get")(get.get)
 for group, (summary, subcommands) in GROUPS.items():
     subprogram = typer.Typer(help=summary, no_args_is_help=True)

@@ -18,7 +18,8 @@ SECTIONS = {
     "Operate": ("stuck", "requeue", "activate", "deactivate", "bulk", "batch", "stop", "resume",
                 "drain", "cordon", "uncordon", "node", "protect", "gate"),
     "Simulate and replay": ("backtest", "replay", "executor"),
-    "Server and admin": ("up", "doctor", "migrate", "verify", "log", "token", "whoami", "version"),
+    "Server and admin": ("up", "doctor", "migrate", "verify", "log", "token", "serviceaccount",
+                         "can-i", "whoami", "version"),
 }  # fmt: skip
 """Commands by purpose; each command is in one section (tests/cli/test_help.py)."""
 

@@ -63,6 +63,11 @@ class HeadgateClient:
         request = Request(method="POST", path=path, body=body, headers=_keyed(key))
         return self._transport.send(request).json()
 
+    def replace(self, path: str, content: Object) -> Any:  # noqa: ANN401 - the shapes are the API's
+        """Replaces what stands at an address by PUT."""
+        body = Body(content=msgspec.json.encode(content))
+        return self._transport.send(Request(method="PUT", path=path, body=body)).json()
+
     def remove(self, path: str, reason: str = "") -> Any:  # noqa: ANN401
         """Requests the deletion of an object."""
         request = Request(method="DELETE", path=path, query={"reason": reason})

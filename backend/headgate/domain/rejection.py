@@ -49,6 +49,10 @@ class InvalidRequest(InvalidObject):
     """A request breaks rules and has no object to correct: a time, a time range."""
 
 
+class NotAllowed(Rejection):
+    """The roles of the user do not allow the command there."""
+
+
 class NotFound(Rejection):
     """The object does not exist."""
 

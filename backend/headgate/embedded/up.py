@@ -15,6 +15,7 @@ import psutil
 from msgspec.structs import replace
 
 from headgate.application.access.identity import Token
+from headgate.application.access.rights import Grant
 from headgate.bootstrap import ADMISSION_QUEUE, UPKEEP_QUEUE, migrate, open_platform, unique_key
 from headgate.embedded.children import Program, signal_all
 from headgate.embedded.ports import choose_port
@@ -74,6 +75,7 @@ class Servers:
 
 
 ADMIN = "admin"
+GRANTS = (Grant(role="admin"),)
 SECONDS_TO_COME_UP = 90.0
 SECONDS_FOR_LEFTOVERS = 10.0
 
@@ -187,7 +189,7 @@ def _register(settings: Settings, secret: str) -> None:
         # The file was lost and created again: the secret of the old token is unknown.
         platform.tokens.remove(ADMIN)
         now = platform.event_log.now()
-        platform.tokens.add(Token(name=ADMIN, role="admin", digest=digest, created_at=now))
+        platform.tokens.add(Token(name=ADMIN, grants=GRANTS, digest=digest, created_at=now))
     finally:
         platform.close()
 

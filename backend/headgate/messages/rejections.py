@@ -43,6 +43,23 @@ TEXTS: Mapping[str, Text] = {
         "What a node reports cannot be rolled back", "Apply the node, or uncordon it."
     ),
     "StreamNotFound": Text("No history of {stream}", "Name it as kind/name."),
+    # Roles and service accounts
+    "ClusterQueueNotGranted": Text(
+        "{user} may {verb} {resource}, but not those of ClusterQueue {queue}",
+        "Ask an admin for a role that names this ClusterQueue.",
+    ),
+    "ExecutorNotGranted": Text(
+        "{user} is bound to Executor {bound}, not to {executor}",
+        "Use the token of that Executor.",
+    ),
+    "NamespaceNotGranted": Text(
+        "{user} may {verb} {resource}, but not in namespace {namespace}",
+        "Ask an admin for a role that names this namespace.",
+    ),
+    "StoppedByAdmin": Text("Stopped by {owner}", "Ask an administrator to resume the queue."),
+    "RightMissing": Text(
+        "{user} may not {verb} {resource}", "Ask an admin for one of the roles: {roles:all}."
+    ),
     # Concurrent changes and repeated requests
     "ChangedSincePreview": Text("Changed since position {position}", "Preview the action again."),
     "ConcurrentModifications": Text("Modified concurrently on every attempt"),
@@ -64,8 +81,12 @@ TEXTS: Mapping[str, Text] = {
     "BacktestsUnfinished": Text(
         "{maximum:backtest} are queued or running", "Wait until one has ended, or cancel one."
     ),
+    "ScopeOfAnotherRole": Text("The role {role} has no {field}", "Leave the field out."),
+    "TokenLivesTooLong": Text(
+        "Expires in {days:day}; at most {maximum} allowed", "Use an earlier time."
+    ),
     "TokenOfAllNamespaces": Text(
-        "A token of role {role} is for all namespaces", "Remove namespaces."
+        "The role {role} is not confined to namespaces", "Leave namespaces out."
     ),
     "WorkloadNotStuck": Text(
         "Workload {workload} is not inactive, on hold or retrying",

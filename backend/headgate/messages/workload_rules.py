@@ -22,6 +22,7 @@ TEXTS: Mapping[str, Text] = {
         "The eviction of {workload} is for handler {expected}, not {handler}",
         "Acknowledge it as {expected}.",
     ),
+    "DeactivatedByAdmin": Text("Deactivated by {owner}", "Ask an administrator to activate it."),
     "HeldByAdmin": Text("On hold by {owner}: {reason}", "Ask an administrator to release it."),
     "NoPodsToReport": Text(
         "Workload {workload} is {phase} and has no pods to report",

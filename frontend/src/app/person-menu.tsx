@@ -10,7 +10,7 @@ export function PersonMenu({ onHelp }: { onHelp: () => void }) {
   const identity = useIdentity();
   return (
     <Menu
-      heading={identity ? `${identity.name}, ${identity.role}` : "Signed in"}
+      heading={identity ? `${identity.name}, ${(identity.grants ?? []).map((grant) => grant.role).join(", ")}` : "Signed in"}
       trigger={
         <Button look="quiet" shape="icon" aria-label={identity ? `Signed in as ${identity.name}` : "Signed in"}>
           <CircleUser aria-hidden="true" />

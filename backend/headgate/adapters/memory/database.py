@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headgate.application.access.identity import Token
+from headgate.application.access.identity import ServiceAccount, Token
 from headgate.application.ports import (
     AppendConflict,
     Appended,
@@ -58,6 +58,7 @@ class MemoryDatabase:
         self.partitions = {"installation": new_partition("installation", 0)}
         self.sessions: dict[str, object] = {}
         self.tokens: dict[str, Token] = {}
+        self.accounts: dict[str, ServiceAccount] = {}
         self.listeners: list[Callable[[], None]] = []
 
     @property

@@ -5,7 +5,7 @@ from threading import Lock
 from msgspec.structs import replace
 
 from headgate.adapters.memory.database import MemoryDatabase
-from headgate.application.access.identity import Token
+from headgate.application.access.identity import ServiceAccount, Token
 from headgate.application.backtests.jobs import UNFINISHED, Backtest, ClaimedBacktest
 from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleTiming
 from headgate.application.live_state.snapshot_store import NO_PARTS, Parts
@@ -129,12 +129,14 @@ class MemoryTokens:
     def all(self) -> list[Token]:
         """Every token, by name."""
         with self._database.lock:
-            return [token for _, token in sorted(self._database.tokens.items())]
+            return [self._with_grants(token) for _, token in sorted(self._database.tokens.items())]
 
     def add(self, token: Token) -> bool:
         """Keep a token; False if one of that name or digest exists."""
         with self._database.lock:
-            known = self._database.tokens.values()
+            known, accounts = self._database.tokens.values(), self._database.accounts
+            if (token.account not in accounts) if token.account else (token.name in accounts):
+                return False
             if any(other.name == token.name or other.digest == token.digest for other in known):
                 return False
             self._database.tokens[token.name] = token
@@ -144,6 +146,44 @@ class MemoryTokens:
         """Forget a token; False if there was none."""
         with self._database.lock:
             return self._database.tokens.pop(name, None) is not None
+
+    def accounts(self) -> list[ServiceAccount]:
+        """Every service account, by name."""
+        with self._database.lock:
+            return [account for _, account in sorted(self._database.accounts.items())]
+
+    def add_account(self, account: ServiceAccount) -> bool:
+        """Keep a service account; False if one, or a token of its own, has that name."""
+        with self._database.lock:
+            token = self._database.tokens.get(account.name)
+            if account.name in self._database.accounts or (token and not token.account):
+                return False
+            self._database.accounts[account.name] = account
+            return True
+
+    def change_account(self, account: ServiceAccount) -> bool:
+        """Give a service account other grants and groups; False if there is none."""
+        with self._database.lock:
+            known = self._database.accounts.get(account.name)
+            if known is None:
+                return False
+            kept = replace(account, created_at=known.created_at)
+            self._database.accounts[account.name] = kept
+            return True
+
+    def remove_account(self, name: str) -> bool:
+        """Forget a service account and its tokens; False if there was none."""
+        with self._database.lock:
+            tokens = self._database.tokens
+            for token in [each for each in tokens.values() if each.account == name]:
+                del tokens[token.name]
+            return self._database.accounts.pop(name, None) is not None
+
+    def _with_grants(self, token: Token) -> Token:
+        account = self._database.accounts.get(token.account) if token.account else None
+        if account is None:
+            return token
+        return replace(token, grants=account.grants, groups=account.groups)
 
 
 class MemoryStateCache:

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from psycopg.types.json import Jsonb
 
 from headgate.adapters.postgres.connections import Pool, connection_of
-from headgate.application.access.identity import Token
+from headgate.application.access.identity import ServiceAccount, Token
+from headgate.application.access.rights import Grant
 from headgate.application.backtests.jobs import Backtest, ClaimedBacktest
 from headgate.application.cycles.cycle_records import CycleQuery, CycleRecord, CycleTiming
 from headgate.domain.values.instants import Instant
@@ -174,10 +175,32 @@ class PostgresBacktestStore:
             return connection.execute(statement, values).rowcount
 
 
-_FIELDS = Token.__struct_fields__
-
-
-_COLUMNS = ", ".join(_FIELDS)
+_BEARERS = """
+    SELECT t.name, t.digest, t.role, t.namespaces, coalesce(a.grants, t.grants),
+        coalesce(a.groups, t.groups), t.account, t.created_at, t.expires_at
+    FROM token AS t LEFT JOIN service_account AS a ON a.name = t.account ORDER BY t.name
+"""
+_ADD_BEARER = """
+    INSERT INTO token (name, digest, role, namespaces, grants, groups, account, created_at,
+        expires_at)
+    SELECT %(name)s, %(digest)s, %(role)s, %(namespaces)s, %(grants)s, %(groups)s, %(account)s,
+        %(created_at)s, %(expires_at)s
+    WHERE CASE WHEN %(account)s = ''
+        THEN NOT EXISTS (SELECT FROM service_account AS a WHERE a.name = %(name)s)
+        ELSE EXISTS (SELECT FROM service_account AS a WHERE a.name = %(account)s FOR SHARE) END
+    ON CONFLICT DO NOTHING
+"""
+_ADD_ACCOUNT = """
+    INSERT INTO service_account (name, grants, groups, created_at)
+    SELECT %(name)s, %(grants)s, %(groups)s, %(created_at)s
+    WHERE NOT EXISTS (SELECT FROM token AS t WHERE t.account = '' AND t.name = %(name)s)
+    ON CONFLICT DO NOTHING
+"""
+_CHANGE_ACCOUNT = """
+    UPDATE service_account SET grants = %(grants)s, groups = %(groups)s WHERE name = %(name)s
+"""
+_OF_ACCOUNT = "account"
+"""The role of a token of an account in the column from before there were grants: none."""
 
 
 class PostgresTokens:
@@ -189,23 +212,71 @@ class PostgresTokens:
     def all(self) -> list[Token]:
         """Every token, by name."""
         with connection_of(self._pool) as connection:
-            rows = connection.execute(f"SELECT {_COLUMNS} FROM token ORDER BY name").fetchall()
-        return [_token(row) for row in rows]
+            return [_token(row) for row in connection.execute(_BEARERS).fetchall()]
 
     def add(self, token: Token) -> bool:
-        """Keep a token; False if one of that name or digest exists."""
-        values = msgspec.to_builtins(token)
-        values["namespaces"] = Jsonb(values["namespaces"])
-        places = ", ".join(f"%({name})s" for name in _FIELDS)
-        query = f"INSERT INTO token ({_COLUMNS}) VALUES ({places}) ON CONFLICT DO NOTHING"
-        with connection_of(self._pool) as connection:
-            return connection.execute(query, values).rowcount == 1
+        """Keep a token; False if one of that name or digest exists, or its account is gone.
+
+        A token of its own never has the name of a service account.
+        """
+        values: dict[str, Any] = msgspec.to_builtins(token)
+        first = token.grants[0] if token.grants and not token.account else None
+        values["role"] = first.role if first else _OF_ACCOUNT
+        values["namespaces"] = Jsonb(list(first.namespaces) if first else [])
+        values["grants"] = Jsonb([] if token.account else values["grants"])
+        values["groups"] = Jsonb([] if token.account else values["groups"])
+        return self._do(_ADD_BEARER, values) == 1
 
     def remove(self, name: str) -> bool:
         """Forget a token; False if there was none."""
+        return self._do("DELETE FROM token WHERE name = %(name)s", {"name": name}) == 1
+
+    def accounts(self) -> list[ServiceAccount]:
+        """Every service account, by name."""
+        query = "SELECT name, grants, groups, created_at FROM service_account ORDER BY name"
         with connection_of(self._pool) as connection:
-            return connection.execute("DELETE FROM token WHERE name = %s", (name,)).rowcount == 1
+            rows = connection.execute(query).fetchall()
+        fields = ("name", "grants", "groups", "created_at")
+        return [
+            msgspec.convert(dict(zip(fields, row, strict=True)), ServiceAccount) for row in rows
+        ]
+
+    def add_account(self, account: ServiceAccount) -> bool:
+        """Keep a service account; False if one, or a token of its own, has that name."""
+        return self._do(_ADD_ACCOUNT, _account_values(account)) == 1
+
+    def change_account(self, account: ServiceAccount) -> bool:
+        """Give a service account other grants and groups; False if there is none."""
+        return self._do(_CHANGE_ACCOUNT, _account_values(account)) == 1
+
+    def remove_account(self, name: str) -> bool:
+        """Forget a service account and its tokens; False if there was none."""
+        with connection_of(self._pool) as connection, connection.transaction():
+            removed = connection.execute("DELETE FROM service_account WHERE name = %s", (name,))
+            connection.execute("DELETE FROM token WHERE account = %s", (name,))
+            return removed.rowcount == 1
+
+    def _do(self, statement: str, values: dict[str, Any]) -> int:
+        with connection_of(self._pool) as connection:
+            return connection.execute(statement, values).rowcount
+
+
+def _account_values(account: ServiceAccount) -> dict[str, Any]:
+    values: dict[str, Any] = msgspec.to_builtins(account)
+    return {**values, "grants": Jsonb(values["grants"]), "groups": Jsonb(values["groups"])}
 
 
 def _token(row: tuple[Any, ...]) -> Token:
-    return msgspec.convert(dict(zip(_FIELDS, row, strict=True)), Token)
+    """A token; one from before there were grants has its role and namespaces as one."""
+    name, digest, role, namespaces, grants, groups, account, created_at, expires_at = row
+    if not grants and not account:
+        grants = [{"role": role, "namespaces": namespaces}]
+    return Token(
+        name=name,
+        digest=digest,
+        grants=msgspec.convert(grants, tuple[Grant, ...]),
+        groups=tuple(groups),
+        account=account,
+        created_at=created_at,
+        expires_at=expires_at,
+    )

@@ -55,7 +55,7 @@ HandlerName = Annotated[
     str | None, QueryParameter(description="Only evictions that are for this handler")
 ]
 WORKLOAD = "/namespaces/{namespace:str}/workloads/{name:str}"
-REPORTS = {"right": "report"}
+REPORTS = {"right": "report workloads"}
 
 
 class Executors(Controller):
@@ -63,6 +63,7 @@ class Executors(Controller):
 
     path = "/"
     tags = ["Executors"]
+    opt = {"right": "read workloads"}
 
     @get(
         "/assignments",

@@ -38,7 +38,7 @@ def _handler(verb: WorkloadVerb) -> HTTPRouteHandler:
         summary=SUMMARIES[verb],
         status_code=200,
         responses=response(WorkloadObject),
-        opt={"right": "submit"},
+        opt={"right": "operate workloads"},
     )
     async def act(
         request: Caller,
@@ -92,7 +92,7 @@ class WorkloadProtection(Controller):
         summary="Change the priority that protects a workload from preemption",
         status_code=200,
         responses=response(WorkloadObject),
-        opt={"right": "submit"},
+        opt={"right": "operate workloads"},
     )
     async def protect(
         self,
@@ -121,7 +121,7 @@ class WorkloadProtection(Controller):
         summary="Open or close a gate that keeps a workload from preempting",
         status_code=200,
         responses=response(WorkloadObject),
-        opt={"right": "submit"},
+        opt={"right": "operate workloads"},
     )
     async def set_gate(
         self,

@@ -77,6 +77,7 @@ class AllWorkloads(Controller):
 
     path = "/"
     tags = ["Workload"]
+    opt = {"right": "read workloads"}
 
     @get(
         "/workloads",
@@ -107,7 +108,7 @@ class AllWorkloads(Controller):
         status_code=200,
         operation_class=request_body(WorkloadBatch),
         responses=response(SubmitOutcomes),
-        opt={"right": "submit"},
+        opt={"right": "submit workloads"},
     )
     async def submit_batch(
         self, request: Caller, body: RawBody, idempotency_key: IdempotencyHeader = None
@@ -121,6 +122,7 @@ class Workloads(Controller):
 
     path = "/namespaces/{namespace:str}/workloads"
     tags = ["Workload"]
+    opt = {"right": "read workloads"}
 
     @get(
         operation_id="listWorkloads",
@@ -148,7 +150,7 @@ class Workloads(Controller):
         summary="Submit a workload",
         operation_class=request_body(WorkloadObject, example=EXAMPLE_WORKLOAD),
         responses=response(WrittenWorkload, status=201),
-        opt={"right": "submit"},
+        opt={"right": "submit workloads"},
     )
     async def submit(
         self,
@@ -178,7 +180,7 @@ class Workloads(Controller):
         summary="Change a workload",
         operation_class=request_body(WorkloadObject),
         responses=response(WrittenWorkload),
-        opt={"right": "submit"},
+        opt={"right": "submit workloads"},
     )
     async def replace(
         self,
@@ -200,7 +202,7 @@ class Workloads(Controller):
         summary="Delete a workload; one that runs goes once it has stopped",
         status_code=200,
         responses=response(WorkloadObject),
-        opt={"right": "submit"},
+        opt={"right": "submit workloads"},
     )
     async def delete(
         self,

@@ -1,46 +1,66 @@
-"""Who may do what: four roles, and the namespaces a submitter is confined to."""
+"""Users by their tokens: grants and groups, kept as digests and answered from memory."""
 
 import asyncio
 import hashlib
 import hmac
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Literal, Protocol
+from typing import Protocol
 
 import msgspec
 
+from headgate.application.access.rights import ROLE_RIGHTS, Grant, Right, Role, granting, refusal
 from headgate.application.ports import Unavailable
+from headgate.domain.rejection import NotAllowed
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadOwner
+from headgate.domain.workloads.state import Authority, authority_rank
 
-Role = Literal["viewer", "submitter", "executor", "admin"]
-Right = Literal["read", "submit", "report", "configure"]
-
-RIGHTS: dict[Role, tuple[Right, ...]] = {
-    "viewer": ("read",),
-    "submitter": ("read", "submit"),
-    "executor": ("read", "report"),
-    "admin": ("read", "submit", "report", "configure"),
+SUBMIT_WORKLOADS = Right("submit", "workloads")
+OPERATE_WORKLOADS = Right("operate", "workloads")
+AUTHORITIES: dict[Role, Authority] = {
+    "submitter": "User",
+    "namespace-admin": "NamespaceAdmin",
+    "queue-admin": "QueueAdmin",
+    "admin": "Admin",
 }
+"""The authority with which a role acts on workloads: a higher one undoes a lower one."""
 
 
 class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """A bearer token as it is kept: `digest` is the SHA-256 of the secret in hexadecimal."""
+    """A bearer token as it is kept: `digest` is the SHA-256 of the secret in hexadecimal.
+
+    A token of a service account has the grants and groups that the account has now.
+    """
 
     name: str
-    role: Role
     digest: str
-    namespaces: tuple[str, ...] = ()
+    grants: tuple[Grant, ...] = ()
+    groups: tuple[str, ...] = ()
+    account: str = ""
     created_at: Instant
     expires_at: Instant | None = None
 
+    @property
+    def user(self) -> str:
+        """The user that the token stands for: its service account, else the token by itself."""
+        return self.account or self.name
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """The user of a request. `namespaces` of None means every namespace."""
+
+class ServiceAccount(msgspec.Struct, frozen=True, kw_only=True):
+    """A user that is a program: it has grants, and tokens that expire and can be revoked."""
 
     name: str
-    role: Role
-    namespaces: frozenset[str] | None = None
+    grants: tuple[Grant, ...]
+    groups: tuple[str, ...] = ()
+    created_at: Instant
+
+
+class Identity(msgspec.Struct, frozen=True, kw_only=True):
+    """The user of a request, with what the user may do and the groups that workloads carry."""
+
+    name: str
+    grants: tuple[Grant, ...]
     groups: tuple[str, ...] = ()
 
     @property
@@ -51,51 +71,85 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def actor(self) -> str:
         """How events name this caller."""
-        return f"executor:{self.name}" if self.role == "executor" else f"user:{self.name}"
+        is_executor = all(grant.role == "executor" for grant in self.grants)
+        return f"executor:{self.name}" if is_executor else f"user:{self.name}"
 
-    def may(self, right: Right) -> bool:
-        """Whether the role includes that right."""
-        return right in RIGHTS[self.role]
+    @property
+    def namespaces(self) -> frozenset[str] | None:
+        """The namespaces that the user may read; None means every namespace."""
+        if any(grant.shows_everything for grant in self.grants):
+            return None
+        return frozenset(name for grant in self.grants for name in grant.namespaces)
+
+    @property
+    def executor(self) -> str | None:
+        """The Executor that the user is bound to; None for a user who is bound to none."""
+        bound = {grant.executor for grant in self.grants if "report" in ROLE_RIGHTS[grant.role]}
+        return bound.pop() or None if len(bound) == 1 else None
+
+    def may(self, right: Right, *, namespace: str = "", cluster_queue: str = "") -> bool:
+        """Whether a grant allows something at a place; without a place, at any place."""
+        found = granting(self.grants, right, namespace=namespace, cluster_queue=cluster_queue)
+        return any(True for _ in found)
+
+    def require(self, right: Right, *, namespace: str = "", cluster_queue: str = "") -> None:
+        """Raises `NotAllowed` where no grant allows something at a place."""
+        if not self.may(right, namespace=namespace, cluster_queue=cluster_queue):
+            raise refusal(self.name, self.grants, right, namespace, cluster_queue)
+
+    def require_executor(self, executor: str) -> None:
+        """Raises `NotAllowed` where the user is bound to another Executor."""
+        bound = self.executor
+        if bound is not None and bound != executor:
+            raise NotAllowed("ExecutorNotGranted", user=self.name, bound=bound, executor=executor)
 
     def sees(self, namespace: str) -> bool:
         """Whether objects of that namespace are this caller's to see."""
-        return self.namespaces is None or namespace in self.namespaces
+        scope = self.namespaces
+        return scope is None or namespace in scope
+
+    def authority(self, right: Right, namespace: str, cluster_queue: str) -> Authority:
+        """The highest authority with a right at a place; raises `NotAllowed` for none."""
+        self.require(right, namespace=namespace, cluster_queue=cluster_queue)
+        found = granting(self.grants, right, namespace=namespace, cluster_queue=cluster_queue)
+        return max((AUTHORITIES[grant.role] for grant in found), key=authority_rank)
+
+
+ADMIN = Identity(name="admin", grants=(Grant(role="admin"),))
+"""The user of the token that the installation is started with."""
 
 
 def identity_of(token: Token) -> Identity:
     """The identity a token stands for."""
-    confined = token.role == "submitter"
-    return Identity(
-        name=token.name,
-        role=token.role,
-        namespaces=frozenset(token.namespaces) if confined else None,
-    )
-
-
-READ_VERBS = ("get", "list", "read", "watch", "explain")
-REPORT_VERBS = ("report", "acknowledge", "progress", "finish", "heartbeat")
-
-
-def right_for(verb: str, kind: str) -> Right:
-    """The right that doing `verb` to objects of `kind` takes."""
-    if verb in READ_VERBS:
-        return "read"
-    if verb in REPORT_VERBS:
-        return "report"
-    return "submit" if kind.lower() in ("workload", "workloads") else "configure"
+    return Identity(name=token.user, grants=token.grants, groups=token.groups)
 
 
 class Tokens(Protocol):
-    """The bearer tokens callers show; only digests are kept."""
+    """The bearer tokens callers show and the service accounts; only digests are kept."""
 
     def all(self) -> list[Token]:
         """Every token, by name."""
 
     def add(self, token: Token) -> bool:
-        """Keep a token; False if one of that name or digest exists."""
+        """Keep a token; False if one of that name or digest exists, or its account is gone.
+
+        A token of its own never has the name of a service account.
+        """
 
     def remove(self, name: str) -> bool:
         """Forget a token; False if there was none."""
+
+    def accounts(self) -> list[ServiceAccount]:
+        """Every service account, by name."""
+
+    def add_account(self, account: ServiceAccount) -> bool:
+        """Keep a service account; False if one, or a token of its own, has that name."""
+
+    def change_account(self, account: ServiceAccount) -> bool:
+        """Give a service account other grants and groups; False if there is none."""
+
+    def remove_account(self, name: str) -> bool:
+        """Forget a service account and its tokens; False if there was none."""
 
 
 TOKEN_CACHE_SECONDS = 2.0
@@ -131,7 +185,7 @@ class TokenCache:
         """Returns the user of a token's secret at an instant; None for an unknown token."""
         digest = digest_of(secret)
         if self._admin_digest and hmac.compare_digest(digest, self._admin_digest):
-            return Identity(name="admin", role="admin")
+            return ADMIN
         await self._renew()
         token = self._by_digest.get(digest)
         if token is None and not self._is_fresh():

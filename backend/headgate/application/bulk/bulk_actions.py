@@ -19,7 +19,12 @@ from headgate.application.commands.requests import (
     DecisionContext,
     StreamCommand,
 )
-from headgate.application.commands.workload_commands import WorkloadAction, WorkloadVerb, command_of
+from headgate.application.commands.workload_commands import (
+    WorkloadAction,
+    WorkloadVerb,
+    action_on_workload,
+    events_of_action,
+)
 from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.views import (
     Position,
@@ -29,14 +34,12 @@ from headgate.application.queries.views import (
 )
 from headgate.application.workload_filter import WorkloadFilter, listed_cluster_queue
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.recorded_event import EventMetadata
+from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection
-from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message, workload_reference
 from headgate.domain.views.forecasts import forecast
 from headgate.domain.views.stuck_workloads import stuck_workload
-from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.state import Workload, phase_of
 from headgate.messages.catalogue import text_of
@@ -204,7 +207,7 @@ def _previewed(
     for key, uid in (yield from _frozen(services, call, bulk)):
         yield
         workload = cluster_state.workloads.get(key)
-        events, refusal = _answer(call, bulk, workload, uid, at)
+        events, refusal = _answer(call, bulk, cluster_state, (key, uid), at)
         items.append(_item(key, uid, workload, "ineligible" if refusal else "eligible", refusal))
         if not events:
             continue
@@ -307,15 +310,24 @@ def _refuse_too_many(count: int) -> None:
 
 
 def _answer(
-    call: CommandRequest, bulk: BulkRequest, workload: Workload | None, uid: str, at: Instant
+    call: CommandRequest,
+    bulk: BulkRequest,
+    cluster_state: ClusterState,
+    target: tuple[str, str],
+    at: Instant,
 ) -> tuple[tuple[WorkloadEvent, ...], Message | None]:
     """Returns the events that would follow, or the reason for none."""
+    key, uid = target
+    workload = cluster_state.workloads.get(key)
     if workload is None:
         return (), message("ObjectNotFound", kind="Workload")
-    command = command_of(_action(bulk, workload.key), call.identity, "preview")
+    action = _action(bulk, workload.key)
+    context = DecisionContext(
+        state=workload, at=at, cluster_state=cluster_state, config=cluster_state.config
+    )
     try:
         _refuse_another(workload, uid)
-        events = WORKLOAD.decide(workload, command, at)
+        events = events_of_action(action, call.identity, "preview", context)
     except Rejection as rejection:
         return (), rejection.message
     return events, None if events else UNCHANGED
@@ -324,14 +336,14 @@ def _answer(
 def _change(
     call: CommandRequest, bulk: BulkRequest, key: str, uid: str, eviction: str
 ) -> StreamCommand:
-    command = command_of(_action(bulk, key), call.identity, eviction)
+    change = action_on_workload(_action(bulk, key), call.identity, eviction)
 
-    def decide(situation: DecisionContext) -> tuple[WorkloadEvent, ...]:
+    def decide(situation: DecisionContext) -> tuple[DomainEvent, ...]:
         if isinstance(situation.state, Workload):
             _refuse_another(situation.state, uid)
-        return WORKLOAD.decide(situation.state, command, situation.at)
+        return change.decide(situation)
 
-    return StreamCommand(stream=workload_stream(key), decide=decide, until=bulk.position)
+    return msgspec.structs.replace(change, decide=decide, until=bulk.position)
 
 
 def _refuse_another(workload: Workload, uid: str) -> None:

@@ -1,11 +1,12 @@
 """Create, replace and delete configured objects, stop queues, cordon nodes, take heartbeats."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from headgate.application.access.identity import Identity
+from headgate.application.access.rights import Right
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import catch_up, execute
 from headgate.application.commands.requests import (
@@ -18,16 +19,25 @@ from headgate.application.commands.requests import (
 from headgate.application.commands.workload_commands import change_of_spec, submission
 from headgate.application.cooperative import each, run_yielding
 from headgate.domain.kinds.admission_check import ReportCheck
-from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.configured_object import Absent, Configured
+from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.object_commands import Change as ChangeObject
 from headgate.domain.kinds.object_commands import Create, RequestDeletion
-from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
+from headgate.domain.kinds.queue_stop import ResumeQueue, Stop, StopQueue
 from headgate.domain.kinds.references import referrers_of
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.nodes.commands import CordonNode, DrainNode, ReportNode, UncordonNode
 from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.rejection import IllegalNow
 from headgate.domain.streams import kind_and_key
+from headgate.domain.workloads.state import (
+    Authority,
+    authority_of_order,
+    authority_rank,
+    ordered_by,
+)
 
+CONFIGURE_CLUSTER_QUEUES = Right("configure", "clusterqueues")
 NodeOrder = ReportNode | CordonNode | DrainNode | UncordonNode
 
 
@@ -54,7 +64,14 @@ async def delete(
     """Deletes an object; one in use is deleted once nothing refers to it."""
     await catch_up(services)
     change = msgspec.structs.replace(object_deletion(stream), version=version)
-    return await execute(services, request, [change])
+    kind, key = kind_and_key(stream)
+
+    def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
+        if kind == "localqueue":
+            require_authority_over_stop(request.identity, key.partition("/")[0], context.state)
+        return change.decide(context)
+
+    return await execute(services, request, [msgspec.structs.replace(change, decide=decide)])
 
 
 async def stop_queue(
@@ -63,8 +80,17 @@ async def stop_queue(
     stream: str,
     command: StopQueue | ResumeQueue,
 ) -> CommandResponse:
-    """Let a queue admit nothing more, or admit again."""
-    return await execute(services, request, [command_on_object(stream, command)])
+    """Let a queue admit nothing more, or admit again; its stop names the authority of the user."""
+    identity, (kind, key) = request.identity, kind_and_key(stream)
+    namespace = key.partition("/")[0] if kind == "localqueue" else ""
+
+    def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
+        told, authority = command, require_authority_over_stop(identity, namespace, context.state)
+        if isinstance(told, StopQueue) and authority != "Admin":
+            told = msgspec.structs.replace(told, owner=ordered_by(authority, identity.name))
+        return _decided(stream, context, told)
+
+    return await execute(services, request, [StreamCommand(stream=stream, decide=decide)])
 
 
 async def tell_node(
@@ -110,7 +136,9 @@ def creation(
         by=identity.actor,
     )
     change = command_on_object(desired.stream, command)
-    return msgspec.structs.replace(change, written=desired.written)
+    return msgspec.structs.replace(
+        change, written=desired.written, decide=_if_granted(identity, desired, change)
+    )
 
 
 def replacement(identity: Identity, desired: DesiredObject, version: int | None) -> StreamCommand:
@@ -125,8 +153,67 @@ def replacement(identity: Identity, desired: DesiredObject, version: int | None)
     )
     change = command_on_object(desired.stream, command)
     return msgspec.structs.replace(
-        change, version=version, position=desired.position, written=desired.written
+        change,
+        version=version,
+        position=desired.position,
+        written=desired.written,
+        decide=_if_granted(identity, desired, change),
     )
+
+
+def _if_granted(
+    identity: Identity, desired: DesiredObject, change: StreamCommand
+) -> Callable[[DecisionContext], tuple[DomainEvent, ...]]:
+    """Returns the rule of a change that raises `NotAllowed` where the user may not make it."""
+    right = Right("configure", KINDS_BY_STREAM[desired.kind].path)
+
+    def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
+        identity.require(right, namespace=desired.namespace)
+        if isinstance(desired.spec, LocalQueueSpec):
+            _require_local_queue_rights(identity, desired, context.state)
+        return change.decide(context)
+
+    return decide
+
+
+def _require_local_queue_rights(
+    identity: Identity, desired: DesiredObject, state: Absent | Configured[LocalQueueSpec]
+) -> None:
+    """Raises where the change would take a share of others, or undo the stop of an administrator.
+
+    The weight of a LocalQueue counts against those of other namespaces in the ClusterQueue.
+    """
+    wanted: LocalQueueSpec = desired.spec
+    before = LocalQueueSpec(cluster_queue="") if isinstance(state, Absent) else state.spec
+    if wanted.fair_weight_milli != before.fair_weight_milli:
+        identity.require(CONFIGURE_CLUSTER_QUEUES)
+    if wanted.stop_policy != before.stop_policy and "stop_policy" not in desired.keeps:
+        require_authority_over_stop(identity, desired.namespace, state)
+
+
+def require_authority_over_stop(
+    identity: Identity, namespace: str, state: Absent | Configured[Any]
+) -> Authority:
+    """Returns the authority over a queue; raises `IllegalNow` where a higher one stopped it.
+
+    A stop names the authority of a namespace or queue administrator; others are of an admin.
+    """
+    if isinstance(state, Absent):
+        return "NamespaceAdmin"
+    if isinstance(state.spec, LocalQueueSpec):
+        right, queue = Right("operate", "localqueues"), state.spec.cluster_queue
+    else:
+        right, queue = Right("operate", "clusterqueues"), state.name
+    authority = identity.authority(right, namespace, queue)
+    stop = state.spec.stop
+    if stop is not None and _rank_of_stop(stop) > authority_rank(authority):
+        raise IllegalNow("StoppedByAdmin", owner=stop.owner)
+    return authority
+
+
+def _rank_of_stop(stop: Stop) -> int:
+    found = authority_of_order(stop.owner)
+    return authority_rank("Admin" if found == "User" else found)
 
 
 def _digest(desired: DesiredObject) -> str:
@@ -162,7 +249,7 @@ def change_to(
     """The change that creates an object, or changes it if it is there."""
     if desired.kind == "workload":
         new = submission(services, desired, identity)
-        other = change_of_spec(services, desired, None)
+        other = change_of_spec(services, desired, identity)
     else:
         new = creation(services, identity, desired)
         other = replacement(identity, desired, None)

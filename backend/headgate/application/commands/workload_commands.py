@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from headgate.application.access.identity import Identity
+from headgate.application.access.identity import OPERATE_WORKLOADS, SUBMIT_WORKLOADS, Identity
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import execute, execute_each
 from headgate.application.commands.requests import (
@@ -17,6 +17,7 @@ from headgate.application.commands.requests import (
     StreamCommand,
 )
 from headgate.application.cooperative import each, run_yielding
+from headgate.application.workload_filter import listed_cluster_queue
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.object_set import ObjectSet
@@ -27,7 +28,6 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,
     ActivateWorkload,
-    Authority,
     CancelWorkload,
     ChangeProtection,
     ChangeSpec,
@@ -67,7 +67,7 @@ from headgate.domain.workloads.priority import (
 )
 from headgate.domain.workloads.protection import protection_bound
 from headgate.domain.workloads.specs import WorkloadSpec
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Authority, Workload, ordered_by
 
 
 async def submit(
@@ -104,7 +104,9 @@ async def replace(
     version: int | None,
 ) -> CommandResponse:
     """Give a workload another spec, as far as its stage allows."""
-    return await execute(services, request, [change_of_spec(services, desired, version)])
+    return await execute(
+        services, request, [change_of_spec(services, desired, request.identity, version)]
+    )
 
 
 def submission(
@@ -114,6 +116,7 @@ def submission(
     uid = services.ids.new()
 
     def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        identity.require(SUBMIT_WORKLOADS, namespace=desired.namespace)
         config = context.config
         classes, rules = config.workload_priority_classes, config.configuration.preemption
         spec = resolve_priority(
@@ -143,7 +146,10 @@ def submission(
 
 
 def change_of_spec(
-    services: ApplicationServices, desired: DesiredObject, version: int | None
+    services: ApplicationServices,
+    desired: DesiredObject,
+    identity: Identity,
+    version: int | None = None,
 ) -> StreamCommand:
     """The change that gives a workload another spec."""
     eviction = services.ids.new()
@@ -151,6 +157,8 @@ def change_of_spec(
     def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
         state = context.state
         config = context.config
+        identity.require(SUBMIT_WORKLOADS, namespace=desired.namespace)
+        authority = authority_over(identity, f"{desired.namespace}/{desired.name}", context)
         classes = config.workload_priority_classes
         known = state if isinstance(state, Workload) else None
         before = without_priority_boost(known.spec) if known else None
@@ -170,6 +178,8 @@ def change_of_spec(
             spec=spec,
             diverging=diverging_pod_sets(spec, classes),
             eviction=eviction,
+            authority=authority,
+            by=ordered_by(authority, identity.name),
         )
         return WORKLOAD.decide(state, command, context.at)
 
@@ -202,6 +212,8 @@ def _placed(
     return spec
 
 
+NO_CLUSTER_QUEUE = "-"
+"""What no ClusterQueue is named: a workload in none is of no queue administrator."""
 WorkloadVerb = Literal["hold", "release", "requeue", "activate", "deactivate", "cancel"]
 
 
@@ -218,8 +230,8 @@ async def act(
     services: ApplicationServices, request: CommandRequest, action: WorkloadAction
 ) -> CommandResponse:
     """Do it."""
-    command = command_of(action, request.identity, services.ids.new())
-    return await execute(services, request, [command_on_workload(action.workload, command)])
+    change = action_on_workload(action, request.identity, services.ids.new())
+    return await execute(services, request, [change])
 
 
 async def delete(
@@ -240,13 +252,47 @@ def command_on_workload(workload: str, command: WorkloadCommand) -> StreamComman
     return StreamCommand(stream=workload_stream(workload), decide=decide)
 
 
-def command_of(action: WorkloadAction, identity: Identity, eviction: str) -> WorkloadCommand:
-    """The command an action comes to; `eviction` names the eviction if it is one."""
-    authority: Authority = "Admin" if identity.role == "admin" else "User"
+def action_on_workload(action: WorkloadAction, identity: Identity, eviction: str) -> StreamCommand:
+    """The change that an action makes, if the user may act on the workload."""
+
+    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        return events_of_action(action, identity, eviction, context)
+
+    return StreamCommand(stream=workload_stream(action.workload), decide=decide)
+
+
+def events_of_action(
+    action: WorkloadAction, identity: Identity, eviction: str, context: DecisionContext
+) -> tuple[WorkloadEvent, ...]:
+    """The events of an action; raises a `Rejection` where a rule or the user's roles forbid it."""
+    authority = authority_over(identity, action.workload, context)
+    command = command_of(action, ordered_by(authority, identity.name), authority, eviction)
+    return WORKLOAD.decide(context.state, command, context.at)
+
+
+def authority_over(identity: Identity, key: str, context: DecisionContext) -> Authority:
+    """The authority of a user over a workload, as its namespace and ClusterQueue give it.
+
+    Raises `NotAllowed` where the user may not act on it; an absent workload has no ClusterQueue.
+    """
+    state = context.state
+    queue = ""
+    if isinstance(state, Workload):
+        queue = listed_cluster_queue(context.config, state) or NO_CLUSTER_QUEUE
+    return identity.authority(OPERATE_WORKLOADS, key.partition("/")[0], queue)
+
+
+def command_of(
+    action: WorkloadAction, owner: str, authority: Authority, eviction: str
+) -> WorkloadCommand:
+    """The command an action comes to; `eviction` names the eviction if it is one.
+
+    `owner` names the authority and the user who acts.
+    """
     match action.verb:
         case "hold":
             return HoldWorkload(
-                owner=identity.name,
+                owner=owner,
                 authority=authority,
                 reason=action.reason,
                 expires_at=action.expires_at,
@@ -256,9 +302,8 @@ def command_of(action: WorkloadAction, identity: Identity, eviction: str) -> Wor
         case "requeue":
             return RequeueWorkload(eviction=eviction, reason=action.reason)
         case "activate":
-            return ActivateWorkload()
+            return ActivateWorkload(authority=authority)
         case "deactivate":
-            owner = f"{authority.lower()}:{identity.name}"
             return DeactivateWorkload(eviction=eviction, message=action.reason, by=owner)
         case "cancel":
             return CancelWorkload(eviction=eviction, message=action.reason)
@@ -280,9 +325,9 @@ async def protect(
     services: ApplicationServices, request: CommandRequest, desired: Protection
 ) -> CommandResponse:
     """Sets the protection of a workload from now on; rounds that already name it are unchanged."""
-    authority: Authority = "Admin" if request.identity.role == "admin" else "User"
 
     def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        authority = authority_over(request.identity, desired.workload, context)
         if isinstance(context.state, Absent):
             return WORKLOAD.decide(context.state, ChangeProtection(), context.at)
         raise_if_invalid("Workload", desired.workload, _class_violations(desired, context))
@@ -313,6 +358,7 @@ async def set_gate(
     """Open or close one preemption gate of a workload."""
 
     def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        authority_over(request.identity, workload, context)
         return WORKLOAD.decide(context.state, command, context.at)
 
     change = StreamCommand(stream=workload_stream(workload), decide=decide)

@@ -1,36 +1,54 @@
-"""`token`, `whoami` and `version`: API tokens, the current user, client and server."""
+"""`token`, `serviceaccount`, `can-i`, `whoami` and `version`: users, their roles, the server."""
 
 from importlib.metadata import version as installed_version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from headgate.cli.commands.actions import with_expiry
-from headgate.cli.failures import Failure
+from headgate.cli.failures import ExitCode, Failure
 from headgate.cli.options import ExpiresIn, NoHeaders, Output, argument, option
 from headgate.cli.presentation.output import Format, say, show, show_answer, show_value
 from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of, connection_of
+
+Role = Annotated[
+    str,
+    option("ROLE", "viewer, submitter, namespace-admin, queue-admin, executor or admin"),
+]
+Namespaces = Annotated[list[str], option("NAME", "Namespace (repeatable)", "--namespace", "-n")]
+ClusterQueues = Annotated[
+    list[str], option("NAME", "ClusterQueue of a queue-admin (repeatable)", "--cluster-queue")
+]
+ExecutorName = Annotated[str, option("NAME", "Executor of the role executor", "--executor")]
+Groups = Annotated[list[str], option("NAME", "Group of the user (repeatable)", "--group")]
+AccountName = Annotated[str, argument("NAME", "Service account")]
+Grants = Annotated[
+    list[str],
+    option("ROLE[:SCOPE,…]", "Role with its namespaces, ClusterQueues or Executor", "--grant"),
+]
+SCOPE_FIELDS = {"queue-admin": "clusterQueues", "executor": "executor"}
 
 
 def create_token(
     ctx: typer.Context,
     *,
     name: Annotated[str, argument("NAME", "Token name")],
-    role: Annotated[str, option("ROLE", "viewer, submitter, executor or admin")],
-    namespace: Annotated[
-        list[str], option("NAME", "Allowed namespace (repeatable)", "--namespace", "-n")
-    ] = [],  # noqa: B006 - Typer copies it
+    role: Role,
+    namespace: Namespaces = [],  # noqa: B006 - Typer copies it
+    cluster_queue: ClusterQueues = [],  # noqa: B006 - same
+    executor: ExecutorName = "",
+    group: Groups = [],  # noqa: B006 - same
     expires_in: ExpiresIn = "",
     output: Output = Format.TABLE,
 ) -> None:
     """Create a token (the secret is shown only once)."""
-    body = with_expiry({"name": name, "role": role, "namespaces": namespace}, expires_in)
+    scope = {"namespaces": namespace, "clusterQueues": cluster_queue, "executor": executor}
+    given = {field: value for field, value in scope.items() if value}
+    body = with_expiry({"name": name, "role": role, "groups": group, **given}, expires_in)
     with client_of(ctx) as client:
         created = client.act("/v1/tokens", body)
-    if not show_value(created, output):
-        say(f"Token {name} ({role}). The secret is shown only once:")
-        show(created["secret"])
+    _show_secret(created, output, f"Token {name} ({role})")
 
 
 def list_tokens(
@@ -40,12 +58,134 @@ def list_tokens(
     with client_of(ctx) as client:
         found = client.read("/v1/tokens")
     rows = [
-        [each["name"], each["role"], ",".join(each.get("namespaces", [])) or "-",
-         age_of(each.get("createdAt")), each.get("expiresAt") or "never"]
+        [each["name"], each.get("role") or f"serviceaccount/{each['serviceAccount']}",
+         _scope_of(each) or "-", age_of(each.get("createdAt")), each.get("expiresAt") or "never"]
         for each in found["items"]
     ]  # fmt: skip
-    headers = ("name", "role", "namespaces", "age", "expires")
+    headers = ("name", "role", "scope", "age", "expires")
     show_answer(found, headers, rows, output, no_headers=no_headers)
+
+
+def create_account(
+    ctx: typer.Context,
+    *,
+    name: AccountName,
+    grant: Grants,
+    group: Groups = [],  # noqa: B006 - Typer copies it
+) -> None:
+    """Create a service account.
+
+    Example: `headgate serviceaccount create ci --grant submitter:team-a,team-b --grant viewer`
+    """
+    body = {"name": name, "grants": [_grant(each) for each in grant], "groups": group}
+    with client_of(ctx) as client:
+        client.act("/v1/serviceaccounts", body)
+    show(f"serviceaccount/{name} created")
+
+
+def grant_account(
+    ctx: typer.Context,
+    *,
+    name: AccountName,
+    grant: Grants,
+    group: Groups = [],  # noqa: B006 - Typer copies it
+) -> None:
+    """Replace the roles of a service account."""
+    body = {"grants": [_grant(each) for each in grant], "groups": group}
+    with client_of(ctx) as client:
+        client.replace(f"/v1/serviceaccounts/{name}", body)
+    show(f"serviceaccount/{name} changed")
+
+
+def list_accounts(
+    ctx: typer.Context, output: Output = Format.TABLE, no_headers: NoHeaders = False
+) -> None:
+    """List service accounts with their roles."""
+    with client_of(ctx) as client:
+        found = client.read("/v1/serviceaccounts")
+    rows = [
+        [each["name"], " ".join(map(_grant_text, each["grants"])),
+         ",".join(each.get("groups", [])) or "-", age_of(each.get("createdAt"))]
+        for each in found["items"]
+    ]  # fmt: skip
+    show_answer(found, ("name", "grants", "groups", "age"), rows, output, no_headers=no_headers)
+
+
+def create_account_token(
+    ctx: typer.Context,
+    *,
+    name: AccountName,
+    expires_in: ExpiresIn = "90d",
+    output: Output = Format.TABLE,
+) -> None:
+    """Create a token of a service account (the secret is shown only once)."""
+    with client_of(ctx) as client:
+        created = client.act(f"/v1/serviceaccounts/{name}/tokens", with_expiry({}, expires_in))
+    _show_secret(created, output, f"Token {created['name']}, expires {created['expiresAt']}")
+
+
+def delete_account(ctx: typer.Context, names: Annotated[list[str], argument("NAME", "")]) -> None:
+    """Delete service accounts and revoke their tokens."""
+    with client_of(ctx) as client:
+        for name in names:
+            client.remove(f"/v1/serviceaccounts/{name}")
+            show(f"serviceaccount/{name} deleted")
+
+
+def can_i(
+    ctx: typer.Context,
+    *,
+    verb: Annotated[str, argument("VERB", "get, create, hold, stop, drain, report, …")],
+    resource: Annotated[str, argument("RESOURCE", "Kind, e.g. workload or cq")],
+    namespace: Annotated[str, option("NAME", "Namespace", "--namespace", "-n")] = "",
+    cluster_queue: Annotated[str, option("NAME", "ClusterQueue", "--cluster-queue")] = "",
+    output: Output = Format.TABLE,
+) -> None:
+    """Tell whether you may do something, and which role allows it.
+
+    Exits with 1 if not. Example: `headgate can-i create workload -n team-a`
+    """
+    asked = {
+        "verb": verb,
+        "resource": resource,
+        "namespace": namespace,
+        "clusterQueue": cluster_queue,
+    }
+    with client_of(ctx) as client:
+        found = client.read("/v1/can-i", {name: text for name, text in asked.items() if text})
+    if not show_value(found, output):
+        show("yes" if found["allowed"] else "no")
+        say(found["reason"])
+        if not found["allowed"]:
+            say(f"Roles that may {found['verb']} {found['resource']}: {', '.join(found['roles'])}")
+    if not found["allowed"]:
+        raise typer.Exit(ExitCode.FAILURE)
+
+
+def _show_secret(created: dict[str, Any], output: Format, told: str) -> None:
+    if not show_value(created, output):
+        say(f"{told}. The secret is shown only once:")
+        show(created["secret"])
+
+
+def _grant(text: str) -> dict[str, Any]:
+    """The grant of `role` or `role:scope,scope`."""
+    role, _, scope = text.partition(":")
+    names = [name for name in scope.split(",") if name]
+    if not names:
+        return {"role": role}
+    field = SCOPE_FIELDS.get(role, "namespaces")
+    return {"role": role, field: names[0] if field == "executor" else names}
+
+
+def _grant_text(grant: dict[str, Any]) -> str:
+    scope = _scope_of(grant)
+    return f"{grant['role']}:{scope}" if scope else str(grant["role"])
+
+
+def _scope_of(grant: dict[str, Any]) -> str:
+    names = [*grant.get("namespaces", []), *grant.get("clusterQueues", []), grant.get("executor")]
+    return ",".join(name for name in names if name)
 
 
 def revoke_token(
@@ -64,8 +204,9 @@ def whoami(ctx: typer.Context, output: Output = Format.TABLE) -> None:
     with client_of(ctx) as client:
         known = client.read("/v1/whoami")
     if not show_value(known, output):
-        namespaces = ", ".join(known.get("namespaces") or []) or "all namespaces"
-        show(f"{known['name']} ({known['role']}, {namespaces})")
+        show(f"{known['name']} ({', '.join(map(_grant_text, known['grants']))})")
+        if known.get("groups"):
+            say(f"groups: {', '.join(known['groups'])}")
         say(f"{connection.url} (from {connection.source})")
 
 

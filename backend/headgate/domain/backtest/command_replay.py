@@ -43,7 +43,7 @@ from headgate.domain.workloads.preemption_events import (
     ProtectionChanged,
     WorkloadStopping,
 )
-from headgate.domain.workloads.state import Workload, WorkloadState
+from headgate.domain.workloads.state import Workload, WorkloadState, authority_of_order
 from headgate.domain.workloads.transitions.partial_eviction import oldest_ongoing_eviction
 
 COPIED_EVENTS = (
@@ -84,12 +84,12 @@ def _request(event: DomainEvent, eviction: str) -> c.WorkloadCommand | None:
                 annotations=event.annotations,
                 spec=event.spec,
                 eviction=eviction,
+                authority="Admin",
             )
         case WorkloadHeld():
-            is_admins = event.owner.startswith("admin:")
             return c.HoldWorkload(
                 owner=event.owner,
-                authority="Admin" if is_admins else "User",
+                authority=authority_of_order(event.owner),
                 reason=event.reason,
                 expires_at=event.expires_at,
             )
@@ -100,7 +100,7 @@ def _request(event: DomainEvent, eviction: str) -> c.WorkloadCommand | None:
                 eviction=eviction, cause=event.cause, message=event.message, by=event.by
             )
         case WorkloadActivated():
-            return c.ActivateWorkload()
+            return c.ActivateWorkload(authority="Admin")
         case WorkloadCancellationRequested() | WorkloadFinished():
             message = event.message if isinstance(event.message, str) else ""
             return c.CancelWorkload(eviction=eviction, message=message)

@@ -6,8 +6,6 @@ of executors that do not know of attempts. Commands that may have to stop someth
 that `eviction`.
 """
 
-from typing import Literal
-
 import msgspec
 
 from headgate.domain.values.instants import Instant
@@ -16,8 +14,7 @@ from headgate.domain.workloads.events import CheckStateName, DeactivationCause, 
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet
 from headgate.domain.workloads.specs import WorkloadSpec
-
-Authority = Literal["User", "Admin"]
+from headgate.domain.workloads.state import Authority
 
 
 class Submit(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,13 +34,18 @@ class Submit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangeSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """Give a workload these labels, annotations and spec, as far as its stage allows."""
+    """Give a workload these labels, annotations and spec, as far as its stage allows.
+
+    `by` is the user who does so, in case that it deactivates the workload.
+    """
 
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     spec: WorkloadSpec
     diverging: tuple[DivergingPodSet, ...] = ()
     eviction: str
+    authority: Authority = "User"
+    by: str = ""
 
 
 class ReportPodsReady(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,7 +154,9 @@ class RequeueWorkload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ActivateWorkload(msgspec.Struct, frozen=True, kw_only=True):
-    """Let an inactive workload compete again, from a clean requeue state."""
+    """Let an inactive workload compete again; what an admin deactivated only an admin activates."""
+
+    authority: Authority = "User"
 
 
 class DeactivateWorkload(msgspec.Struct, frozen=True, kw_only=True):

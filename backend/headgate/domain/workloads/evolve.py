@@ -17,7 +17,7 @@ from headgate.domain.workloads.state import (
     RequeueState,
     Workload,
     WorkloadState,
-    is_admins,
+    rank_of_order,
     reset_condition,
     with_conditions,
 )
@@ -301,9 +301,12 @@ def _requeued(workload: Workload, reason: str, at: Instant) -> Workload:
 def _held(workload: Workload, event: e.WorkloadHeld, at: Instant) -> Workload:
     hold = Hold(owner=event.owner, reason=event.reason, held_at=at, expires_at=event.expires_at)
     present = workload.hold
-    if present is not None and is_admins(present) and not is_admins(hold):
-        return replace(workload, covered_hold=hold)
-    covers = present is not None and is_admins(hold) and not is_admins(present)
+    rank = rank_of_order(hold.owner)
+    if present is not None and rank_of_order(present.owner) > rank:
+        beneath = workload.covered_hold
+        is_covered = beneath is not None and rank_of_order(beneath.owner) > rank
+        return workload if is_covered else replace(workload, covered_hold=hold)
+    covers = present is not None and rank > rank_of_order(present.owner)
     held = ConditionChange("Held", status=True, reason="OnHold", message=event.reason)
     return replace(
         workload,

@@ -113,9 +113,39 @@ class Hold(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: Instant | None = None
 
 
-def is_admins(hold: Hold) -> bool:
-    """Whether an admin set the hold; owners are `admin:<name>` or `user:<name>`."""
-    return hold.owner.startswith("admin:")
+Authority = Literal["User", "NamespaceAdmin", "QueueAdmin", "Admin"]
+"""As what a user acts on a workload: a higher authority undoes what a lower one did."""
+
+AUTHORITY_PREFIXES: dict[Authority, str] = {
+    "User": "user:",
+    "NamespaceAdmin": "namespace-admin:",
+    "QueueAdmin": "queue-admin:",
+    "Admin": "admin:",
+}
+"""How events name who ordered something: the authority, then the user. In order of rank."""
+
+
+def authority_rank(authority: Authority) -> int:
+    """The rank of an authority, the user's 0."""
+    return tuple(AUTHORITY_PREFIXES).index(authority)
+
+
+def ordered_by(authority: Authority, user: str) -> str:
+    """The authority and the user as events name them; a prefix of the name is dropped."""
+    for prefix in AUTHORITY_PREFIXES.values():
+        user = user.removeprefix(prefix)
+    return AUTHORITY_PREFIXES[authority] + user
+
+
+def authority_of_order(by: str) -> Authority:
+    """The authority that an event names before the user; the user's own where it names none."""
+    named = (each for each, prefix in AUTHORITY_PREFIXES.items() if by.startswith(prefix))
+    return next(named, "User")
+
+
+def rank_of_order(by: str) -> int:
+    """The rank of the authority that an event names before the user."""
+    return authority_rank(authority_of_order(by))
 
 
 class AdmissionCheckState(msgspec.Struct, frozen=True, kw_only=True):

@@ -115,7 +115,7 @@ def decide(
         case RequeueWorkload():
             return requeue(state, command)
         case ActivateWorkload():
-            return activate(state)
+            return activate(state, command.authority)
         case DeactivateWorkload():
             return deactivate(state, command)
         case CancelWorkload():
@@ -168,8 +168,9 @@ def _change_spec(state: WorkloadState, command: ChangeSpec) -> tuple[WorkloadEve
     if command.spec.active == workload.spec.active:
         return events
     if command.spec.active:
-        return (*events, *activate(state))
-    return (*events, *deactivate(state, DeactivateWorkload(eviction=command.eviction)))
+        return (*events, *activate(state, command.authority))
+    inactive = DeactivateWorkload(eviction=command.eviction, by=command.by)
+    return (*events, *deactivate(state, inactive))
 
 
 def _spec_change_events(

@@ -1,7 +1,8 @@
 """Decides on holding and releasing a workload.
 
-A hold records its owner as `admin:<name>` or `user:<name>`. An admin's hold covers a user's; only
-an admin releases it, after which the user's hold applies again.
+A hold records its owner by authority and name, as `admin:<name>` or `user:<name>`. A hold of higher
+authority covers a lower one and is released only by that authority or a higher one, after which the
+covered hold applies again.
 """
 
 from headgate.domain.field_rules import action_violations
@@ -11,10 +12,13 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import HoldWorkload, ReleaseWorkload
 from headgate.domain.workloads.decide.preconditions import require_exists, require_not_terminating
 from headgate.domain.workloads.events import WorkloadEvent, WorkloadHeld, WorkloadReleased
-from headgate.domain.workloads.state import Hold, WorkloadState, is_admins
-
-ADMIN = "admin:"
-USER = "user:"
+from headgate.domain.workloads.state import (
+    Hold,
+    WorkloadState,
+    authority_rank,
+    ordered_by,
+    rank_of_order,
+)
 
 
 def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[WorkloadEvent, ...]:
@@ -22,8 +26,7 @@ def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[Work
     workload = require_not_terminating(state)
     violations = action_violations(command.reason, command.expires_at, at)
     raise_if_invalid("Workload", workload.key, violations)
-    prefix = ADMIN if command.authority == "Admin" else USER
-    owner = prefix + command.owner.removeprefix(ADMIN).removeprefix(USER)
+    owner = ordered_by(command.authority, command.owner)
     wanted = WorkloadHeld(owner=owner, reason=command.reason, expires_at=command.expires_at)
     holds = (workload.hold, workload.covered_hold)
     return () if any(found and _held_event(found) == wanted for found in holds) else (wanted,)
@@ -40,8 +43,8 @@ def release(
     if command.expired:
         if not _has_expired(present, at):
             return ()
-    elif command.authority == "User":
-        _require_no_admin_hold(present)
+    elif rank_of_order(present.owner) > authority_rank(command.authority):
+        raise IllegalNow("HeldByAdmin", owner=present.owner, reason=present.reason)
     released = WorkloadReleased(expired=command.expired)
     beneath = workload.covered_hold
     if beneath is None or _has_expired(beneath, at):
@@ -55,8 +58,3 @@ def _held_event(hold: Hold) -> WorkloadHeld:
 
 def _has_expired(hold: Hold, at: Instant) -> bool:
     return hold.expires_at is not None and hold.expires_at <= at
-
-
-def _require_no_admin_hold(present: Hold) -> None:
-    if is_admins(present):
-        raise IllegalNow("HeldByAdmin", owner=present.owner, reason=present.reason)

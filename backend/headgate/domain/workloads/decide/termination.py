@@ -31,7 +31,15 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
     WorkloadStopped,
 )
-from headgate.domain.workloads.state import Workload, WorkloadState, condition, is_admitted
+from headgate.domain.workloads.state import (
+    Authority,
+    Workload,
+    WorkloadState,
+    authority_rank,
+    condition,
+    is_admitted,
+    rank_of_order,
+)
 
 REQUEUE_REQUESTED = message("RequeueRequested")
 DELETION_REQUESTED = message("DeletionRequested")
@@ -61,19 +69,28 @@ def requeue(state: WorkloadState, command: RequeueWorkload) -> tuple[WorkloadEve
     return ()
 
 
-def activate(state: WorkloadState) -> tuple[WorkloadEvent, ...]:
-    """Activates an inactive workload with a clean requeue state, whatever its cause (trap Q1)."""
+def activate(state: WorkloadState, authority: Authority) -> tuple[WorkloadEvent, ...]:
+    """Activates an inactive workload with a clean requeue state, whatever its cause (trap Q1).
+
+    Raises `IllegalNow` for one that a user of higher authority deactivated.
+    """
     workload = require_not_terminating(state)
-    return () if workload.spec.active else (WorkloadActivated(),)
+    if workload.spec.active:
+        return ()
+    by = workload.deactivation.by if workload.deactivation else ""
+    if rank_of_order(by) > authority_rank(authority):
+        raise IllegalNow("DeactivatedByAdmin", owner=by)
+    return (WorkloadActivated(),)
 
 
 def deactivate(state: WorkloadState, command: DeactivateWorkload) -> tuple[WorkloadEvent, ...]:
-    """Deactivates an active workload.
+    """Deactivates an active workload, or one that a user of lower authority deactivated.
 
     Pods are evicted and keep their quota until they have stopped (trap Q4).
     """
     workload = require_not_terminating(state)
-    if not workload.spec.active:
+    present = workload.deactivation.by if workload.deactivation else ""
+    if not workload.spec.active and rank_of_order(command.by) <= rank_of_order(present):
         return ()
     deactivated = WorkloadDeactivated(cause=command.cause, message=command.message, by=command.by)
     return (

@@ -15,7 +15,7 @@ import { View } from "@/components/ui/view";
 import { problemOf } from "@/lib/api/problem";
 import type { Backtest } from "@/lib/api/types";
 import { useIdentity } from "@/lib/hooks/use-session";
-import { refusalFor } from "@/lib/permissions";
+import { isAdmin, refusalFor } from "@/lib/permissions";
 
 import { askForBacktest, backtestsQuery } from "../api/backtests";
 import { changeWords } from "../model/backtests";
@@ -25,8 +25,8 @@ import { StateBadge } from "./state-badge";
 export function BacktestsPage() {
   const identity = useIdentity();
   // A backtest is about the work of all teams: a user without the role admin is told so at once, and what to use instead.
-  const isForMe = identity === undefined || identity.role === "admin";
-  const list = useQuery({ ...backtestsQuery(), enabled: identity?.role === "admin" });
+  const isForMe = identity === undefined || isAdmin(identity);
+  const list = useQuery({ ...backtestsQuery(), enabled: isAdmin(identity) });
   return (
     <Page
       title="Backtests"

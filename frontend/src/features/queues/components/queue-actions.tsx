@@ -19,7 +19,7 @@ const WORDS: Record<QueueAction, { verb: string; words: string; danger: boolean 
 };
 
 export function QueueActions({ queue }: { queue: Stoppable }) {
-  const role = refusalFor(useIdentity(), { on: "queue" });
+  const role = refusalFor(useIdentity(), queue.namespace === undefined ? { on: "queue", clusterQueue: queue.name } : { on: "queue", namespace: queue.namespace });
   const [action, setAction] = useState<QueueAction | null>(null);
   const leaving = useQuery(leavingQuery(queue, action === "drain"));
   const stopped = queue.stopPolicy !== "None";

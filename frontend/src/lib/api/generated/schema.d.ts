@@ -1970,14 +1970,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All tokens, without their secrets
+         * List tokens without their secrets
          * @description By name.
          */
         get: operations["listTokens"];
         put?: never;
         /**
-         * Make a token; its secret is shown this once
-         * @description A submitter must name its namespaces.
+         * Create a token; its secret is shown this once
+         * @description The token stands for a user of its name, with one role.
          */
         post: operations["createToken"];
         delete?: never;
@@ -2006,6 +2006,78 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/serviceaccounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List service accounts
+         * @description By name.
+         */
+        get: operations["listServiceAccounts"];
+        put?: never;
+        /**
+         * Create a service account
+         * @description It can do nothing before it has a token.
+         */
+        post: operations["createServiceAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/serviceaccounts/{name}/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a token of a service account; its secret is shown this once
+         * @description It must expire, within 366 days.
+         */
+        post: operations["createServiceAccountToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/serviceaccounts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a service account
+         * @description Its roles and groups; its tokens are in the list of tokens.
+         */
+        get: operations["getServiceAccount"];
+        /**
+         * Change the roles of a service account
+         * @description Its tokens have the new roles within two seconds.
+         */
+        put: operations["replaceServiceAccount"];
+        post?: never;
+        /**
+         * Delete a service account and revoke its tokens
+         * @description Its workloads stay.
+         */
+        delete: operations["deleteServiceAccount"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/can-i": {
         parameters: {
             query?: never;
@@ -2014,7 +2086,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether this token may
+         * Whether this token may, and by which role
          * @description And the reason, either way.
          */
         get: operations["canI"];
@@ -2153,6 +2225,20 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** AccountRequest */
+        AccountRequest: {
+            grants: components["schemas"]["GrantRequest"][];
+            groups?: string[];
+        };
+        /** AccountTokenRequest */
+        AccountTokenRequest: {
+            name?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            expiresAt: string;
+        };
         /** Action */
         Action: {
             /**
@@ -2539,7 +2625,11 @@ export interface components {
         /** CanI */
         CanI: {
             allowed: boolean;
+            verb: string;
+            resource: string;
             reason: string;
+            grantedBy?: components["schemas"]["GrantDetail"] | null;
+            roles?: ("viewer" | "submitter" | "namespace-admin" | "queue-admin" | "executor" | "admin")[];
         };
         /** ChainLink */
         ChainLink: {
@@ -2743,8 +2833,10 @@ export interface components {
         CurrentIdentity: {
             name: string;
             /** @enum {string} */
-            role: "viewer" | "submitter" | "executor" | "admin";
+            role: "viewer" | "submitter" | "namespace-admin" | "queue-admin" | "executor" | "admin";
             namespaces: string[];
+            grants?: components["schemas"]["GrantDetail"][];
+            groups?: string[];
         };
         /** CycleDetail */
         CycleDetail: {
@@ -3286,6 +3378,24 @@ export interface components {
             going: number;
             staying: number;
         };
+        /** GrantDetail */
+        GrantDetail: {
+            /** @enum {string} */
+            role: "viewer" | "submitter" | "namespace-admin" | "queue-admin" | "executor" | "admin";
+            namespaces?: string[];
+            clusterQueues?: string[];
+            /** @default  */
+            executor?: string;
+        };
+        /** GrantRequest */
+        GrantRequest: {
+            /** @enum {string} */
+            role: "viewer" | "submitter" | "namespace-admin" | "queue-admin" | "executor" | "admin";
+            namespaces?: string[];
+            clusterQueues?: string[];
+            /** @default  */
+            executor?: string;
+        };
         /** Health */
         Health: {
             status: string;
@@ -3572,12 +3682,24 @@ export interface components {
             workload: string;
             near: components["schemas"]["NearFitView"][];
         };
+        /** NewAccountRequest */
+        NewAccountRequest: {
+            grants: components["schemas"]["GrantRequest"][];
+            groups?: string[];
+            name: string;
+        };
         /** NewToken */
         NewToken: {
             name: string;
-            /** @enum {string} */
-            role: "viewer" | "submitter" | "executor" | "admin";
+            /** @enum {null|string} */
+            role?: "viewer" | "submitter" | "namespace-admin" | "queue-admin" | "executor" | "admin" | null;
             namespaces?: string[];
+            clusterQueues?: string[];
+            /** @default  */
+            executor?: string;
+            groups?: string[];
+            /** @default  */
+            serviceAccount?: string;
             /**
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
@@ -4431,6 +4553,21 @@ export interface components {
         SchedulingStats: {
             evictions?: components["schemas"]["EvictionCount"][];
         };
+        /** ServiceAccountDetail */
+        ServiceAccountDetail: {
+            name: string;
+            grants: components["schemas"]["GrantDetail"][];
+            groups?: string[];
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            createdAt: string;
+        };
+        /** ServiceAccountList */
+        ServiceAccountList: {
+            items: components["schemas"]["ServiceAccountDetail"][];
+        };
         /** Setting */
         Setting: {
             value: string | boolean;
@@ -4638,9 +4775,15 @@ export interface components {
         /** TokenDetail */
         TokenDetail: {
             name: string;
-            /** @enum {string} */
-            role: "viewer" | "submitter" | "executor" | "admin";
+            /** @enum {null|string} */
+            role?: "viewer" | "submitter" | "namespace-admin" | "queue-admin" | "executor" | "admin" | null;
             namespaces?: string[];
+            clusterQueues?: string[];
+            /** @default  */
+            executor?: string;
+            groups?: string[];
+            /** @default  */
+            serviceAccount?: string;
             /**
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
@@ -4658,10 +4801,14 @@ export interface components {
         };
         /** TokenRequest */
         TokenRequest: {
-            name: string;
             /** @enum {string} */
-            role: "viewer" | "submitter" | "executor" | "admin";
+            role: "viewer" | "submitter" | "namespace-admin" | "queue-admin" | "executor" | "admin";
             namespaces?: string[];
+            clusterQueues?: string[];
+            /** @default  */
+            executor?: string;
+            name: string;
+            groups?: string[];
             /**
              * @description RFC 3339, UTC
              * @example 2026-09-24T12:03:11Z
@@ -11780,13 +11927,9 @@ export interface operations {
             503: components["responses"]["Problem503"];
         };
     };
-    canI: {
+    listServiceAccounts: {
         parameters: {
-            query: {
-                /** @description get, list, create, hold, stop, report, … */
-                verb: string;
-                kind?: string;
-                namespace?: string;
+            query?: {
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
             };
@@ -11796,7 +11939,220 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Whether this token may, and why or why not. */
+            /** @description All service accounts, by name. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceAccountList"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    createServiceAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAccountRequest"];
+            };
+        };
+        responses: {
+            /** @description A service account with its roles and groups. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceAccountDetail"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    createServiceAccountToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountTokenRequest"];
+            };
+        };
+        responses: {
+            /** @description A token just made; its secret is shown this once. */
+            201: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewToken"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    getServiceAccount: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A service account with its roles and groups. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceAccountDetail"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    replaceServiceAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccountRequest"];
+            };
+        };
+        responses: {
+            /** @description A service account with its roles and groups. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceAccountDetail"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    deleteServiceAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Request fulfilled, nothing follows */
+            204: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    canI: {
+        parameters: {
+            query: {
+                /** @description get, create, hold, stop, drain, report, … */
+                verb: string;
+                /** @description A kind, as `workload` or `cq` */
+                resource?: string;
+                namespace?: string;
+                clusterQueue?: string;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Whether the user may, by which role, and which roles would allow it. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -11828,7 +12184,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The identity of a token. */
+            /** @description The user of a token; `role` is the first of its roles, no namespaces are all of them. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
