@@ -38,5 +38,4 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/readyz', timeout=2)"]
-CMD ["granian", "--interface", "asgi", "--factory", "--no-ws", "--host", "0.0.0.0", "--port", "8080", \
-     "--workers", "1", "--workers-kill-timeout", "2", "headgate.api.app:create_app"]
+CMD ["python", "-m", "headgate.api.serve"]

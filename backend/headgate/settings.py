@@ -29,6 +29,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     host: Annotated[str, Meta(description="Address that the API listens on.")] = "127.0.0.1"
     port: Annotated[int, Meta(description="Port that the API listens on.")] = 8080
+    max_requests: Annotated[
+        int,
+        Meta(description="Requests and event streams that an API process serves at once.", ge=1),
+    ] = 4_096
+    request_limits: Annotated[
+        str,
+        Meta(
+            description="Requests a second, burst and open streams of a token by its role, such as"
+            " `viewer=50/100/20,admin=1000/2000/1000`."
+        ),
+    ] = ""
+    idle_seconds: Annotated[
+        float,
+        Meta(description="Seconds after which the API closes an idle connection.", gt=0, le=60),
+    ] = 20.0
     url: Annotated[str, Meta(description="Address of the API, for clients.")] = ""
     token: Annotated[str, Meta(description="Token that clients send.")] = ""
     admin_token: Annotated[

@@ -49,11 +49,8 @@ class Server:
             for name, value in msgspec.structs.asdict(self.settings).items()
             if value not in (None, "")
         }
-        command = (
-            sys.executable, "-m", "granian", "--interface", "asgi", "--factory", "--no-ws",
-            "--host", "127.0.0.1", "--port", str(self.port), "--workers", "1",
-            "--workers-kill-timeout", "2", "--log-level", "warning", "headgate.api.app:create_app",
-        )  # fmt: skip
+        given |= {"HEADGATE_HOST": "127.0.0.1", "HEADGATE_PORT": str(self.port)}
+        command = (sys.executable, "-m", "headgate.api.serve")
         process = subprocess.Popen(command, env={**os.environ, **given}, start_new_session=True)
         try:
             self._wait(process)

@@ -22,6 +22,8 @@ Caller = Request[Identity, None, Any]
 READ_WORKLOADS = Right("read", "workloads")
 REPORT_EXECUTORS = Right("report", "executors")
 READ_METHODS = ("GET", "HEAD", "OPTIONS")
+STREAMED = "StreamWithoutPast"
+"""The code of streams, which have no past (`opt={"live": ...}`)."""
 PAST = "past"
 """Where a request that asks with `at` keeps the installation as it was."""
 
@@ -53,7 +55,10 @@ def authenticated(app: ASGIApp) -> ASGIApp:
     async def check(scope: Scope, receive: Receive, send: Send) -> None:
         scope["user"] = identity = await _identity(scope)
         _authorize(scope, identity)
-        await app(scope, receive, send)
+        services: ApplicationServices = scope["litestar_app"].state.services
+        is_stream = scope["route_handler"].opt.get("live") == STREAMED
+        with services.request_limits.request(identity, is_stream=is_stream):
+            await app(scope, receive, send)
 
     return check
 

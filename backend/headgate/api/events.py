@@ -8,8 +8,8 @@ from litestar.params import FromQuery, HeaderParameter, QueryParameter
 from litestar.response import Stream
 
 from headgate.api.answers import Answer, answer_view, response
-from headgate.api.callers import Caller, is_still_authorized, services_of
-from headgate.api.parameters import STREAMED, instant_or_none, listed, whole_number
+from headgate.api.callers import STREAMED, Caller, is_still_authorized, services_of
+from headgate.api.parameters import instant_or_none, listed, whole_number
 from headgate.application.event_hub import EventSubscription
 from headgate.application.queries import events
 from headgate.application.queries.events import EventPage, Histogram

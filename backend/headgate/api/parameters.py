@@ -246,9 +246,6 @@ def check_media_type(request: Request[Any, Any, Any]) -> None:
 PRESENT_ONLY = "ReadOfPresentOnly"
 """The code of reads that have no past (`opt={"live": ...}`)."""
 
-STREAMED = "StreamWithoutPast"
-"""The code of streams, which have no past."""
-
 
 async def read_at(request: Request[Any, Any, Any]) -> None:
     """Let the request see the past that `at` names; refuse to change it."""

@@ -16,6 +16,7 @@ from headgate.api.headers import request_id_of
 from headgate.api.schemas import Problem, ProblemError
 from headgate.application.access.identity import Identity
 from headgate.application.access.redaction import allows
+from headgate.application.access.request_limits import TooManyRequests, TooManyStreams
 from headgate.application.failures import (
     Archived,
     Contended,
@@ -138,6 +139,8 @@ PRECONDITION_REQUIRED = Kind(
     "Read the object and send its ETag as If-Match.",
 )
 TOO_MANY = Kind(429, "too-many-requests", "Too many requests", RETRY, 1)
+TOO_MANY_STREAMS = Kind(503, "too-many-streams", "Too many open event streams", RETRY, 5)
+TOO_SLOW = Kind(408, "request-timeout", "Request too slow", "Send the whole body at once.")
 BUG = Kind(500, "internal-error", "Internal server error", "Report it with the request id.")
 UNAVAILABLE = Kind(503, "unavailable", "Service unavailable (database unreachable)", RETRY, 2)
 TIMEOUT = Kind(504, "position-not-reached", "Position not reached in time", RETRY, 1)
@@ -161,6 +164,8 @@ BY_FAILURE: dict[type[Exception], Kind] = {
     ),
     Contended: Kind(409, "contended", "Too many concurrent modifications", RETRY, 1),
     Overloaded: TOO_MANY,
+    TooManyRequests: TOO_MANY,
+    TooManyStreams: TOO_MANY_STREAMS,
     Archived: Kind(
         410,
         "archived",
@@ -188,7 +193,7 @@ BY_STATUS: dict[int, Kind] = {
     for kind in (
         BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT,
         PRECONDITION_FAILED, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST,
-        PRECONDITION_REQUIRED, TOO_MANY, BUG, UNAVAILABLE, TIMEOUT,
+        PRECONDITION_REQUIRED, TOO_MANY, TOO_SLOW, BUG, UNAVAILABLE, TIMEOUT,
     )
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ import structlog
 
 from headgate.api.openapi import VERSION
 from headgate.application.access.identity import TokenCache
+from headgate.application.access.request_limits import RequestLimits, read_limits
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
@@ -55,6 +56,7 @@ def application_services(platform: Platform) -> ApplicationServices:
         ui_directory=platform.settings.ui_directory,
         version=VERSION,
         started_at=time.monotonic(),
+        request_limits=RequestLimits(read_limits(platform.settings.request_limits)),
         readiness=ReadinessWatch(platform.event_log_for_probes, platform.probe, commits),
     )
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headgate.application.access.identity import TokenCache, Tokens
+from headgate.application.access.request_limits import RequestLimits
 from headgate.application.backtests.jobs import BacktestStore
 from headgate.application.bounded_executor import BoundedExecutor
 from headgate.application.cycles.cycle_records import CycleStore
@@ -55,6 +56,7 @@ class ApplicationServices:
     version: str
     started_at: float
     readiness: ReadinessWatch
+    request_limits: RequestLimits
     reading: BoundedExecutor = field(
         default_factory=lambda: BoundedExecutor("reading", BUSY_READING)
     )

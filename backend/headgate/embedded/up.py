@@ -171,7 +171,7 @@ def _start_programs(
 ) -> str:
     """Starts API and workers; returns the URL of the API once it answers, `""` when stopped."""
     environment = environment_of(settings)
-    supervisor.start([api_program(settings, environment, directory.logs)])
+    supervisor.start([api_program(environment, directory.logs)])
     supervisor.start(worker_programs(options.workers, environment, directory.logs))
     url = f"http://{_reachable(settings.host)}:{settings.port}"
     with httpx.Client(timeout=1.0) as asking:
@@ -263,13 +263,9 @@ def broker_program(command: list[str], logs: Path) -> Program:
     return Program(BROKER, tuple(command), dict(os.environ), logs / "broker.log", is_told=False)
 
 
-def api_program(settings: Settings, environment: Mapping[str, str], logs: Path) -> Program:
-    """Returns the API on Granian; open event streams do not delay its end."""
-    command = (
-        sys.executable, "-m", "granian", "--interface", "asgi", "--factory", "--no-ws",
-        "--host", settings.host, "--port", str(settings.port), "--workers", "1",
-        "--workers-kill-timeout", "2", "--log-level", "warning", "headgate.api.app:create_app",
-    )  # fmt: skip
+def api_program(environment: Mapping[str, str], logs: Path) -> Program:
+    """Returns the API."""
+    command = (sys.executable, "-m", "headgate.api.serve")
     return Program(API, command, environment, logs / "api.log")
 
 

@@ -72,6 +72,8 @@ TEXTS: Mapping[str, Text] = {
     "HistoryOverloaded": Text("Too many requests for past states or simulations"),
     "PositionAhead": Text("The event log is at position {head}, not yet at {position}"),
     "ReadsOverloaded": Text("Too many long reads"),
+    "RequestRateExceeded": Text("This token may make {maximum:request} a second"),
+    "TooManyStreams": Text("This token may have {maximum:event stream} open at once"),
     "SimulationTooLong": Text("The simulation takes too long"),
     "TooManyChanges": Text("A simulation has at most {maximum:change}"),
     "TooManyEvents": Text("The time range has {count:event}; at most {maximum} allowed"),

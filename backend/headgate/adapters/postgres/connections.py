@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from select import select
+from select import POLLIN, poll
 from typing import Any, TypeVar
 
 import psycopg
@@ -180,7 +180,10 @@ def _is_about_nul(failure: psycopg.DataError) -> bool:
 def _check(connection: Connection) -> None:
     """Raise if the server has ended the connection, without a round trip to it."""
     try:
-        while select([connection.fileno()], [], [], 0)[0]:
+        # Not select(), which fails where a process has more than 1,024 connections.
+        arrived = poll()
+        arrived.register(connection.fileno(), POLLIN)
+        while arrived.poll(0):
             connection.pgconn.consume_input()
     except psycopg.OperationalError:
         # Otherwise the pool would take it for a good one and offer it again.

@@ -1,0 +1,156 @@
+"""`python -m headgate.api.serve` runs the API on Granian, with limits on connections and time."""
+
+import asyncio
+import os
+import resource
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from litestar.exceptions import HTTPException
+
+from headgate.api.app import create_app
+from headgate.api.problems import MEDIA_TYPE, RETRY
+from headgate.api.schemas import Problem
+from headgate.settings import Settings, from_environment
+
+MAX_DESCRIPTORS = 65_536
+RESERVED_DESCRIPTORS = 256
+"""For the log, the database, the broker and files."""
+BACKLOG = 4_096
+"""Connections that the kernel keeps until they are accepted; it allows no more by default."""
+MAX_CONNECTIONS = 16_384
+BODY_SECONDS = 60.0
+"""For the whole body of a request, 10 MB at most."""
+BODY_PAUSE_SECONDS = 15.0
+"""Between two parts of a body."""
+REQUEST_TIMEOUT = 408
+ALWAYS_ANSWERED = ("/healthz", "/readyz")
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+Application = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+class BoundedApplication:
+    """An application that serves at most so many requests and streams at once.
+
+    One more is answered with 503 and Retry-After, except for health checks. A body that comes too
+    slowly ends its request with 408.
+    """
+
+    def __init__(self, app: Application, max_requests: int) -> None:
+        self._app = app
+        self._max_requests = max_requests
+        self._in_progress = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request, or answers that there are too many."""
+        if scope["type"] != "http" or scope["path"] in ALWAYS_ANSWERED:
+            await self._app(scope, receive, send)
+            return
+        if self._in_progress >= self._max_requests:
+            await _refuse(scope["path"], send)
+            return
+        self._in_progress += 1
+        try:
+            await self._app(scope, _timed(receive), send)
+        finally:
+            self._in_progress -= 1
+
+
+def _timed(receive: Receive) -> Receive:
+    """Receives as `receive` does, but raises a failure with status 408 where a body stalls."""
+    ends_at = time.monotonic() + BODY_SECONDS
+    is_complete = False
+
+    async def receive_in_time() -> Any:  # noqa: ANN401 - messages of ASGI
+        nonlocal is_complete
+        if is_complete:
+            return await receive()
+        seconds = min(BODY_PAUSE_SECONDS, ends_at - time.monotonic())
+        try:
+            message = await asyncio.wait_for(receive(), max(0.0, seconds))
+        except TimeoutError as failure:
+            raise HTTPException(
+                status_code=REQUEST_TIMEOUT, detail="The body of the request came too slowly."
+            ) from failure
+        is_complete = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    return receive_in_time
+
+
+async def _refuse(path: str, send: Send) -> None:
+    body = msgspec.json.encode(
+        Problem(
+            type="/problems/too-many-connections",
+            title="Too many open requests",
+            status=503,
+            code="TooManyConnections",
+            detail="This process serves as many requests and streams at once as it may.",
+            remedy=RETRY,
+            instance=path,
+        )
+    )
+    headers = [
+        (b"content-type", MEDIA_TYPE.encode()),
+        (b"content-length", str(len(body)).encode()),
+        (b"retry-after", b"5"),
+    ]
+    await send({"type": "http.response.start", "status": 503, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def create_bounded_app() -> BoundedApplication:
+    """The application as the environment says, with its limits; what Granian calls."""
+    return BoundedApplication(create_app(), from_environment().max_requests)
+
+
+def server_command(settings: Settings) -> tuple[str, ...]:
+    """Returns the command of the server; open event streams do not delay its end.
+
+    The limit on the time to read a header also ends connections that say nothing. Granian has it
+    for HTTP/1 alone, and one that detects the version waits for ever for the first byte.
+    """
+    return (
+        sys.executable, "-m", "granian", "--interface", "asgi", "--factory", "--no-ws",
+        "--http", "1", "--host", settings.host, "--port", str(settings.port), "--workers", "1",
+        "--backlog", str(BACKLOG), "--backpressure", str(_max_connections()),
+        "--http1-header-read-timeout", str(round(settings.idle_seconds * 1_000)),
+        "--workers-kill-timeout", "2", "--log-level", "warning",
+        "headgate.api.serve:create_bounded_app",
+    )  # fmt: skip
+
+
+def raise_descriptor_limit() -> None:
+    """Lets the process open as many files and connections as the system allows it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, MAX_DESCRIPTORS)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _max_connections() -> int:
+    """Connections that are accepted, the silent ones included; the rest waits in the backlog."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MAX_CONNECTIONS
+    return max(1, min(MAX_CONNECTIONS, soft - RESERVED_DESCRIPTORS))
+
+
+def main() -> None:
+    """Becomes the server."""
+    raise_descriptor_limit()
+    command = server_command(from_environment())
+    os.execv(command[0], command)  # noqa: S606 - a program and arguments of our own
+
+
+if __name__ == "__main__":
+    main()

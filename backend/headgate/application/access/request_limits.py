@@ -1,0 +1,109 @@
+"""How many requests and event streams a token may have, by role."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import msgspec
+
+from headgate.application.access.identity import Identity
+from headgate.application.failures import UseCaseFailure
+
+MAX_KNOWN = 10_000
+"""Tokens with counts; beyond it those that have nothing open are forgotten."""
+
+
+class RequestLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """The requests a second, the burst on top of an idle time, and the open streams of a token."""
+
+    requests_per_second: int
+    burst: int
+    streams: int
+
+
+ADMIN_LIMIT = RequestLimit(requests_per_second=1_000, burst=2_000, streams=1_000)
+USER_LIMIT = RequestLimit(requests_per_second=200, burst=400, streams=100)
+DEFAULT_LIMITS: Mapping[str, RequestLimit] = {
+    "admin": ADMIN_LIMIT,
+    "executor": RequestLimit(requests_per_second=500, burst=1_000, streams=100),
+}
+"""By role; a role that is not named here has `USER_LIMIT`."""
+
+
+class TooManyRequests(UseCaseFailure):
+    """A token has used up its requests; the next is free within a second."""
+
+
+class TooManyStreams(UseCaseFailure):
+    """A token has as many open streams as it may have."""
+
+
+class InvalidLimits(ValueError):
+    """A setting of limits cannot be read; the message says where."""
+
+
+def read_limits(text: str) -> dict[str, RequestLimit]:
+    """Returns limits by role from `viewer=50/100/20,…`: requests a second, burst, streams.
+
+    Roles that `text` does not name keep their defaults. Raises `InvalidLimits`.
+    """
+    found = dict(DEFAULT_LIMITS)
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        role, _, figures = part.partition("=")
+        numbers = figures.split("/")
+        are_numbers = all(n.isascii() and n.isdigit() and int(n) > 0 for n in numbers)
+        if not role or len(numbers) != 3 or not are_numbers:  # noqa: PLR2004 - as the format says
+            raise InvalidLimits(
+                f"{part!r} is not ROLE=REQUESTS/BURST/STREAMS, such as viewer=50/100/20"
+            )
+        rate, burst, streams = map(int, numbers)
+        found[role] = RequestLimit(requests_per_second=rate, burst=burst, streams=streams)
+    return found
+
+
+@dataclass(slots=True)
+class _Use:
+    """What a token has used: the requests left at an instant, and its open streams."""
+
+    left: float
+    at: float
+    streams: int = 0
+
+
+class RequestLimits:
+    """Counts the requests and streams of each token in this process."""
+
+    def __init__(
+        self, limits: Mapping[str, RequestLimit], elapsed: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._limits = limits
+        self._elapsed = elapsed
+        self._uses: dict[tuple[str, str], _Use] = {}
+
+    @contextmanager
+    def request(self, identity: Identity, *, is_stream: bool) -> Iterator[None]:
+        """Counts a request while it lasts; raises `TooManyRequests` and `TooManyStreams`."""
+        limit = self._limits.get(identity.role, USER_LIMIT)
+        use = self._use_of(identity, limit)
+        if use.left < 1:
+            raise TooManyRequests("RequestRateExceeded", maximum=limit.requests_per_second)
+        if is_stream and use.streams >= limit.streams:
+            raise TooManyStreams("TooManyStreams", maximum=limit.streams)
+        use.left -= 1
+        use.streams += is_stream
+        try:
+            yield
+        finally:
+            use.streams -= is_stream
+
+    def _use_of(self, identity: Identity, limit: RequestLimit) -> _Use:
+        now, key = self._elapsed(), (identity.role, identity.name)
+        use = self._uses.get(key)
+        if use is None:
+            if len(self._uses) >= MAX_KNOWN:
+                self._uses = {k: known for k, known in self._uses.items() if known.streams}
+            use = self._uses[key] = _Use(limit.burst, now)
+        use.left = min(limit.burst, use.left + (now - use.at) * limit.requests_per_second)
+        use.at = now
+        return use

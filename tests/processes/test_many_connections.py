@@ -1,0 +1,161 @@
+"""Connections by the thousand, silent, slow or streaming, leave the API to all others."""
+
+import resource
+import select
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+
+from headgate.application.access.identity import Identity
+from headgate.application.access.request_limits import (
+    DEFAULT_LIMITS,
+    InvalidLimits,
+    RequestLimit,
+    RequestLimits,
+    TooManyRequests,
+    TooManyStreams,
+    read_limits,
+)
+from headgate.settings import Settings
+from tests.api.callers import ADMIN_SECRET, workload
+from tests.api.serving import Server, serving
+from tests.processes.programs import wait_until
+
+HERE = "/v1/namespaces/team-a/workloads"
+IDLE_SECONDS = 3.0
+MAX_STREAMS = 20
+SILENT = 900
+HALF_SENT = 500
+HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Never-Ends: "
+
+
+@pytest.fixture(scope="module")
+def server(database_url: str) -> Iterator[Server]:
+    settings = Settings(
+        database_url=database_url,
+        broker_url="memory://",
+        admin_token=ADMIN_SECRET,
+        idle_seconds=IDLE_SECONDS,
+        request_limits=f"viewer=1000/1000/{MAX_STREAMS},executor=1/5/1",
+    )
+    with serving(settings) as started:
+        yield started
+
+
+@contextmanager
+def connections(server: Server, count: int, said: bytes = b"") -> Iterator[list[socket.socket]]:
+    """Open connections that have said so much."""
+    opened = []
+    try:
+        for _ in range(count):
+            opened.append(socket.create_connection(("127.0.0.1", server.port), timeout=20))
+            opened[-1].sendall(said)
+        yield opened
+    finally:
+        for each in opened:
+            each.close()
+
+
+def header_of(server: Server, role: str) -> dict[str, str]:
+    made = server.http.post("/v1/tokens", json={"name": f"a-{role}", "role": role})
+    return {"Authorization": f"Bearer {made.json()['secret']}"}
+
+
+def closed(opened: list[socket.socket]) -> int:
+    """How many of them the server has closed."""
+    polled = select.poll()
+    for each in opened:
+        polled.register(each, select.POLLIN)
+    return len(polled.poll(0))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _descriptors() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65_536), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_more_connections_than_a_server_accepts_by_default_keep_none_out(server: Server) -> None:
+    with connections(server, SILENT) as silent, connections(server, HALF_SENT, HALF) as half:
+        fresh = httpx.Client(base_url=server.url, headers=dict(server.http.headers), timeout=20)
+        with fresh:
+            assert fresh.get("/healthz").status_code == 200
+            assert fresh.post(HERE, json=workload("in-a-crowd")).status_code == 201
+        wait_until(lambda: closed(silent) == SILENT, "silent connections are closed", 20)
+        wait_until(lambda: closed(half) == HALF_SENT, "half-sent requests are closed", 20)
+
+
+def _open_stream(server: Server, header: dict[str, str]) -> tuple[int, str]:
+    """The status of a stream that is left open, and when to try again."""
+    with httpx.stream("GET", f"{server.url}/v1/stream", headers=header, timeout=20) as answer:
+        return answer.status_code, answer.headers.get("retry-after", "")
+
+
+def test_a_token_has_so_many_streams_and_no_more(server: Server) -> None:
+    header = header_of(server, "viewer")
+    asked = (
+        f"GET /v1/stream HTTP/1.1\r\nHost: x\r\nAuthorization: {header['Authorization']}\r\n\r\n"
+    )
+    with connections(server, MAX_STREAMS, asked.encode()) as streams:
+        for each in streams:
+            assert each.recv(15) == b"HTTP/1.1 200 OK"
+        assert _open_stream(server, header) == (503, "5")
+        assert server.http.get("/v1/queues", headers=header).status_code == 200
+        assert _open_stream(server, dict(server.http.headers))[0] == 200
+    wait_until(lambda: _open_stream(server, header)[0] == 200, "streams that ended are free", 30)
+
+
+def test_a_token_that_asks_too_often_is_told_to_wait(server: Server) -> None:
+    header = header_of(server, "executor")
+    answers = [server.http.get("/v1/queues", headers=header) for _ in range(12)]
+    refused = [answer for answer in answers if answer.status_code != 200]
+    assert {answer.status_code for answer in refused} == {429}
+    assert {answer.headers["retry-after"] for answer in refused} == {"1"}
+    assert refused[0].json()["detail"] == "This token may make 1 request a second"
+    assert server.http.get("/v1/queues").status_code == 200
+
+
+def _user(name: str = "u", role: str = "viewer") -> Identity:
+    return Identity(name=name, role=role)  # type: ignore[arg-type] # also roles to come
+
+
+def test_requests_come_back_with_time_up_to_the_burst() -> None:
+    now = [0.0]
+    limits = RequestLimits(
+        {"viewer": RequestLimit(requests_per_second=2, burst=3, streams=1)}, lambda: now[0]
+    )
+
+    def granted() -> int:
+        count = 0
+        while True:
+            try:
+                with limits.request(_user(), is_stream=False):
+                    count += 1
+            except TooManyRequests:
+                return count
+
+    assert granted() == 3
+    now[0] = 1.0
+    assert granted() == 2
+    now[0] = 100.0
+    assert granted() == 3
+    with limits.request(_user("other"), is_stream=True), pytest.raises(TooManyStreams):  # noqa: SIM117
+        with limits.request(_user("other"), is_stream=True):
+            pass
+
+
+def test_an_admin_has_more_by_default_and_settings_change_a_role() -> None:
+    assert DEFAULT_LIMITS["admin"] == RequestLimit(
+        requests_per_second=1_000, burst=2_000, streams=1_000
+    )
+    limits = read_limits(" viewer=5/6/7 ")
+    assert limits["viewer"] == RequestLimit(requests_per_second=5, burst=6, streams=7)
+    assert limits["admin"] == DEFAULT_LIMITS["admin"]
+    for wrong in ("viewer", "viewer=1/2", "viewer=1/2/x", "=1/2/3", "viewer=0/1/1"):
+        with pytest.raises(InvalidLimits, match="ROLE=REQUESTS/BURST/STREAMS"):
+            read_limits(wrong)
