@@ -19,6 +19,7 @@ from headgate.application.access.request_limits import (
     TooManyStreams,
     read_limits,
 )
+from headgate.application.access.rights import Grant
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, workload
 from tests.api.serving import Server, serving
@@ -120,8 +121,8 @@ def test_a_token_that_asks_too_often_is_told_to_wait(server: Server) -> None:
     assert server.http.get("/v1/queues").status_code == 200
 
 
-def _user(name: str = "u", role: str = "viewer") -> Identity:
-    return Identity(name=name, role=role)  # type: ignore[arg-type] # also roles to come
+def _user(name: str = "u") -> Identity:
+    return Identity(name=name, grants=(Grant(role="viewer"),))
 
 
 def test_requests_come_back_with_time_up_to_the_burst() -> None:

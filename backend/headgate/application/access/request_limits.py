@@ -1,4 +1,4 @@
-"""How many requests and event streams a token may have, by role."""
+"""How many requests and event streams a user may have, by role."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -72,19 +72,19 @@ class _Use:
 
 
 class RequestLimits:
-    """Counts the requests and streams of each token in this process."""
+    """Counts the requests and streams of each user in this process."""
 
     def __init__(
         self, limits: Mapping[str, RequestLimit], elapsed: Callable[[], float] = time.monotonic
     ) -> None:
         self._limits = limits
         self._elapsed = elapsed
-        self._uses: dict[tuple[str, str], _Use] = {}
+        self._uses: dict[str, _Use] = {}
 
     @contextmanager
     def request(self, identity: Identity, *, is_stream: bool) -> Iterator[None]:
         """Counts a request while it lasts; raises `TooManyRequests` and `TooManyStreams`."""
-        limit = self._limits.get(identity.role, USER_LIMIT)
+        limit = self._limit_of(identity)
         use = self._use_of(identity, limit)
         if use.left < 1:
             raise TooManyRequests("RequestRateExceeded", maximum=limit.requests_per_second)
@@ -97,8 +97,13 @@ class RequestLimits:
         finally:
             use.streams -= is_stream
 
+    def _limit_of(self, identity: Identity) -> RequestLimit:
+        """The limit of the role that has the most, of those that the user has."""
+        limits = [self._limits.get(grant.role, USER_LIMIT) for grant in identity.grants]
+        return max(limits, key=lambda limit: limit.requests_per_second, default=USER_LIMIT)
+
     def _use_of(self, identity: Identity, limit: RequestLimit) -> _Use:
-        now, key = self._elapsed(), (identity.role, identity.name)
+        now, key = self._elapsed(), identity.name
         use = self._uses.get(key)
         if use is None:
             if len(self._uses) >= MAX_KNOWN:
