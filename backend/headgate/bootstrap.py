@@ -19,6 +19,7 @@ from headgate.adapters.postgres.archive_files import LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
+from headgate.adapters.postgres.leases import PostgresLeases
 from headgate.adapters.postgres.maintenance import (
     PostgresInspection,
     PostgresMaintenance,
@@ -109,6 +110,7 @@ class Platform:
     maintenance: PostgresMaintenance
     inspection: PostgresInspection
     tokens: PostgresTokens
+    leases: PostgresLeases
     tail: PostgresTail
     probe: PostgresProbe
     event_log_for_probes: PostgresEventLog
@@ -222,6 +224,7 @@ def open_platform(
         maintenance=PostgresMaintenance(pool),
         inspection=PostgresInspection(pool, settings.database_url),
         tokens=PostgresTokens(tokens),
+        leases=PostgresLeases(writes),
         tail=PostgresTail(settings.database_url),
         probe=PostgresProbe(probes),
         event_log_for_probes=PostgresEventLog(probes),

@@ -272,7 +272,9 @@ def test_a_node_is_read_with_what_its_status_says_of_capacity() -> None:
         allocatable={"cpu": 96_000, "memory": 2**40, "pods": 110},
     )
     reported = ("draining", "not_ready_since", "lease_seconds", "heard_at")
-    assert found.keeps == ("unschedulable", "used_by_others", *reported)
+    registered = ("executor", "registered_labels", "registered_taints", "devices")
+    kept = ("unschedulable", "used_by_others", *reported, *registered, "is_executor_lost")
+    assert found.keeps == kept
 
 
 def test_priority_classes_of_both_groups_become_ours() -> None:

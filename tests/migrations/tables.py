@@ -329,6 +329,23 @@ Index("queue_history_minute", QUEUE_HISTORY.c.generation, QUEUE_HISTORY.c.minute
 
 WRITE_PROBE = Table("write_probe", METADATA, _column("filler", Text))
 
+EXECUTOR_LEASE = Table(
+    "executor_lease",
+    METADATA,
+    _key("executor"),
+    _column("epoch", BigInteger),
+    _column("renewed_at", BigInteger),
+    _column("expires_at", BigInteger),
+    _column("running_pods", BigInteger),
+)
+
+API_SERVICE = Table(
+    "api_service",
+    METADATA,
+    Column("id", Boolean, primary_key=True, server_default="true"),
+    _column("served_at", BigInteger),
+)
+
 
 def is_ours(name: str | None, kind: str, parent: Any) -> bool:
     """Whether Alembic should compare something: not the partitions of the log."""

@@ -18,6 +18,7 @@ from headgate.api.callers import authenticated, services_of
 from headgate.api.cycles import Cycles
 from headgate.api.events import Events, EventStream
 from headgate.api.executors.controller import Executors, report_routes
+from headgate.api.executors.protocol import ExecutorProtocol
 from headgate.api.headers import add_headers
 from headgate.api.history import History
 from headgate.api.nodes import NodeActions
@@ -51,6 +52,7 @@ from headgate.api.workloads.actions import WorkloadProtection
 from headgate.api.workloads.actions import router as workload_actions
 from headgate.api.workloads.controller import AllWorkloads, Workloads
 from headgate.application.application_services import ApplicationServices
+from headgate.application.commands.executor_commands import LeaseKeeper
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_state import LiveReader
 from headgate.application.ports import Unavailable
@@ -139,6 +141,7 @@ def _version_one() -> Router:
             *object_controllers(),
             Apply,
             Executors,
+            ExecutorProtocol,
             report_routes(),
             CheckReports,
             Events,
@@ -193,6 +196,7 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
     background = [
         asyncio.create_task(clock.synchronize()),
         asyncio.create_task(services.readiness.watch()),
+        asyncio.create_task(LeaseKeeper(services).watch()),
     ]
     try:
         yield

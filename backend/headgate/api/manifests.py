@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from headgate.adapters.manifests.codec import Extras
+from headgate.adapters.manifests.codec import ExecutorConnection, Extras
 from headgate.adapters.manifests.desired import Desired, Refused, as_written, named
 from headgate.adapters.manifests.documents import Document, read_documents
 from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE, parse, parse_object
@@ -42,6 +42,8 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.executor import ExecutorSpec
+from headgate.domain.kinds.executor_nodes import nodes_of_executor, shared_node
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.rejection import InvalidObject, NotAllowed, Rejection
 from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
@@ -244,11 +246,27 @@ def _extras(
             )
         case CohortSpec():
             return Extras(weighted_share=weighted_share_of(cluster_state, f"cohort/{state.name}"))
+        case ExecutorSpec():
+            return Extras(executor_connection=_connection(services, state))
         case DisruptionBudgetSpec():
             (standing,) = budget_statuses({state.name: state}, cluster_state.workloads.values())
             return Extras(budget_standing=standing)
         case _:
             return None
+
+
+def _connection(
+    services: ApplicationServices, executor: Configured[ExecutorSpec]
+) -> ExecutorConnection:
+    config = services.reader.cluster_state.config
+    lease, shared = services.known_leases.get(executor.name), shared_node(config, executor)
+    return ExecutorConnection(
+        nodes=sum(1 for _ in nodes_of_executor(config, executor.name)),
+        last_seen_at=lease.renewed_at if lease else None,
+        running_pods=lease.running_pods if lease else 0,
+        shared_node=shared.node if shared else "",
+        older=shared.older if shared else "",
+    )
 
 
 def _queue_status(status: Status) -> QueueStatus:

@@ -41,6 +41,7 @@ def application_services(platform: Platform) -> ApplicationServices:
         partitions=platform.partitions,
         followers=platform.followers,
         tokens=platform.tokens,
+        leases=platform.leases,
         cycles=platform.cycles,
         backtests=platform.backtests,
         ids=platform.ids,

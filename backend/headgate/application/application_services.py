@@ -10,6 +10,7 @@ from headgate.application.bounded_executor import BoundedExecutor
 from headgate.application.cycles.cycle_records import CycleStore
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
+from headgate.application.executor_leases import ExecutorLeases, Lease
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state.live_state import LiveReader
 from headgate.application.metrics.cycle_durations import CycleDurations
@@ -30,7 +31,8 @@ class ApplicationServices:
     """The ports and the live state above them, at the present or at a past position.
 
     Commands use `write_log`, `write_models` and the threads of `writing`: neither slow reads nor
-    many of them keep a command from a connection or a thread.
+    many of them keep a command from a connection or a thread. `known_leases` are the leases of
+    executors as this process saw them last, for readers.
     """
 
     log: EventLog
@@ -40,6 +42,7 @@ class ApplicationServices:
     partitions: Partitions
     followers: Followers
     tokens: Tokens
+    leases: ExecutorLeases
     cycles: CycleStore
     backtests: BacktestStore
     ids: Ids
@@ -57,6 +60,7 @@ class ApplicationServices:
     started_at: float
     readiness: ReadinessWatch
     request_limits: RequestLimits
+    known_leases: dict[str, Lease] = field(default_factory=dict)
     reading: BoundedExecutor = field(
         default_factory=lambda: BoundedExecutor("reading", BUSY_READING)
     )

@@ -76,7 +76,7 @@ class ClusterIndex:
 
     def replace(self, kind: str, key: str, before: Any, after: Any, *, is_assumed: bool) -> None:  # noqa: ANN401 - the state of any kind
         """Index a changed object: workloads when the index is read, everything else at once."""
-        if self._partitions is None or before is after:
+        if self._partitions is None or before is after or _is_same_executor(kind, before, after):
             return
         if kind == "workload":
             self._postpone(key, before, after)
@@ -134,3 +134,10 @@ class ClusterIndex:
             return False
         is_same = (node.labels, node.spec.taints) == (before.labels, before.spec.taints)
         return is_same and partitions.node_changed(node)
+
+
+def _is_same_executor(kind: str, before: Any, after: Any) -> bool:  # noqa: ANN401 - same
+    """Whether an Executor changed in its status alone, which no partition reads."""
+    if kind != "executor" or before is None or after is None:
+        return False
+    return bool(before.generation == after.generation and before.labels is after.labels)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
     from headgate.domain.kinds.cohort import CohortSpec
     from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+    from headgate.domain.kinds.executor import ExecutorSpec
     from headgate.domain.kinds.limit_range import LimitRangeSpec
     from headgate.domain.kinds.local_queue import LocalQueueSpec
     from headgate.domain.kinds.namespace import NamespaceSpec
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         configurations: dict[str, Configured[ConfigurationSpec]] = {}
         limit_ranges: dict[str, Configured[LimitRangeSpec]] = {}
         runtime_classes: dict[str, Configured[RuntimeClassSpec]] = {}
+        executors: dict[str, Configured[ExecutorSpec]] = {}
 
 else:
     _ObjectsByKind = msgspec.defstruct(

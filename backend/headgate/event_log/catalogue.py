@@ -26,8 +26,8 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "round.committed": 2,
     "workload.eviction_cancelled": 2,
     "workload.explained": 2,
-    "workload.submitted": 4,
-    "workload.spec_changed": 3,
+    "workload.submitted": 5,
+    "workload.spec_changed": 4,
     "workload.evicted": 2,
     "workload.pods_evicted": 2,
     "workload.reservation_dropped": 2,
@@ -35,11 +35,17 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "workload.finished": 2,
     "workload.eviction_forced": 2,
     **{name_of(event): 2 for kind in KINDS for event in (kind.created, kind.changed)},
+    "node.created": 3,
+    "node.changed": 3,
+    "executor.created": 3,
+    "executor.changed": 3,
 }
 """The current schema version by stored name; names that are absent are at version 1.
 
 Version 2 of the creation and change of a configured object names what its author wrote, version 4
 of a workload's submission and version 3 of its change the pod templates that stand beside the log.
+The versions after these have what executors say of nodes and of themselves, and a workload's own
+nodeLossPolicy.
 """
 
 CLASSES_BY_NAME: dict[str, type[DomainEvent]] = {name_of(known): known for known in EVENT_CLASSES}

@@ -41,6 +41,26 @@ TEXTS: Mapping[str, Text] = {
         "preference requires whenCanBorrow and whenCanPreempt to be TryNextFlavor",
         "Set both to TryNextFlavor, or remove preference.",
     ),
+    # Executors
+    "ExecutorEpochMissing": Text(
+        "The request names no epoch", "Send Headgate-Executor-Epoch as the claim answered it."
+    ),
+    "ExecutorInactive": Text(
+        "Executor {name} is inactive: the older Executor {older} selects node {node} too",
+        "Change nodeSelector or flavors so that no node is selected twice.",
+    ),
+    "ExecutorSuperseded": Text(
+        "Executor {name} is at epoch {present_epoch}; this process has epoch {epoch}",
+        "Stop this process. Claim the executor again only if no other process runs it.",
+    ),
+    "NodeNotSelected": Text(
+        "Executor {name} does not select node {node}",
+        "Register it with the labels that the Executor or its flavors select.",
+    ),
+    "NodeOfOtherExecutor": Text(
+        "Node {node} belongs to Executor {executor}",
+        "Remove it there first, or register it under another name.",
+    ),
     # Configuration
     "ConfigurationNameInvalid": Text("The Configuration is named default", "Name it default."),
     "PrefixEmpty": Text(

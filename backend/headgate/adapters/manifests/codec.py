@@ -15,6 +15,7 @@ from headgate.domain.kinds.configuration import ResourceRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.scheduling.preemption.disruption_budgets import BudgetStatus
+from headgate.domain.values.instants import Instant
 from headgate.messages.rendering import IsVisible
 
 KUEUE = ("kueue.x-k8s.io/v1beta2", "kueue.x-k8s.io/v1beta1")
@@ -30,14 +31,27 @@ ReadSpec = tuple[Any, tuple[str, ...]]
 """A spec, and the names of its fields that a change keeps because the manifest left them out."""
 
 
+class ExecutorConnection(msgspec.Struct, frozen=True, kw_only=True):
+    """What the status of an Executor shows beside its own state: its lease, nodes and rivals.
+
+    `shared_node` is a node that an older Executor, `older`, selects too.
+    """
+
+    nodes: int = 0
+    last_seen_at: Instant | None = None
+    running_pods: int = 0
+    shared_node: str = ""
+    older: str = ""
+
+
 class Extras(msgspec.Struct, frozen=True, kw_only=True):
     """What a manifest shows of an object beside its own state.
 
     `resources` are the rules by which the requests of a workload count for quota, `queue_status`
     is for ClusterQueues and LocalQueues; `cluster_queue` is the spec of the one that a LocalQueue
     leads to, for the flavors of its usage; `weighted_share` is a Cohort's, `budget_standing` a
-    DisruptionBudget's. `is_visible` tells whether messages may name an object to the reader;
-    without it they name only workloads of the same namespace.
+    DisruptionBudget's, `executor_connection` an Executor's. `is_visible` tells whether messages may
+    name an object to the reader; without it they name only workloads of the same namespace.
     """
 
     queue_status: QueueStatus | None = None
@@ -46,6 +60,7 @@ class Extras(msgspec.Struct, frozen=True, kw_only=True):
     weighted_share: int | None = None
     budget_standing: BudgetStatus | None = None
     is_visible: IsVisible | None = None
+    executor_connection: ExecutorConnection | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,7 +9,7 @@ from headgate.adapters.manifests.schemas import ConditionSchema, ManifestSchema,
 from headgate.adapters.manifests.selectors import TAINT_RECORD, TaintSchema
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.decide import NODE
-from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.nodes.state import Device, NodeSpec
 
 _NODE_SPEC_OF_OTHERS = (
     "configSource",
@@ -19,7 +19,17 @@ _NODE_SPEC_OF_OTHERS = (
     "providerID",
 )
 
-_NEVER_WRITTEN = ("draining", "not_ready_since", "lease_seconds", "heard_at")
+_NEVER_WRITTEN = (
+    "draining",
+    "not_ready_since",
+    "lease_seconds",
+    "heard_at",
+    "executor",
+    "registered_labels",
+    "registered_taints",
+    "devices",
+    "is_executor_lost",
+)
 """What follows from orders and reports alone."""
 
 
@@ -62,12 +72,16 @@ def node_body(node: Configured[NodeSpec]) -> dict[str, Any]:
     ready = rendered_condition(
         "Ready",
         status=spec.ready,
-        reason="NodeReady" if spec.ready else "NodeNotReady",
+        reason=_readiness_reason(spec),
         message="",
         at=spec.not_ready_since or node.created_at,
         generation=node.generation,
     )
-    lease = {"leaseSeconds": spec.lease_seconds} if spec.lease_seconds else {}
+    lease: dict[str, Any] = {"leaseSeconds": spec.lease_seconds} if spec.lease_seconds else {}
+    if spec.executor:
+        lease["executor"] = spec.executor
+    if spec.devices:
+        lease["devices"] = [_device(device) for device in spec.devices]
     return {
         "spec": {
             **(
@@ -87,6 +101,28 @@ def node_body(node: Configured[NodeSpec]) -> dict[str, Any]:
     }
 
 
+def _readiness_reason(spec: NodeSpec) -> str:
+    if spec.ready:
+        return "NodeReady"
+    return "ExecutorLost" if spec.is_executor_lost else "NodeNotReady"
+
+
+def _device(device: Device) -> dict[str, Any]:
+    known = {"resource": device.resource, "id": device.id}
+    model = {"model": device.model} if device.model else {}
+    memory = {} if device.memory_bytes is None else {"memoryBytes": device.memory_bytes}
+    return {**known, **model, **memory}
+
+
+class NodeDevice(ManifestSchema, kw_only=True, frozen=True):
+    """A device of the host, such as a GPU, that counts for one of `resource`."""
+
+    resource: str
+    id: str
+    model: str = ""
+    memory_bytes: int | None = None
+
+
 class NodeSpecSchema(ManifestSchema, kw_only=True, frozen=True):
     """Taints, whether the node takes new pods, and whether those it has are to go elsewhere."""
 
@@ -96,11 +132,16 @@ class NodeSpecSchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class NodeStatusSchema(ManifestSchema, kw_only=True, frozen=True):
-    """What the node offers and others use there, as Kubernetes quantities."""
+    """What the node offers and others use there, as Kubernetes quantities.
+
+    `executor` names the Executor that registered the node.
+    """
 
     allocatable: dict[str, str | int] = {}
     used_by_others: dict[str, str | int] = {}
     lease_seconds: int = 0
+    executor: str = ""
+    devices: list[NodeDevice] = []
     conditions: list[ConditionSchema] = []
 
 

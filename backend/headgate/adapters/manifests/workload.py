@@ -80,6 +80,7 @@ def read_workload(spec: Fields, metadata: Metadata) -> ReadWorkload:
         eviction_policy=read_eviction_policy(eviction) if eviction else None,
         active=spec.flag("active", default=True),
         maximum_execution_time_seconds=spec.optional_integer("maximumExecutionTimeSeconds"),
+        node_loss_policy=spec.choice("nodeLossPolicy", ("Replace", "Fence", "Wait"), None),
     )
     keeps = () if has_explicit_priority else ("priority",)
     return read, keeps, named.places, template_bodies(templates)
@@ -148,6 +149,8 @@ def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
     rendered["active"] = spec.active
     if spec.maximum_execution_time_seconds is not None:
         rendered["maximumExecutionTimeSeconds"] = spec.maximum_execution_time_seconds
+    if spec.node_loss_policy is not None:
+        rendered["nodeLossPolicy"] = spec.node_loss_policy
     return rendered
 
 

@@ -4,28 +4,39 @@ The spec says which nodes are its own and what becomes of their pods while it is
 """
 
 from collections.abc import Iterator
-from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.field_rules import (
     count_violations,
     duplicate_violations,
+    length_violations,
     name_violations,
     range_violations,
 )
 from headgate.domain.kinds.configured_object import (
+    Absent,
     ObjectChanged,
     ObjectCreated,
     ObjectDeleted,
     ObjectDeletionRequested,
+    ObjectEvent,
+    StatusEvent,
+    evolve_object,
+    with_status,
 )
-from headgate.domain.kinds.object_commands import Kind
-from headgate.domain.metadata import label_violations
-from headgate.domain.rejection import Violation, violation
+from headgate.domain.kinds.object_commands import (
+    Kind,
+    ObjectState,
+    decide_object,
+    existing_object,
+)
+from headgate.domain.metadata import label_violations, raise_if_invalid
+from headgate.domain.rejection import IllegalNow, Violation, violation
+from headgate.domain.values.instants import Instant
 from headgate.domain.values.pointers import child
-
-NodeLossPolicy = Literal["Replace", "Fence", "Wait"]
+from headgate.domain.workloads.specs import NodeLossPolicy
 
 MIN_EXECUTOR_LEASE_SECONDS = 5
 MAX_EXECUTOR_LEASE_SECONDS = 86_400
@@ -33,6 +44,10 @@ MAX_EXECUTOR_FLAVORS = 64
 MIN_PORT = 1024
 MAX_PORT = 65_535
 MAX_LOG_MEBIBYTES = 1024
+MAX_CAPABILITIES = 64
+MAX_CAPABILITY_LENGTH = 63
+MAX_VERSION_LENGTH = 63
+MAX_BOOT_ID_LENGTH = 128
 
 
 class PortRange(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +73,10 @@ class ExecutorSpec(msgspec.Struct, frozen=True, kw_only=True):
     Without a sign of life for `lease_seconds` its nodes are not ready. `node_loss_policy` is what
     then becomes of their pods: they are placed elsewhere (`Replace`), the executor has killed them
     before its lease ended (`Fence`), or they keep their hosts until it is back (`Wait`).
+
+    The rest is status. `epoch` counts the processes that claimed the Executor; `version`,
+    `capabilities` and `boot_id` are what the newest of them said of itself. `lost_at` is set from
+    the end of a lease until the executor is heard of again.
     """
 
     node_selector: dict[str, str] = {}
@@ -66,6 +85,15 @@ class ExecutorSpec(msgspec.Struct, frozen=True, kw_only=True):
     node_loss_policy: NodeLossPolicy = "Replace"
     rendezvous_ports: PortRange = PortRange()
     log_retention: LogRetention = LogRetention()
+    epoch: int = 0
+    version: str = ""
+    capabilities: tuple[str, ...] = ()
+    boot_id: str = ""
+    lost_at: Instant | None = None
+
+
+EXECUTOR_STATUS = ("epoch", "version", "capabilities", "boot_id", "lost_at")
+"""Fields that follow from what executors do; a manifest never writes them."""
 
 
 class ExecutorCreated(
@@ -88,6 +116,47 @@ class ExecutorDeletionRequested(
 
 class ExecutorDeleted(ObjectDeleted, frozen=True, tag="executor.deleted"):
     """The Executor is gone; its name is free."""
+
+
+class ExecutorClaimed(StatusEvent, frozen=True, kw_only=True, tag="executor.claimed"):
+    """A process claimed the Executor, as `epoch`; the process before it is superseded."""
+
+    epoch: int
+    version: str = ""
+    capabilities: tuple[str, ...] = ()
+    boot_id: str = ""
+
+
+class ExecutorLost(StatusEvent, frozen=True, kw_only=True, tag="executor.lost"):
+    """The lease of the executor ended without a renewal; its nodes are not ready."""
+
+    epoch: int
+
+
+class ExecutorReturned(StatusEvent, frozen=True, kw_only=True, tag="executor.returned"):
+    """The lease of the newest process had ended, and it is heard of again."""
+
+    epoch: int
+
+
+class ClaimExecutor(msgspec.Struct, frozen=True, kw_only=True):
+    """Take the Executor over as its newest process."""
+
+    version: str = ""
+    capabilities: tuple[str, ...] = ()
+    boot_id: str = ""
+
+
+class LoseExecutor(msgspec.Struct, frozen=True, kw_only=True):
+    """Record that the lease of the process with this epoch has ended."""
+
+    epoch: int
+
+
+class RenewExecutor(msgspec.Struct, frozen=True, kw_only=True):
+    """Record that the process with this epoch is heard of, if it was lost."""
+
+    epoch: int
 
 
 def executor_violations(spec: ExecutorSpec) -> tuple[Violation, ...]:
@@ -117,6 +186,72 @@ def _node_violations(spec: ExecutorSpec) -> Iterator[Violation]:
     yield from duplicate_violations(flavors)
 
 
+def require_epoch(name: str, present: int, epoch: int) -> None:
+    """Raises `IllegalNow` for a process that another one has superseded, or that never claimed."""
+    if epoch != present:
+        raise IllegalNow("ExecutorSuperseded", name=name, epoch=epoch, present_epoch=present)
+
+
+def _decide(
+    state: ObjectState[ExecutorSpec], command: object, _at: Instant
+) -> tuple[ObjectEvent, ...]:
+    match command:
+        case ClaimExecutor():
+            executor = existing_object("Executor", state)
+            raise_if_invalid("Executor", executor.name, _claim_violations(command))
+            return (
+                ExecutorClaimed(
+                    epoch=executor.spec.epoch + 1,
+                    version=command.version,
+                    capabilities=command.capabilities,
+                    boot_id=command.boot_id,
+                ),
+            )
+        case LoseExecutor(epoch=epoch):
+            spec = existing_object("Executor", state).spec
+            is_present = spec.epoch == epoch and spec.lost_at is None
+            return (ExecutorLost(epoch=epoch),) if is_present else ()
+        case RenewExecutor(epoch=epoch):
+            executor = existing_object("Executor", state)
+            require_epoch(executor.name, executor.spec.epoch, epoch)
+            return () if executor.spec.lost_at is None else (ExecutorReturned(epoch=epoch),)
+        case _:
+            return decide_object(EXECUTOR, state, command)
+
+
+def _claim_violations(command: ClaimExecutor) -> Iterator[Violation]:
+    yield from length_violations("/version", command.version, MAX_VERSION_LENGTH)
+    yield from length_violations("/bootId", command.boot_id, MAX_BOOT_ID_LENGTH)
+    yield from count_violations("/capabilities", len(command.capabilities), MAX_CAPABILITIES)
+    for index, name in enumerate(command.capabilities):
+        pointer = child("/capabilities", index)
+        yield from length_violations(pointer, name, MAX_CAPABILITY_LENGTH, minimum=1)
+
+
+def _evolve(
+    state: ObjectState[ExecutorSpec], event: ObjectEvent, at: Instant
+) -> ObjectState[ExecutorSpec]:
+    if isinstance(state, Absent):
+        return evolve_object(state, event, at)
+    match event:
+        case ExecutorClaimed():
+            claimed = replace(
+                state.spec,
+                epoch=event.epoch,
+                version=event.version,
+                capabilities=event.capabilities,
+                boot_id=event.boot_id,
+                lost_at=None,
+            )
+            return with_status(state, claimed)
+        case ExecutorLost():
+            return with_status(state, replace(state.spec, lost_at=at))
+        case ExecutorReturned():
+            return with_status(state, replace(state.spec, lost_at=None))
+        case _:
+            return evolve_object(state, event, at)
+
+
 EXECUTOR: Kind[ExecutorSpec] = Kind(
     name="Executor",
     plural="Executors",
@@ -127,4 +262,7 @@ EXECUTOR: Kind[ExecutorSpec] = Kind(
     deletion_requested=ExecutorDeletionRequested,
     deleted=ExecutorDeleted,
     rules=executor_violations,
+    status_events=(ExecutorClaimed, ExecutorLost, ExecutorReturned),
+    own_decide=_decide,
+    own_evolve=_evolve,
 )

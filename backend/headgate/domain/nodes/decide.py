@@ -1,14 +1,32 @@
 """What Nodes answer to commands."""
 
-from headgate.domain.kinds.configured_object import ObjectEvent
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from headgate.domain.field_rules import (
+    count_violations,
+    length_violations,
+    range_violations,
+)
+from headgate.domain.kinds.configured_object import Configured, ObjectEvent
 from headgate.domain.kinds.object_commands import (
+    Change,
+    Create,
     Kind,
     ObjectState,
     decide_object,
     existing_object,
 )
 from headgate.domain.metadata import amount_violations, raise_if_invalid
-from headgate.domain.nodes.commands import CordonNode, DrainNode, ReportNode, UncordonNode
+from headgate.domain.nodes.commands import (
+    CordonNode,
+    DrainNode,
+    LoseNode,
+    RegisterNode,
+    ReportNode,
+    UncordonNode,
+)
 from headgate.domain.nodes.events import (
     NodeChanged,
     NodeCordoned,
@@ -16,14 +34,23 @@ from headgate.domain.nodes.events import (
     NodeDeleted,
     NodeDeletionRequested,
     NodeDrainStarted,
+    NodeExecutorLost,
     NodeFellSilent,
     NodeLeaseRenewed,
     NodeReported,
     NodeUncordoned,
 )
 from headgate.domain.nodes.evolve import evolve_node
-from headgate.domain.nodes.state import NodeSpec, lease_violations, node_violations
+from headgate.domain.nodes.state import (
+    MAX_DEVICES,
+    Device,
+    NodeSpec,
+    lease_violations,
+    node_violations,
+)
+from headgate.domain.rejection import IllegalNow, Violation
 from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.values.pointers import child
 
 NodeState = ObjectState[NodeSpec]
 
@@ -33,6 +60,10 @@ def decide_node(state: NodeState, command: object, at: Instant) -> tuple[ObjectE
     match command:
         case ReportNode():
             return _report(state, command, at)
+        case RegisterNode():
+            return _register(state, command)
+        case LoseNode():
+            return _lose(state, command)
         case CordonNode():
             spec = existing_object("Node", state).spec
             return () if spec.unschedulable and not spec.draining else (NodeCordoned(),)
@@ -68,6 +99,87 @@ def _report(state: NodeState, command: ReportNode, at: Instant) -> tuple[ObjectE
     )
 
 
+def _register(state: NodeState, command: RegisterNode) -> tuple[ObjectEvent, ...]:
+    """The creation or change of the node; a report where only capacity or readiness changed."""
+    raise_if_invalid("Node", command.name, _registration_violations(command))
+    if not isinstance(state, Configured):
+        spec = _registered(NodeSpec(), command)
+        create = Create(uid=command.uid, name=command.name, labels=command.labels, spec=spec)
+        return decide_object(NODE, state, create)
+    if state.spec.executor not in {"", command.executor}:
+        raise IllegalNow("NodeOfOtherExecutor", node=state.name, executor=state.spec.executor)
+    spec = _registered(state.spec, command)
+    own = {n: v for n, v in state.labels.items() if n not in state.spec.registered_labels}
+    labels = {**own, **command.labels}
+    reported = {field: getattr(state.spec, field) for field in _REPORTED_FIELDS}
+    if (labels, replace(spec, **reported)) == (state.labels, state.spec):
+        if (spec.ready, spec.allocatable) == (state.spec.ready, state.spec.allocatable):
+            return ()
+        used = state.spec.used_by_others
+        return (NodeReported(ready=True, allocatable=spec.allocatable, used_by_others=used),)
+    change = Change(labels=labels, annotations=state.annotations, spec=spec, written=state.written)
+    return decide_object(NODE, state, change)
+
+
+_REPORTED_FIELDS = (
+    "ready",
+    "not_ready_since",
+    "allocatable",
+    "lease_seconds",
+    "heard_at",
+    "is_executor_lost",
+)
+"""Fields of a node that a report changes, which is no change of configuration."""
+
+
+def _registered(spec: NodeSpec, command: RegisterNode) -> NodeSpec:
+    """The spec with what the executor registered in place of what it registered before."""
+    own = tuple(taint for taint in spec.taints if taint not in spec.registered_taints)
+    return replace(
+        spec,
+        taints=(*own, *(taint for taint in command.taints if taint not in own)),
+        ready=True,
+        allocatable=command.allocatable,
+        not_ready_since=None,
+        lease_seconds=0,
+        heard_at=None,
+        executor=command.executor,
+        registered_labels=tuple(sorted(command.labels)),
+        registered_taints=command.taints,
+        devices=command.devices,
+        is_executor_lost=False,
+    )
+
+
+def _registration_violations(command: RegisterNode) -> Iterator[Violation]:
+    yield from amount_violations("/capacity", command.allocatable)
+    yield from count_violations("/devices", len(command.devices), MAX_DEVICES)
+    for index, device in enumerate(command.devices):
+        yield from _device_violations(child("/devices", index), device)
+
+
+def _device_violations(pointer: str, device: Device) -> Iterator[Violation]:
+    yield from length_violations(f"{pointer}/resource", device.resource, 253, minimum=1)
+    yield from length_violations(f"{pointer}/id", device.id, 253, minimum=1)
+    yield from length_violations(f"{pointer}/model", device.model, 253)
+    if device.memory_bytes is not None:
+        yield from range_violations(f"{pointer}/memory", device.memory_bytes, 0, 2**63 - 1)
+
+
+def _lose(state: NodeState, command: LoseNode) -> tuple[ObjectEvent, ...]:
+    """The loss of a node of that executor, once."""
+    if not isinstance(state, Configured) or state.spec.executor != command.executor:
+        return ()
+    spec = state.spec
+    if command.is_executor_lost:
+        return () if spec.is_executor_lost else (NodeExecutorLost(),)
+    if not spec.ready:
+        return ()
+    return (
+        NodeReported(ready=False, allocatable=spec.allocatable, used_by_others=spec.used_by_others),
+    )
+
+
 def _is_half_over(spec: NodeSpec, at: Instant) -> bool:
     """Whether a lease is to be recorded again; more often would only fill the log."""
     return spec.heard_at is not None and at >= seconds_after(spec.heard_at, spec.lease_seconds // 2)
@@ -87,6 +199,7 @@ NODE: Kind[NodeSpec] = Kind(
         NodeReported,
         NodeLeaseRenewed,
         NodeFellSilent,
+        NodeExecutorLost,
         NodeCordoned,
         NodeDrainStarted,
         NodeUncordoned,

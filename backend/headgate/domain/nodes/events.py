@@ -43,6 +43,10 @@ class NodeFellSilent(StatusEvent, frozen=True, kw_only=True, tag="node.fell_sile
     """Nothing was heard of it for longer than its lease: it is not ready."""
 
 
+class NodeExecutorLost(StatusEvent, frozen=True, kw_only=True, tag="node.executor_lost"):
+    """The lease of its executor ended: it is not ready until it is registered again."""
+
+
 class NodeCordoned(StatusEvent, frozen=True, kw_only=True, tag="node.cordoned"):
     """It takes no new pods; what runs there runs on."""
 

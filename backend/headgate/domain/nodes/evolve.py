@@ -16,6 +16,7 @@ from headgate.domain.nodes.events import (
     NodeCordoned,
     NodeCreated,
     NodeDrainStarted,
+    NodeExecutorLost,
     NodeFellSilent,
     NodeLeaseRenewed,
     NodeReported,
@@ -42,6 +43,9 @@ def evolve_node(
         case NodeFellSilent():
             silent = with_status(after, replace(after.spec, ready=False))
             return _with_readiness_time(silent, at)
+        case NodeExecutorLost():
+            lost = with_status(after, replace(after.spec, ready=False, is_executor_lost=True))
+            return _with_readiness_time(lost, at)
         case NodeCordoned():
             return _with_orders(after, unschedulable=True, draining=False)
         case NodeDrainStarted():
@@ -66,6 +70,7 @@ def _reported(node: Configured[NodeSpec], event: NodeReported, at: Instant) -> C
         used_by_others=event.used_by_others,
         lease_seconds=event.lease_seconds,
         heard_at=at if event.lease_seconds else None,
+        is_executor_lost=False,
     )
     return with_status(node, spec)
 

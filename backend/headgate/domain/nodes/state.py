@@ -12,12 +12,25 @@ from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.selectors import Taint
 
 
+class Device(msgspec.Struct, frozen=True, kw_only=True):
+    """A device of a host, such as a GPU, that counts for one of `resource`."""
+
+    resource: str
+    id: str
+    model: str = ""
+    memory_bytes: int | None = None
+
+
 class NodeSpec(msgspec.Struct, frozen=True, kw_only=True):
     """A host: what it offers, and whether it takes pods.
 
     `allocatable` and `used_by_others` are amounts as in `quantities`; the latter is what pods use
     that belong to no workload here, their number under `pods`. `draining`: running pods are to be
     placed elsewhere. `lease_seconds` after `heard_at` a silent host is not ready; 0 is never.
+
+    `executor` registered the node, with the labels and taints named in `registered_labels` and
+    `registered_taints`; others are an administrator's. `is_executor_lost` is set from the end of
+    its executor's lease until it registers the node again.
     """
 
     taints: tuple[Taint, ...] = ()
@@ -29,8 +42,14 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True):
     not_ready_since: Instant | None = None
     lease_seconds: int = 0
     heard_at: Instant | None = None
+    executor: str = ""
+    registered_labels: tuple[str, ...] = ()
+    registered_taints: tuple[Taint, ...] = ()
+    devices: tuple[Device, ...] = ()
+    is_executor_lost: bool = False
 
 
+MAX_DEVICES = 1_000
 MAX_LEASE_SECONDS = 86_400
 
 

@@ -11,6 +11,7 @@ from headgate.domain.values.selectors import NodeSelectorTerm, PreferredTerm, To
 
 Preemptibility = Literal["Preemptible", "NonPreemptible", "SemiPreemptible"]
 PreemptionPolicy = Literal["PreemptLowerPriority", "Never"]
+NodeLossPolicy = Literal["Replace", "Fence", "Wait"]
 SettingSource = Literal[
     "Spec", "Label", "PodTemplates", "PriorityClass", "Configuration", "LegacyPriority", "Default"
 ]
@@ -122,7 +123,8 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `preemptibility` and `can_preempt` are resolved too, with their sources (None: not yet).
     `ignored` tells which labels were ignored. `preemption_gates` must all be opened
-    before the workload may preempt. `boost_in_priority` is the part of `priority_boost` that
+    before the workload may preempt. `node_loss_policy` overrides that of executors, None for none.
+    `boost_in_priority` is the part of `priority_boost` that
     `priority` includes now.
     """
 
@@ -144,6 +146,7 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     eviction_policy: EvictionPolicy | None = None
     active: bool = True
     maximum_execution_time_seconds: int | None = None
+    node_loss_policy: NodeLossPolicy | None = None
 
 
 ALLOWED_FLAVORS = "kueue.x-k8s.io/workload-allowed-resource-flavors"

@@ -40,6 +40,11 @@ def _with_whole_templates(fields: Fields) -> Fields:
     return fields
 
 
+def _before_executors(fields: Fields) -> Fields:
+    """Specs of before executors: what they say of nodes and workloads is absent, as by default."""
+    return fields
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
@@ -50,6 +55,12 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.spec_changed", 1): spec_with_messages,
     ("workload.submitted", 3): _with_whole_templates,
     ("workload.spec_changed", 2): _with_whole_templates,
+    ("workload.submitted", 4): _before_executors,
+    ("workload.spec_changed", 3): _before_executors,
+    ("node.created", 2): _before_executors,
+    ("node.changed", 2): _before_executors,
+    ("executor.created", 2): _before_executors,
+    ("executor.changed", 2): _before_executors,
     ("workload.evicted", 1): evicted_with_message,
     ("workload.pods_evicted", 1): pods_evicted_with_message,
     ("workload.reservation_dropped", 1): dropped_with_message,

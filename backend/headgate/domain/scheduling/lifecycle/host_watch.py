@@ -2,8 +2,9 @@
 
 A host that is gone, is no longer of the flavor or is being drained fails at once. A host that is
 not ready, or has a taint that the pods do not tolerate, fails when the executor reports that no pod
-is alive there, and otherwise after the time that the Configuration gives it. A cordoned host keeps
-its pods as long as they live, and so does a host that was moved to another rack.
+is alive there, and otherwise after the time that the Configuration gives it. A host of a lost
+executor fails at once, or never under the policy Wait (docs/executors/protocol.md). A cordoned host
+keeps its pods as long as they live, and so does a host that was moved to another rack.
 
 `HostWatch` indexes workloads by host. It changes only with admissions and nodes, so that a cycle
 costs nothing for hosts that did not change.
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.executor_nodes import loss_policy
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
 from headgate.domain.nodes.state import NodeSpec
@@ -37,7 +39,7 @@ from headgate.domain.workloads.events import (
     WorkloadHostsRecovered,
 )
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.specs import PodSet
+from headgate.domain.workloads.specs import NodeLossPolicy, PodSet
 from headgate.domain.workloads.state import Workload
 from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
 
@@ -62,6 +64,7 @@ class _HostedWorkload:
     flavor: ResourceFlavorSpec
     topology: TopologySpec
     not_ready_seconds: int | None
+    loss_policies: Mapping[str, NodeLossPolicy]
 
 
 def host_failures(
@@ -73,7 +76,7 @@ def host_failures(
         return found
     pod_sets = pod_sets_after_checks(workload)
     for given in workload.admission.pod_set_assignments:
-        hosted = _hosted_workload(config, pod_sets, given)
+        hosted = _hosted_workload(config, workload, pod_sets, given)
         if hosted is None or given.topology_assignment is None:
             continue
         for domain in given.topology_assignment.domains:
@@ -95,7 +98,10 @@ def nodes_of_host(
 
 
 def _hosted_workload(
-    config: ObjectSet, pod_sets: Mapping[str, PodSet], given: PodSetAssignment
+    config: ObjectSet,
+    workload: Workload,
+    pod_sets: Mapping[str, PodSet],
+    given: PodSetAssignment,
 ) -> _HostedWorkload | None:
     pod_set = pod_sets.get(given.name)
     for name in given.flavors.values():
@@ -103,7 +109,11 @@ def _hosted_workload(
         topology = config.topologies.get(flavor.spec.topology_name) if flavor else None
         if pod_set is not None and flavor is not None and topology is not None:
             seconds = config.configuration.topology.not_ready_seconds
-            return _HostedWorkload(pod_set, name, flavor.spec, topology.spec, seconds)
+            policies = {
+                executor: loss_policy(config, executor, workload.spec.node_loss_policy)
+                for executor in config.executors
+            }
+            return _HostedWorkload(pod_set, name, flavor.spec, topology.spec, seconds, policies)
     return None
 
 
@@ -146,6 +156,10 @@ def _node_failures(
     spec: NodeSpec, hosted: _HostedWorkload, *, is_empty: bool
 ) -> Iterator[HostFailure]:
     seconds = hosted.not_ready_seconds
+    if spec.is_executor_lost and hosted.loss_policies.get(spec.executor) == "Wait":
+        return
+    if spec.is_executor_lost:
+        yield HostFailure("ExecutorLost", IMMEDIATELY)
     if spec.draining:
         yield HostFailure("Drained", IMMEDIATELY)
     if not spec.ready and is_empty:

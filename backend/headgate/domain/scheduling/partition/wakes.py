@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.kinds.executor import ExecutorClaimed, ExecutorLost, ExecutorReturned
 from headgate.domain.nodes.events import NodeLeaseRenewed
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.events import RoundCommitted
@@ -46,6 +47,9 @@ GUARD_EVENTS = (
 )
 """Events of a workload after which it must not be admitted as planned before."""
 
+EVENTS_WITHOUT_WORK = (NodeLeaseRenewed, ExecutorClaimed, ExecutorLost, ExecutorReturned)
+"""Events after which no workload stands otherwise; nodes of a lost executor have their own."""
+
 RELEASE_EVENTS = (WorkloadStopped, WorkloadFinished, WorkloadDeleted, ReservationDropped)
 """Events after which an object being deleted may have nothing left that refers to it."""
 
@@ -80,8 +84,8 @@ def wakes_of(
         shared = _sharing_budgets_of_victims(cluster_state, event)
         return tuple({_of_round(cluster_state, key, event): None, **shared}), bool(shared)
     if kind != "workload":
-        is_lease = isinstance(event, NodeLeaseRenewed)
-        return ((INSTALLATION,), False) if is_lease else (ALL_PARTITIONS, True)
+        is_status = isinstance(event, EVENTS_WITHOUT_WORK)
+        return ((INSTALLATION,), False) if is_status else (ALL_PARTITIONS, True)
     if cluster_state.config.configuration.block_admission and isinstance(
         event, (*BLOCKING_EVENTS, *UNBLOCKING_EVENTS)
     ):

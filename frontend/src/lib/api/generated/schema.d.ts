@@ -1292,6 +1292,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/executors/{name}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take an Executor over as its newest process
+         * @description The process before is superseded: its requests are refused from now on.
+         */
+        post: operations["claimExecutor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/lease": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Renew the lease of an executor
+         * @description Recorded in the log only where the executor was lost.
+         */
+        post: operations["renewExecutorLease"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/nodes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Register all nodes of an executor, which makes them ready
+         * @description Cordons, drains, and labels and taints that an administrator set stay.
+         */
+        put: operations["registerExecutorNodes"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/acknowledge": {
         parameters: {
             query?: never;
@@ -3173,6 +3233,14 @@ export interface components {
              */
             expectedEndAt?: string | null;
         };
+        /** ExecutorClaim */
+        ExecutorClaim: {
+            /** @default  */
+            version?: string;
+            capabilities?: string[];
+            /** @default  */
+            bootId?: string;
+        };
         /** ExecutorList */
         ExecutorList: {
             apiVersion: string;
@@ -3188,6 +3256,7 @@ export interface components {
             kind: "Executor";
             metadata: components["schemas"]["ObjectMeta"];
             spec: components["schemas"]["ExecutorSpec"];
+            status?: components["schemas"]["ExecutorStatus"] | null;
         };
         /** ExecutorSpec */
         ExecutorSpec: {
@@ -3204,6 +3273,40 @@ export interface components {
             nodeLossPolicy?: "Replace" | "Fence" | "Wait";
             rendezvousPorts?: components["schemas"]["PortRange"] | null;
             logRetention?: components["schemas"]["LogRetention"] | null;
+        };
+        /** ExecutorStatus */
+        ExecutorStatus: {
+            /** @default 0 */
+            epoch?: number;
+            /** @default  */
+            version?: string;
+            capabilities?: string[];
+            lastSeenAt?: string | null;
+            /** @default 0 */
+            runningPods?: number;
+            /** @default 0 */
+            nodes?: number;
+            conditions?: components["schemas"]["Condition"][];
+        };
+        /** ExecutorTermsView */
+        ExecutorTermsView: {
+            executor: string;
+            epoch: number;
+            leaseSeconds: number;
+            leaseExpiresAt: string;
+            /** @enum {string} */
+            nodeLossPolicy: "Replace" | "Fence" | "Wait";
+            rendezvousPorts: components["schemas"]["Ports"];
+            logRetention: components["schemas"]["PodLogRetention"];
+            nodesReady: boolean;
+            logId: string;
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            chain: string;
+            serverTime: string;
         };
         /** ExpectedStart */
         ExpectedStart: {
@@ -3499,6 +3602,11 @@ export interface components {
             operator: string;
             values?: string[];
         };
+        /** LeaseRenewal */
+        LeaseRenewal: {
+            /** @default 0 */
+            runningPods?: number;
+        };
         /** Lent */
         Lent: {
             clusterQueue: string;
@@ -3712,6 +3820,14 @@ export interface components {
             expiresAt?: string | null;
             secret: string;
         };
+        /** NodeDevice */
+        NodeDevice: {
+            resource: string;
+            id: string;
+            /** @default  */
+            model?: string;
+            memoryBytes?: number | null;
+        };
         /** NodeList */
         NodeList: {
             apiVersion: string;
@@ -3728,6 +3844,10 @@ export interface components {
             metadata: components["schemas"]["ObjectMeta"];
             spec: components["schemas"]["NodeSpec"];
             status?: components["schemas"]["NodeStatus"] | null;
+        };
+        /** NodeRegistration */
+        NodeRegistration: {
+            nodes: components["schemas"]["RegisteredNode"][];
         };
         /** NodeSpec */
         NodeSpec: {
@@ -3747,6 +3867,9 @@ export interface components {
             };
             /** @default 0 */
             leaseSeconds?: number;
+            /** @default  */
+            executor?: string;
+            devices?: components["schemas"]["NodeDevice"][];
             conditions?: components["schemas"]["Condition"][];
         };
         /** NominatedPlacement */
@@ -3919,6 +4042,11 @@ export interface components {
             metadata: components["schemas"]["PendingListMeta"];
             items: components["schemas"]["PendingWorkload"][];
         };
+        /** PodLogRetention */
+        PodLogRetention: {
+            maxMebibytes: number;
+            afterFinishedSeconds: number | null;
+        };
         /** PodPlace */
         PodPlace: {
             pod: string;
@@ -4025,6 +4153,11 @@ export interface components {
             first?: number;
             /** @default 29999 */
             last?: number;
+        };
+        /** Ports */
+        Ports: {
+            first: number;
+            last: number;
         };
         /** Preemption */
         Preemption: {
@@ -4311,6 +4444,46 @@ export interface components {
             arguments?: {
                 [key: string]: unknown;
             };
+        };
+        /** RegisteredDevice */
+        RegisteredDevice: {
+            resource: string;
+            id: string;
+            /** @default  */
+            model?: string;
+            memory?: string | number | null;
+        };
+        /** RegisteredNode */
+        RegisteredNode: {
+            name: string;
+            capacity: {
+                [key: string]: unknown;
+            };
+            labels?: {
+                [key: string]: string;
+            };
+            taints?: components["schemas"]["Taint"][];
+            devices?: components["schemas"]["RegisteredDevice"][];
+        };
+        /** RegistrationOutcome */
+        RegistrationOutcome: {
+            name: string;
+            accepted: boolean;
+            /** @default  */
+            code?: string;
+            /** @default  */
+            detail?: string;
+            /** @default  */
+            remedy?: string;
+        };
+        /** RegistrationOutcomes */
+        RegistrationOutcomes: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            nodes: components["schemas"]["RegistrationOutcome"][];
         };
         /** Report */
         Report: {
@@ -10443,6 +10616,128 @@ export interface operations {
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    claimExecutor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExecutorClaim"];
+            };
+        };
+        responses: {
+            /** @description What holds for the newest process of an Executor, and a point of the event log. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutorTermsView"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    renewExecutorLease: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The epoch that the claim answered; required */
+                "Headgate-Executor-Epoch"?: number | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LeaseRenewal"];
+            };
+        };
+        responses: {
+            /** @description What holds for the newest process of an Executor, and a point of the event log. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutorTermsView"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    registerExecutorNodes: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The epoch that the claim answered; required */
+                "Headgate-Executor-Epoch"?: number | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NodeRegistration"];
+            };
+        };
+        responses: {
+            /** @description What became of each node, in order. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegistrationOutcomes"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];

@@ -1,0 +1,272 @@
+"""Executors claim their name, keep their lease, and register their nodes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from litestar import Litestar
+from litestar.testing import TestClient
+
+from headgate.application.commands.executor_commands import LeaseKeeper
+from headgate.bootstrap import Platform
+from tests.api.callers import KUEUE, Api, flavor, local_queue
+
+HOST = "kubernetes.io/hostname"
+RACK = "topology-rack"
+
+
+def an_executor(name: str, **spec: Any) -> dict[str, Any]:
+    selected = {"nodeSelector": {"pool": name}, **spec}
+    metadata = {"name": name}
+    version = "headgate.dev/v1"
+    return {"apiVersion": version, "kind": "Executor", "metadata": metadata, "spec": selected}
+
+
+def a_node(name: str, pool: str, cpu: str = "4", **fields: Any) -> dict[str, Any]:
+    labels = {"pool": pool, RACK: "r1"}
+    return {"name": name, "capacity": {"cpu": cpu, "pods": 20}, "labels": labels, **fields}
+
+
+class Process:
+    """A process that claimed an Executor; its requests carry its epoch."""
+
+    def __init__(self, api: Api, name: str) -> None:
+        self.path, self.api = f"/v1/executors/{name}", api
+        claimed = api.post(f"{self.path}/claim", {"version": "1", "capabilities": ["command"]})
+        assert claimed.status_code == 200, claimed.text
+        self.terms: dict[str, Any] = claimed.json()
+        self.headers = {"Headgate_Executor_Epoch": str(self.terms["epoch"])}
+
+    def get(self, path: str) -> Any:
+        return self.api.get(f"{self.path}/{path}", **self.headers)
+
+    def post(self, path: str, body: Any = None) -> Any:
+        return self.api.post(f"{self.path}/{path}", body or {}, **self.headers)
+
+    def register(self, *nodes: dict[str, Any]) -> Any:
+        answer = self.api.put(f"{self.path}/nodes", {"nodes": list(nodes)}, **self.headers)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _queues(admin: Api) -> None:
+    levels = {"levels": [{"nodeLabel": RACK}, {"nodeLabel": HOST}]}
+    admin.post("/v1/topologies", a_kueue_object("Topology", "racks", levels))
+    for pool in ("lost", "waits"):
+        pools = flavor(pool, topologyName="racks", nodeLabels={"pool": pool})
+        admin.post("/v1/resourceflavors", pools)
+        quota = {"name": pool, "resources": [{"name": "cpu", "nominalQuota": "9"}]}
+        groups = [{"coveredResources": ["cpu"], "flavors": [quota]}]
+        spec = {"resourceGroups": groups, "namespaceSelector": {}}
+        admin.post("/v1/clusterqueues", a_kueue_object("ClusterQueue", pool, spec))
+        admin.post("/v1/namespaces/team-a/localqueues", local_queue(pool, pool))
+
+
+def a_kueue_object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": KUEUE, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+@pytest.fixture
+def claim(admin: Api, callers: dict[str, Api]) -> Callable[..., Process]:
+    def claimed(name: str, **spec: Any) -> Process:
+        made = admin.post("/v1/executors", an_executor(name, **spec))
+        assert made.status_code == 201, made.text
+        return Process(callers["executor"], name)
+
+    return claimed
+
+
+@pytest.fixture
+def end_lease(client: TestClient[Litestar], platform: Platform) -> Callable[[str], None]:
+    def end(name: str) -> None:
+        with platform.pool.connection() as connection:
+            ended = "UPDATE executor_lease SET expires_at = 0 WHERE executor = %s"
+            connection.execute(ended, (name,))
+        keeper = LeaseKeeper(client.app.state.services)
+        client.blocking_portal.call(keeper.end_leases)
+
+    return end
+
+
+def conditions(admin: Api, path: str) -> dict[str, tuple[str, str]]:
+    status = admin.get(path).json()["status"]
+    return {each["type"]: (each["status"], each["reason"]) for each in status["conditions"]}
+
+
+def test_a_claim_answers_the_terms_and_begins_an_epoch(
+    admin: Api, claim: Callable[..., Process]
+) -> None:
+    terms = claim("terms", leaseSeconds=30, nodeLossPolicy="Fence").terms
+    assert (terms["epoch"], terms["leaseSeconds"], terms["nodeLossPolicy"]) == (1, 30, "Fence")
+    assert terms["rendezvousPorts"] == {"first": 20000, "last": 29999}
+    assert terms["logRetention"] == {"maxMebibytes": 16, "afterFinishedSeconds": 604800}
+    assert not terms["nodesReady"]
+    assert terms["logId"]
+    assert len(terms["chain"]) == 64
+    shown = admin.get("/v1/executors/terms").json()["status"]
+    assert (shown["epoch"], shown["version"], shown["capabilities"]) == (1, "1", ["command"])
+    assert conditions(admin, "/v1/executors/terms")["Connected"] == ("True", "Connected")
+
+
+def test_a_newer_process_supersedes_the_older_one(claim: Callable[..., Process]) -> None:
+    first = claim("twice")
+    assert first.post("lease", {"runningPods": 3}).json()["epoch"] == 1
+    second = Process(first.api, "twice")
+    assert second.terms["epoch"] == 2
+    for answer in (
+        first.post("lease"),
+        first.api.put(f"{first.path}/nodes", {"nodes": []}, **first.headers),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (409, "ExecutorSuperseded")
+    assert second.post("lease").status_code == 200
+
+
+def test_a_request_without_an_epoch_or_an_executor_is_refused(
+    claim: Callable[..., Process], callers: dict[str, Api]
+) -> None:
+    claim("no-epoch")
+    missing = callers["executor"].post("/v1/executors/no-epoch/lease", {"runningPods": 0})
+    assert (missing.status_code, missing.json()["errors"][0]["code"]) == (
+        422,
+        "ExecutorEpochMissing",
+    )
+    unknown = callers["executor"].post("/v1/executors/nobody/claim", {})
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "ObjectNotFound")
+    refused = callers["submitter"].post("/v1/executors/no-epoch/claim", {})
+    assert refused.status_code == 403
+
+
+def test_leases_are_no_events(claim: Callable[..., Process]) -> None:
+    process = claim("quiet")
+    before = process.post("lease").json()["position"]
+    for _ in range(3):
+        assert process.post("lease", {"runningPods": 1}).json()["position"] == before
+
+
+def test_nodes_register_and_what_an_administrator_set_stays(
+    admin: Api, claim: Callable[..., Process]
+) -> None:
+    process = claim("reg")
+    gpu = {"resource": "nvidia.com/gpu", "id": "GPU-1", "model": "H100", "memory": "80Gi"}
+    taint = {"key": "maintenance", "effect": "NoSchedule"}
+    told = process.register(a_node("reg-1", "reg", devices=[gpu], taints=[taint]))
+    assert told["nodes"] == [{"name": "reg-1", "accepted": True}]
+    found = admin.get("/v1/nodes/reg-1").json()
+    assert found["metadata"]["labels"] == {"pool": "reg", RACK: "r1", HOST: "reg-1"}
+    assert found["status"]["executor"] == "reg"
+    assert found["status"]["devices"][0]["memoryBytes"] == 80 * 2**30
+    admin.post("/v1/nodes/reg-1/cordon", {"reason": "disk"})
+    labels = {**found["metadata"]["labels"], "owner": "ops"}
+    body = {**found, "metadata": {"name": "reg-1", "labels": labels}}
+    body["spec"] = {"taints": [taint, {"key": "ours", "effect": "NoSchedule"}]}
+    assert admin.put("/v1/nodes/reg-1", body, If_Match="*").status_code == 200
+    process.register(a_node("reg-1", "reg", cpu="8"))
+    found = admin.get("/v1/nodes/reg-1").json()
+    assert found["spec"]["unschedulable"]
+    assert found["metadata"]["labels"]["owner"] == "ops"
+    assert [each["key"] for each in found["spec"]["taints"]] == ["ours"]
+    assert found["status"]["allocatable"]["cpu"] == "8"
+    version = found["metadata"]["resourceVersion"]
+    process.register(a_node("reg-1", "reg", cpu="8"))
+    assert admin.get("/v1/nodes/reg-1").json()["metadata"]["resourceVersion"] == version
+
+
+def test_one_bad_node_does_not_stop_the_others(claim: Callable[..., Process]) -> None:
+    process = claim("bad")
+    told = process.register(
+        a_node("bad-1", "another-pool"), a_node("bad-2", "bad", cpu="many"), a_node("bad-3", "bad")
+    )
+    outcomes = [(each["name"], each["accepted"], each.get("code", "")) for each in told["nodes"]]
+    assert outcomes[0] == ("bad-1", False, "NodeNotSelected")
+    assert outcomes[1][:2] == ("bad-2", False)
+    assert outcomes[2] == ("bad-3", True, "")
+
+
+def test_a_node_that_is_registered_no_more_is_not_ready(
+    admin: Api, claim: Callable[..., Process]
+) -> None:
+    process = claim("fewer")
+    process.register(a_node("fewer-1", "fewer"), a_node("fewer-2", "fewer"))
+    process.register(a_node("fewer-2", "fewer"))
+    assert conditions(admin, "/v1/nodes/fewer-1")["Ready"] == ("False", "NodeNotReady")
+    assert conditions(admin, "/v1/nodes/fewer-2")["Ready"] == ("True", "NodeReady")
+
+
+def test_of_two_executors_of_a_node_the_younger_is_inactive(
+    admin: Api, claim: Callable[..., Process], callers: dict[str, Api]
+) -> None:
+    claim("older").register(a_node("shared-1", "older"))
+    admin.post("/v1/executors", an_executor("younger", nodeSelector={"pool": "older"}))
+    refused = callers["executor"].post("/v1/executors/younger/claim", {})
+    assert (refused.status_code, refused.json()["code"]) == (409, "ExecutorInactive")
+    assert conditions(admin, "/v1/executors/younger")["Active"] == ("False", "NodeShared")
+    assert conditions(admin, "/v1/executors/older")["Active"] == ("True", "Active")
+
+
+def gang(count: int) -> dict[str, Any]:
+    pod = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+    request = {"preferred": RACK}
+    return {"name": "main", "count": count, "template": {"spec": pod}, "topologyRequest": request}
+
+
+def hosts_of(found: dict[str, Any]) -> set[str]:
+    (given,) = found["status"]["admission"]["podSetAssignments"]
+    return {domain["values"][-1] for domain in given["topologyAssignment"]["domains"]}
+
+
+@pytest.fixture
+def lose(
+    admin: Api, schedule: Callable[[], int], end_lease: Callable[[str], None]
+) -> Callable[[str, str], dict[str, Any]]:
+    """End the lease of an executor and let a worker act; the workload as it is then."""
+
+    def lost(executor: str, workload: str) -> dict[str, Any]:
+        end_lease(executor)
+        path = f"/v1/namespaces/team-a/workloads/{workload}"
+        found: dict[str, Any] = admin.caught_up(path, schedule()).json()
+        return found
+
+    return lost
+
+
+@pytest.mark.parametrize(
+    ("pool", "policy", "moves"),
+    [
+        ("lost", "", True),
+        ("lost", "Wait", False),
+        ("waits", "", False),
+        ("waits", "Replace", True),
+    ],
+)
+def test_pods_of_a_lost_executor_move_or_wait(  # noqa: PLR0913, PLR0917 - three columns of a table
+    admin: Api,
+    callers: dict[str, Api],
+    submitted: Callable[..., dict[str, Any]],
+    lose: Callable[[str, str], dict[str, Any]],
+    pool: str,
+    policy: str,
+    moves: bool,
+) -> None:
+    names = (f"{pool}-a", f"{pool}-b")
+    for name in names:
+        of_pool = {"lost": "Replace", "waits": "Wait"}[pool]
+        selector = {"pool": pool, "of": name}
+        made = an_executor(name, nodeSelector=selector, nodeLossPolicy=of_pool)
+        admin.post("/v1/executors", made)
+    labels = {name: {"pool": pool, RACK: "r1", "of": name} for name in names}
+    processes = {name: Process(callers["executor"], name) for name in names}
+    for name, process in processes.items():
+        process.register({**a_node(f"host-{name}", pool), "labels": labels[name]})
+    workload = f"{pool}-{policy or 'default'}".lower()
+    own = {"nodeLossPolicy": policy} if policy else {}
+    (host,) = hosts_of(submitted(workload, pool, podSets=[gang(2)], **own))
+    executor = host.removeprefix("host-")
+    other = {f"host-{name}" for name in names} - {host}
+    assert hosts_of(lose(executor, workload)) == (other if moves else {host})
+    assert conditions(admin, f"/v1/nodes/{host}")["Ready"] == ("False", "ExecutorLost")
+    assert conditions(admin, f"/v1/executors/{executor}")["Connected"] == ("False", "LeaseEnded")
+    assert not processes[executor].post("lease").json()["nodesReady"]
+    processes[executor].register({**a_node(host, pool), "labels": labels[executor]})
+    assert processes[executor].post("lease").json()["nodesReady"]
+    admin.post(f"/v1/namespaces/team-a/workloads/{workload}/cancel", {"reason": "done"})
