@@ -14,6 +14,7 @@ from headgate.cli.commands import (
     describe,
     get,
     history,
+    pods,
     preemptions,
     simulate,
     stuck,
@@ -55,9 +56,10 @@ def connect(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    apply.apply, apply.lint, submit.submit, get.get, describe.describe, apply.delete, why.why,
-    watch.timeline, simulate.simulate, cycles.cycles, backtest.backtest, history.history,
-    history.revert, wait.wait, watch.watch, watch.events, actions.requeue, actions.activate,
+    apply.apply, apply.lint, submit.submit, pods.run, pods.pods, get.get, describe.describe,
+    apply.delete, why.why, watch.timeline, simulate.simulate, cycles.cycles, backtest.backtest,
+    history.history, history.revert, wait.wait, watch.watch, watch.events, actions.requeue,
+    actions.activate,
     actions.deactivate, actions.hold, actions.release, actions.cancel, stuck.stuck, stuck.bulk,
     stuck.batch, actions.stop, actions.resume, actions.drain, actions.cordon, actions.uncordon,
     preemptions.preemptions, preemptions.protect, preemptions.gate, preemptions.evictions,

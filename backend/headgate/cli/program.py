@@ -3,27 +3,31 @@
 import importlib
 import inspect
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from headgate.cli.failures import ExitCode, Failure, exit_for
+from headgate.cli.commands.batch_script import read_script
+from headgate.cli.failures import CommandFailed, ExitCode, Failure, exit_for
 
 SECTIONS = {
-    "Workloads": ("submit", "why", "timeline", "wait", "simulate", "cancel", "hold", "release"),
+    "Workloads": ("submit", "run", "pods", "why", "timeline", "wait", "simulate",
+                  "cancel", "hold", "release"),
     "Resources": ("apply", "lint", "get", "list", "describe", "delete", "history", "revert"),
     "Observe": ("watch", "events", "preemptions", "evictions", "cycles"),
     "Usage and capacity": ("tree", "top", "usage", "topology"),
     "Operate": ("stuck", "requeue", "activate", "deactivate", "bulk", "batch", "stop", "resume",
                 "drain", "cordon", "uncordon", "node", "protect", "gate"),
     "Simulate and replay": ("backtest", "replay", "executor"),
-    "Server and admin": ("up", "doctor", "migrate", "verify", "log", "token", "serviceaccount",
-                         "can-i", "whoami", "version"),
+    "Server and admin": ("up", "agent", "doctor", "migrate", "verify", "log", "token",
+                         "serviceaccount", "can-i", "whoami", "version"),
 }  # fmt: skip
 """Commands by purpose; each command is in one section (tests/cli/test_help.py)."""
 
 GLOBAL_OPTIONS = ("--server", "--token", "--at")
+FILE_OPTIONS = ("-f", "--filename")
 DRY_RUN_VALUES = {"--dry-run=all": "--dry-run", "--dry-run=admission": "--simulate"}
 """Values of `--dry-run` as kubectl and Kueue write them, by lower case."""
 
@@ -33,11 +37,12 @@ MAX_SUMMARY_LENGTH = 1000
 LATE_COMMANDS = {
     "up": "headgate.cli.operations.up",
     "doctor": "headgate.cli.operations.doctor",
+    "agent": "headgate.cli.commands.agent",
     "migrate": "headgate.cli.operations.up",
     "verify": "headgate.cli.commands.log",
     "log": "headgate.cli.commands.log",
 }
-"""Commands with modules that load database and broker drivers; they are imported when run."""
+"""Commands with modules that load many packages, those of the server mostly; imported when run."""
 
 
 def help_of(command: Callable[..., None]) -> str:
@@ -57,7 +62,7 @@ class Program(TyperGroup):
         """Returns the command of a name; imports the module of a late command."""
         if cmd_name not in LATE_COMMANDS:
             return super().get_command(ctx, cmd_name)
-        command = getattr(importlib.import_module(LATE_COMMANDS[cmd_name]), cmd_name)
+        command = _late_command(cmd_name)
         program = typer.Typer(
             add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
         )
@@ -87,11 +92,59 @@ class Program(TyperGroup):
             raise typer.Exit(ExitCode.OK) from None
 
 
+def with_script_options(arguments: Sequence[str]) -> list[str]:
+    """Returns the arguments of `submit` with the options of its script before those of the user.
+
+    The last of two equal options counts. What comes after the script is passed on to it.
+    """
+    words = list(arguments)
+    if "submit" not in words:
+        return words
+    first = words.index("submit") + 1
+    for place in range(first, len(words)):
+        if words[place] == "--":
+            return words
+        if words[place - 1] not in FILE_OPTIONS and _is_script(words[place]):
+            try:
+                options = read_script(Path(words[place]), []).options
+            except CommandFailed:  # the command itself says so, as a failure of its own
+                options = []
+            return [*words[:first], *options, *words[first:place], "--", *words[place:]]
+    return words
+
+
+def _is_script(word: str) -> bool:
+    try:
+        with Path(word).open("rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return False
+
+
+def _late_command(name: str) -> Callable[..., None]:
+    """Returns a late command; without the server's packages one that says so."""
+    try:
+        command: Callable[..., None] = getattr(importlib.import_module(LATE_COMMANDS[name]), name)
+    except ModuleNotFoundError as missing:
+        if str(missing.name).startswith("headgate"):
+            raise
+        package = missing.name
+
+        def command() -> None:
+            raise CommandFailed(
+                f"this installation has no server: {package} is missing",
+                remedy="pip install 'headgate[server]'",
+            )
+
+        command.__doc__ = "Unavailable: not installed (pip install 'headgate[server]')."
+    return command
+
+
 def hoisted(arguments: Sequence[str]) -> list[str]:
     """Returns the arguments with global options first, so that users may write them anywhere."""
     first: list[str] = []
     rest: list[str] = []
-    remaining = list(arguments)
+    remaining = with_script_options(arguments)
     while remaining:
         word = remaining.pop(0)
         if word == "--":

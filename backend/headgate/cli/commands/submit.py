@@ -1,5 +1,7 @@
 """`submit`: a workload, from options or from files."""
 
+import re
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -7,6 +9,7 @@ import typer
 
 from headgate.adapters.system.randomness import unique_key
 from headgate.cli.commands.apply import WaitForAdmission, code_of_results, tell_results
+from headgate.cli.commands.batch_script import read_script
 from headgate.cli.commands.expectations import Expected, require_simulation
 from headgate.cli.commands.simulate import show_simulation
 from headgate.cli.commands.wait import wait_for_admission
@@ -20,6 +23,7 @@ from headgate.cli.options import (
     Output,
     Simulated,
     Timeout,
+    argument,
     documents_of,
     option,
 )
@@ -31,6 +35,8 @@ from headgate.client.schemas import Advice, Batch, ItemResult
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 RUN_SECONDS = "headgate.dev/run-seconds"
+DEFAULT_QUEUE = "default"
+MAX_NAME_LENGTH = 40
 
 Object = dict[str, Any]
 OtherRequests = Annotated[list[str], option("NAME=QUANTITY", "Other resource per pod (repeatable)")]
@@ -42,7 +48,20 @@ Unconstrained = Annotated[
     bool, typer.Option("--unconstrained-topology", help="Pods on any hosts of the topology")
 ]
 Preemptibility = Annotated[str, option("VALUE", "Preemptible, NonPreemptible or SemiPreemptible")]
+Environment = Annotated[
+    list[str], option("KEY=VALUE", "Environment variable of the pods (repeatable)")
+]
+Directory = Annotated[
+    str, option("DIRECTORY", "Working directory on the hosts (default: the current one)")
+]
+Script = Annotated[
+    list[str] | None, argument("SCRIPT", "Batch script with #HEADGATE lines, and its arguments")
+]
 MaximumSeconds = Annotated[int | None, option("NUMBER", "Maximum execution time", min=1)]
+
+
+_LITERAL = re.compile(r"\$(?=[$(])")
+_NOT_OF_A_NAME = re.compile(r"[^a-z0-9]+")
 
 
 class WorkloadOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +85,7 @@ class WorkloadOptions(msgspec.Struct, frozen=True, kw_only=True):
 def submit(
     ctx: typer.Context,
     *,
+    script: Script = None,
     files: Files = [],  # noqa: B006 - Typer copies it
     name: Annotated[str, option("NAME", "Name (generated if omitted)", "--name")] = "",
     queue: Annotated[str, option("NAME", "LocalQueue", "--queue", "-q")] = "",
@@ -84,6 +104,8 @@ def submit(
     max_execution_seconds: MaximumSeconds = None,
     preemptibility: Preemptibility = "",
     single_pods: SinglePods = False,
+    env: Environment = [],  # noqa: B006
+    chdir: Directory = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     dry_run: DryRun = False,
     simulate: Simulated = False,
@@ -95,22 +117,26 @@ def submit(
     """Submit a workload.
 
     Options describe a new workload; an existing one of the same name is not changed. Files are
-    applied. Example: `headgate submit --queue team-a --cpu 4 --memory 8Gi --gpu 1 --pods 8`
+    applied. A script runs in each pod; its #HEADGATE lines have these options, its #SBATCH lines
+    those of sbatch. Example: `headgate submit --queue team-a --cpu 4 --gpu 1 --pods 8 train.sh`
     """
     require_simulation(expect, simulate=simulate)
     manifest: Object = {}
+    batch_script = read_script(Path(script[0]), script[1:]) if script else None
     if files:
-        documents = _documents_only(files, name, queue, cpu, memory)
+        documents = _documents_only(files, name, queue, cpu, memory, *(script or []))
     else:
         options = WorkloadOptions(
-            name=name or f"workload-{unique_key()[:8]}",
+            name=name or generated_name(script[0] if script else "workload"),
             namespace=namespace,
-            queue=queue,
-            requests=_requests(cpu, memory, gpu, request),
+            queue=queue or (DEFAULT_QUEUE if script else ""),
+            requests=requests_of(cpu, memory, gpu, request),
             pods=pods,
             minimum=min_pods,
             priority_class=priority_class,
-            topology=_topology(required_topology, preferred_topology, unconstrained_topology),
+            topology=topology_of(
+                required_topology, preferred_topology, unconstrained=unconstrained_topology
+            ),
             labels=pairs(label),
             run_seconds=run_seconds,
             maximum_execution_seconds=max_execution_seconds,
@@ -118,6 +144,10 @@ def submit(
             single_pods=single_pods,
         )
         manifest = manifest_of(options)
+        if batch_script is not None:
+            directory = chdir or str(Path.cwd())
+            manifest = with_command(manifest, batch_script.command, pairs(env), directory)
+            _say_ignored(batch_script.ignored)
         documents = msgspec.json.encode(manifest)
     with client_of(ctx) as client:
         if simulate:
@@ -190,6 +220,29 @@ def manifest_of(options: WorkloadOptions) -> Object:
     return {"apiVersion": API_VERSION, "kind": "Workload", "metadata": metadata, "spec": spec}
 
 
+def with_command(
+    manifest: Object, command: list[str], environment: dict[str, str], directory: str
+) -> Object:
+    """Returns a manifest that runs a command; Kubernetes' `$(NAME)` is not expanded in it."""
+    template = manifest["spec"]["podSets"][0]["template"]
+    (container,) = template["spec"]["containers"]
+    container["command"] = [_LITERAL.sub("$$", word) for word in command]
+    container["workingDir"] = directory
+    if environment:
+        container["env"] = [
+            {"name": name, "value": _LITERAL.sub("$$", value)}
+            for name, value in environment.items()
+        ]
+    template["spec"]["restartPolicy"] = "Never"
+    return manifest
+
+
+def generated_name(command: str) -> str:
+    """Returns a unique name that tells the command apart from others in lists."""
+    found = _NOT_OF_A_NAME.sub("-", Path(command).name.lower()).strip("-")
+    return f"{found[:MAX_NAME_LENGTH].strip('-') or 'run'}-{unique_key()[:8]}"
+
+
 def pairs(words: list[str]) -> dict[str, str]:
     """Returns `KEY=VALUE` words as a mapping."""
     found: dict[str, str] = {}
@@ -201,12 +254,14 @@ def pairs(words: list[str]) -> dict[str, str]:
     return found
 
 
-def _requests(cpu: str, memory: str, gpu: int, others: list[str]) -> dict[str, str]:
+def requests_of(cpu: str, memory: str, gpu: int, others: list[str]) -> dict[str, str]:
+    """Returns the requests of a pod by resource."""
     named = {"cpu": cpu, "memory": memory, "nvidia.com/gpu": str(gpu) if gpu else ""}
     return {**{name: value for name, value in named.items() if value}, **pairs(others)}
 
 
-def _topology(required: str, preferred: str, unconstrained: bool) -> Object:
+def topology_of(required: str, preferred: str, *, unconstrained: bool) -> Object:
+    """Returns the topology request of a pod set; refuses more than one level."""
     named = {"required": required, "preferred": preferred, "unconstrained": unconstrained}
     chosen = {name: value for name, value in named.items() if value}
     if len(chosen) > 1:
@@ -216,6 +271,11 @@ def _topology(required: str, preferred: str, unconstrained: bool) -> Object:
             code=ExitCode.USAGE,
         )
     return chosen
+
+
+def _say_ignored(options: list[str]) -> None:
+    if options:
+        say(f"#SBATCH options without an equal meaning are ignored: {', '.join(options)}")
 
 
 def _say_next_command(batch: Batch) -> None:

@@ -1,0 +1,314 @@
+"""`run` and `pods`: a command on the cluster from its start to its exit code, and pods with states.
+
+`run` behaves as srun does: it waits, shows the output of all pods by rank, passes Ctrl-C on, and
+ends with the code of the command.
+"""
+
+import contextlib
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headgate.adapters.system.randomness import unique_key
+from headgate.cli.commands.submit import (
+    DEFAULT_QUEUE,
+    Environment,
+    OtherRequests,
+    WorkloadOptions,
+    generated_name,
+    manifest_of,
+    pairs,
+    requests_of,
+    topology_of,
+    with_command,
+)
+from headgate.cli.commands.wait import FINISHED, phase_of
+from headgate.cli.failures import Failure, exit_for, problem_in, tell_problem
+from headgate.cli.kinds import WORKLOAD, workload_key
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    Namespace,
+    NoHeaders,
+    Output,
+    WorkloadName,
+    argument,
+    option,
+)
+from headgate.cli.presentation.output import Format, say, show_answer
+from headgate.cli.presentation.units import age_of, seconds_of
+from headgate.cli.session import client_of
+from headgate.client.client import HeadgateClient
+from headgate.client.pod_logs import PodLogStream, PodOutput
+from headgate.client.problems import ServerProblem
+
+OWN_FAILURE = 125
+"""The exit code where the command did not run or its end is not known (as of docker run)."""
+SIGNALLED = 128
+LOOK_SECONDS = 5.0
+SECONDS_FOR_THE_REST = 15.0
+POD_HEADERS = ("pod", "rank", "run", "state", "node", "exit", "reason", "age")
+
+Object = dict[str, Any]
+
+
+def run(
+    ctx: typer.Context,
+    *,
+    command: Annotated[list[str], argument("COMMAND", "Command and arguments, after --")],
+    queue: Annotated[str, option("NAME", "LocalQueue", "--queue", "-q")] = DEFAULT_QUEUE,
+    name: Annotated[str, option("NAME", "Name (generated if omitted)", "--name")] = "",
+    pods: Annotated[int, option("NUMBER", "Number of pods", min=1)] = 1,
+    cpu: Annotated[str, option("QUANTITY", "CPU per pod, e.g. 500m, 4")] = "",
+    memory: Annotated[str, option("QUANTITY", "Memory per pod, e.g. 4Gi")] = "",
+    gpu: Annotated[int, option("NUMBER", "GPUs per pod (nvidia.com/gpu)", min=0)] = 0,
+    request: OtherRequests = [],  # noqa: B006 - Typer copies it
+    env: Environment = [],  # noqa: B006
+    chdir: Annotated[
+        str, option("DIRECTORY", "Working directory on the hosts (default: the current one)")
+    ] = "",
+    priority_class: Annotated[str, option("NAME", "WorkloadPriorityClass")] = "",
+    required_topology: Annotated[str, option("LEVEL", "Required topology level, e.g. rack")] = "",
+    preferred_topology: Annotated[str, option("LEVEL", "Preferred topology level")] = "",
+    time_limit: Annotated[
+        str, option("DURATION", "Maximum execution time, e.g. 2h", "--time", "-t")
+    ] = "",
+    namespace: Namespace = DEFAULT_NAMESPACE,
+) -> None:
+    """Run a command in pods and show its output (exits with its code).
+
+    Ctrl-C cancels, a second one kills. Failures of the run itself exit with 125, signals with 128
+    and their number. Example: `headgate run --gpu 1 --pods 4 -- python train.py`
+    """
+    options = WorkloadOptions(
+        name=name or generated_name(command[0]),
+        namespace=namespace,
+        queue=queue,
+        requests=requests_of(cpu, memory, gpu, request),
+        pods=pods,
+        priority_class=priority_class,
+        topology=topology_of(required_topology, preferred_topology, unconstrained=False),
+        maximum_execution_seconds=int(seconds_of(time_limit)) if time_limit else None,
+    )
+    manifest = with_command(manifest_of(options), command, pairs(env), chdir or str(Path.cwd()))
+    try:
+        with client_of(ctx) as client:
+            code = _run(client, manifest)
+    except Failure as failure:
+        exit_for(failure)
+        code = OWN_FAILURE
+    raise typer.Exit(code)
+
+
+def pods(
+    ctx: typer.Context,
+    *,
+    workload: WorkloadName,
+    attempt: Annotated[int, option("NUMBER", "Attempt (default: the newest)", min=1)] = 0,
+    all_runs: Annotated[bool, typer.Option("--all-runs", help="Earlier runs too")] = False,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    output: Output = Format.TABLE,
+    no_headers: NoHeaders = False,
+) -> None:
+    """List the pods of a workload with their states and exit codes."""
+    place, name = workload_key(workload, namespace)
+    query = {"attempt": str(attempt or ""), "runs": "all" if all_runs else ""}
+    with client_of(ctx) as client:
+        items = list(client.items(f"{WORKLOAD.path(place, name)}/pods", query))
+    rows = [_pod_row(pod) for pod in items]
+    show_answer({"items": items}, POD_HEADERS, rows, output, no_headers=no_headers)
+
+
+def _run(client: HeadgateClient, manifest: Object) -> int:
+    metadata = manifest["metadata"]
+    batch = client.submit_batch([manifest], key=unique_key())
+    (result,) = batch.results
+    if result.outcome == "rejected":
+        tell_problem(problem_in(result.problem), result.reference)
+        return OWN_FAILURE
+    namespace, name = str(metadata["namespace"]), str(metadata["name"])
+    session = RunSession(client, namespace, name)
+    output = RunOutput(
+        PodLogStream(client.connection, namespace, name),
+        is_prefixed=manifest["spec"]["podSets"][0]["count"] > 1,
+    )
+    with session.interruptible(), output.shown():
+        return session.wait()
+
+
+class RunOutput:
+    """Shows the output of pods line by line, with ranks in front where there are several."""
+
+    def __init__(self, source: PodLogStream, *, is_prefixed: bool) -> None:
+        self._source = source
+        self._is_prefixed = is_prefixed
+        self._halves: dict[tuple[int, str], bytes] = {}
+
+    @contextlib.contextmanager
+    def shown(self) -> Iterator[None]:
+        """Shows output beside the caller's work, and the rest of it after that."""
+        thread = threading.Thread(target=self._show_all, name="output", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join(SECONDS_FOR_THE_REST)
+            self._source.close()
+
+    def _show_all(self) -> None:
+        try:
+            for output in self._source.follow():
+                self._show(output)
+        except ServerProblem as problem:
+            say(f"The output cannot be shown: {problem}")
+        finally:
+            for (rank, stream), half in self._halves.items():
+                self._write(rank, stream, half + (b"\n" if self._is_prefixed and half else b""))
+
+    def _show(self, output: PodOutput) -> None:
+        if output.missing:
+            self._write(output.rank, "stderr", b"[%d bytes not kept]\n" % output.missing)
+        place = (output.rank, output.stream)
+        whole, end, half = (self._halves.get(place, b"") + output.content).rpartition(b"\n")
+        self._halves[place] = half
+        self._write(*place, whole + end)
+
+    def _write(self, rank: int, stream: str, lines: bytes) -> None:
+        """Writes bytes as they are: a terminal shows what the command would have shown there."""
+        if self._is_prefixed:
+            prefix = f"[{rank}] ".encode()
+            lines = b"".join(prefix + line for line in lines.splitlines(keepends=True))
+        out = sys.stderr.buffer if stream == "stderr" else sys.stdout.buffer
+        out.write(lines)
+        out.flush()
+
+
+class _Interrupted(Exception):
+    """Ctrl-C while nothing but waiting went on."""
+
+
+class RunSession:
+    """One workload from its submission to its exit code."""
+
+    def __init__(self, client: HeadgateClient, namespace: str, name: str) -> None:
+        self._client = client
+        self._key = f"{namespace}/{name}"
+        self._path = WORKLOAD.path(namespace, name)
+        self._told = ""
+        self._interrupts = 0
+        self._obeyed = 0
+        self._is_waiting = False
+
+    @contextlib.contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Counts Ctrl-C and SIGTERM; only waiting for the next event ends at once."""
+
+        def interrupt(_number: int, _frame: object) -> None:
+            self._interrupts += 1
+            if self._is_waiting:
+                raise _Interrupted
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {
+            number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def wait(self) -> int:
+        """Returns the exit code of the workload once it has finished."""
+        events = self._events()
+        while True:
+            found = self._client.read(self._path)
+            phase = phase_of(found)
+            self._tell_state(found, phase)
+            if phase in FINISHED:
+                return self._exit_code(phase)
+            self._obey_interrupts()
+            try:
+                self._is_waiting = self._obeyed == self._interrupts
+                next(events)
+            except _Interrupted:
+                events = self._events()
+            finally:
+                self._is_waiting = False
+
+    def _events(self) -> Iterator[object]:
+        """Returns the events of the workload from now on, with a heartbeat every few seconds."""
+        streams = (f"workload/{self._key}",)
+        after = self._client.head()
+        return self._client.follow(after, streams=streams, quiet_seconds=LOOK_SECONDS)
+
+    def _tell_state(self, found: Object, phase: str) -> None:
+        """Says why the workload is pending, and where it was admitted, once for each change."""
+        status = found["status"]
+        if phase == "Pending":
+            text = self._client.read(f"{self._path}/explanation", {"history": "0"})["sentence"]
+            line = f"{self._key}: pending: {text}"
+        else:
+            line = f"{self._key}: {phase.lower()}"
+        if line != self._told and phase not in FINISHED:
+            self._told = line
+            say(line)
+        elif phase in FINISHED and phase != "Succeeded":
+            say(f"{self._key}: {phase.lower()}{_because(status)}")
+
+    def _obey_interrupts(self) -> None:
+        while self._obeyed < self._interrupts:
+            self._obeyed += 1
+            if self._obeyed == 1:
+                say(f"{self._key}: cancelling; Ctrl-C again to kill")
+                self._client.act(f"{self._path}/cancel", {"reason": "interrupted"})
+            else:
+                say(f"{self._key}: killing")
+                self._client.remove(self._path, "interrupted again")
+
+    def _exit_code(self, phase: str) -> int:
+        """Returns the highest code of the pods, as srun does."""
+        codes = [_code_of(pod) for pod in self._client.items(f"{self._path}/pods")]
+        highest = max(codes, default=0)
+        if phase == "Succeeded":
+            return 0
+        if phase == "Cancelled" and self._interrupts:
+            return SIGNALLED + signal.SIGINT
+        return highest or OWN_FAILURE
+
+
+def _because(status: Object) -> str:
+    for condition in status.get("conditions", []):
+        if condition["type"] == "Finished" and condition.get("message"):
+            return f": {condition['message']}"
+    return ""
+
+
+def _code_of(pod: Object) -> int:
+    """Returns the exit code of a pod; one that never started is a failure of the run."""
+    if pod.get("signal"):
+        return SIGNALLED + int(pod["signal"])
+    if pod.get("exitCode") is not None:
+        return int(pod["exitCode"])
+    return OWN_FAILURE if pod.get("reason") in {"StartFailed", "NodeLost"} else 0
+
+
+def _pod_row(pod: Object) -> list[str]:
+    code = pod.get("exitCode")
+    ended = f"signal {pod['signal']}" if pod.get("signal") else ("-" if code is None else str(code))
+    return [
+        f"{pod['podSet']}-{pod['index']}",
+        str(pod["rank"]),
+        str(pod["run"]),
+        str(pod["state"]),
+        pod.get("node") or "-",
+        ended,
+        pod.get("reason") or "-",
+        age_of(pod.get("startedAt")) if pod.get("startedAt") else "-",
+    ]
