@@ -55,7 +55,7 @@ def patient(connection: Connection) -> Iterator[None]:
     thread.start()
     yield
     stopping.set()
-    thread.join(timeout=180)
+    thread.join(timeout=10)
     executor.close()
 
 

@@ -11,7 +11,7 @@ from headgate.cli.replay.replay_run import configure
 from headgate.client.client import HeadgateClient
 from tests.processes.programs import wait_until
 
-SECONDS = 180.0
+SECONDS = 20.0
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -18,7 +18,7 @@ from headgate.executor.substrates.agent.inventory import Gpu, NodeSettings
 from headgate.executor.substrates.agent.pod_template import PodRules
 
 LOG = "log-1"
-WAIT_SECONDS = 180.0
+WAIT_SECONDS = 60.0
 UID = "0193"
 
 Found = TypeVar("Found")

@@ -15,17 +15,14 @@ import redis
 from headgate.embedded.redis import redis_command, redis_url, socket_path
 
 DEADLINE_SECONDS = 180.0
-FIRST_PAUSE_SECONDS, LAST_PAUSE_SECONDS = 0.02, 0.2
-"""What is waited for is looked at less and less often, as a look costs the processes time."""
 
 
 def wait_until(is_so: Callable[[], bool], what: str, seconds: float = DEADLINE_SECONDS) -> None:
     """Return as soon as it is so; fail with `what` if it never is."""
-    deadline, pause = time.monotonic() + seconds, FIRST_PAUSE_SECONDS
+    deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline, f"waited {seconds} s in vain: {what}"
-        time.sleep(pause)
-        pause = min(pause * 1.5, LAST_PAUSE_SECONDS)
+        time.sleep(0.02)
 
 
 @dataclass
@@ -66,7 +63,7 @@ class WorkerProcess:
         """End it without any warning."""
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(DEADLINE_SECONDS)
+        self.process.wait(10)
 
     def terminate(self, patience_seconds: float) -> int:
         """Ask it to end; its exit code."""
@@ -127,7 +124,7 @@ class Broker:
         """End it without any warning."""
         assert self.process is not None
         self.process.kill()
-        self.process.wait(DEADLINE_SECONDS)
+        self.process.wait(10)
 
     def flush(self) -> None:
         """Lose everything it knows."""

@@ -207,7 +207,6 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
         services.readiness.close()
         services.history.executor.close()
         services.reading.close()
-        services.simulating.close()
         services.writing.close()
         services.commits.close()
         services.token_cache.close()

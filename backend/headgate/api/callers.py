@@ -1,7 +1,6 @@
 """The caller of a request: identity, role and namespaces, checked before its handler."""
 
 import asyncio
-from collections.abc import Awaitable
 from typing import Any
 
 from litestar import Request
@@ -10,12 +9,10 @@ from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from headgate.api.headers import request_id_of
-from headgate.api.problems import CLIENT_GONE, UNAUTHORIZED, ApiFailure
+from headgate.api.problems import UNAUTHORIZED, ApiFailure
 from headgate.application.access.identity import Identity
 from headgate.application.access.rights import Right, right_named
 from headgate.application.application_services import ApplicationServices
-from headgate.application.bounded_executor import CURRENT_USER
-from headgate.application.cooperative import Result
 from headgate.application.ports import Unavailable
 from headgate.domain.recorded_event import EventMetadata
 
@@ -58,35 +55,12 @@ def authenticated(app: ASGIApp) -> ASGIApp:
     async def check(scope: Scope, receive: Receive, send: Send) -> None:
         scope["user"] = identity = await _identity(scope)
         _authorize(scope, identity)
-        CURRENT_USER.set(identity.name)
         services: ApplicationServices = scope["litestar_app"].state.services
         is_stream = scope["route_handler"].opt.get("live") == STREAMED
         with services.request_limits.request(identity, is_stream=is_stream):
             await app(scope, receive, send)
 
     return check
-
-
-async def while_connected(request: Caller, work: Awaitable[Result]) -> Result:
-    """The result of long work; raises `ApiFailure` at once where the client has gone meanwhile.
-
-    The body of the request must have been read.
-    """
-    working = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_gone(request))
-    try:
-        await asyncio.wait((working, gone), return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        raise ApiFailure(CLIENT_GONE, "The client has closed the connection.")
-    finally:
-        for task in (working, gone):
-            task.cancel()
-
-
-async def _gone(request: Caller) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def is_still_authorized(request: Caller) -> bool:

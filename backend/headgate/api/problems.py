@@ -140,7 +140,6 @@ PRECONDITION_REQUIRED = Kind(
 )
 TOO_MANY = Kind(429, "too-many-requests", "Too many requests", RETRY, 1)
 TOO_MANY_STREAMS = Kind(503, "too-many-streams", "Too many open event streams", RETRY, 5)
-CLIENT_GONE = Kind(499, "client-gone", "Client closed the request")
 TOO_SLOW = Kind(408, "request-timeout", "Request too slow", "Send the whole body at once.")
 BUG = Kind(500, "internal-error", "Internal server error", "Report it with the request id.")
 UNAVAILABLE = Kind(503, "unavailable", "Service unavailable (database unreachable)", RETRY, 2)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.workload import rendered_admission
 from headgate.api.answers import Answer, answer, response
-from headgate.api.callers import Caller, require_namespace, services_of, while_connected
+from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.manifests import Entry, entry_of, parsed, read_wanted, with_written_pointers
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
@@ -114,7 +114,7 @@ async def simulated(
     """The answer to what changes would lead to; `desired` is the one object behind them, if any."""
     viewer = Viewer(request.user.namespaces, rendered_admission)
     try:
-        view = await while_connected(request, foresee(services_of(request), changes, viewer))
+        view = await foresee(services_of(request), changes, viewer)
     except Rejection as rejection:
         raise with_written_pointers(rejection, desired) if desired else rejection from rejection
     return answer(view, position=view.as_of.position)

@@ -23,11 +23,7 @@ from headgate.application.time_travel.historical_states import HistoricalReads
 
 BUSY_READING = "ReadsOverloaded"
 BUSY_WRITING = "WritesOverloaded"
-BUSY_SIMULATING = "HistoryOverloaded"
 MAX_WRITES_WAITING = 20_000
-WRITE_THREADS = 4
-LONG_WORK_THREADS = 8
-"""More than two, so that two of one user leave threads to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +62,10 @@ class ApplicationServices:
     request_limits: RequestLimits
     known_leases: dict[str, Lease] = field(default_factory=dict)
     reading: BoundedExecutor = field(
-        default_factory=lambda: BoundedExecutor("reading", BUSY_READING, threads=LONG_WORK_THREADS)
-    )
-    simulating: BoundedExecutor = field(
-        default_factory=lambda: BoundedExecutor(
-            "simulating", BUSY_SIMULATING, threads=LONG_WORK_THREADS
-        )
+        default_factory=lambda: BoundedExecutor("reading", BUSY_READING)
     )
     writing: BoundedExecutor = field(
         default_factory=lambda: BoundedExecutor(
-            "writing",
-            BUSY_WRITING,
-            threads=WRITE_THREADS,
-            threads_per_user=WRITE_THREADS,
-            max_waiting=MAX_WRITES_WAITING,
+            "writing", BUSY_WRITING, threads=4, max_waiting=MAX_WRITES_WAITING
         )
     )

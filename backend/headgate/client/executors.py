@@ -162,6 +162,11 @@ class ExecutorClient:
         answer = self._send("POST", "/reports", {"reports": list(reports)})
         return msgspec.convert(answer["outcomes"], list[RunOutcome])
 
+    def send_logs(self, chunks: Sequence[Object]) -> list[RunOutcome]:
+        """Sends output of runs; each chunk has its own answer."""
+        answer = self._send("POST", "/logs", {"chunks": list(chunks)})
+        return msgspec.convert(answer["outcomes"], list[RunOutcome])
+
     def _send(
         self,
         method: str,

@@ -82,11 +82,15 @@ SECONDS_FOR_LEFTOVERS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class UpOptions:
-    """Options of `headgate up`; without a port it is the configured one or the next free."""
+    """Options of `headgate up`; without a port it is the configured one or the next free.
+
+    `agent` runs the pods of this machine.
+    """
 
     port: int | None = None
     workers: int = 1
     demo: bool = False
+    agent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +161,10 @@ def _run_on(servers: Servers, options: UpOptions, supervisor: Supervisor) -> Non
                 url, database_url=settings.database_url, broker_url=settings.broker_url
             )
             tell("", f"Headgate is ready: {_with_token(url, directory)}")
+            environment = environment_of(settings)
+            if options.agent:
+                supervisor.start([agent_program(url, token, environment, directory.logs)])
             if options.demo:
-                environment = environment_of(settings)
                 supervisor.start([demo_program(url, token, environment, directory.logs)])
             supervisor.run(servers.look)
     finally:
@@ -243,6 +249,9 @@ BROKER = "broker"
 DEMO = "demo"
 
 
+AGENT = "agent"
+
+
 def environment_of(settings: Settings) -> dict[str, str]:
     """Returns the environment of this process with every setting of the installation."""
     given = {
@@ -276,6 +285,13 @@ def worker_programs(count: int, environment: Mapping[str, str], logs: Path) -> t
         *(_worker(name, ADMISSION_QUEUE, environment, logs) for name in schedulers),
         _worker(UPKEEP_QUEUE, UPKEEP_QUEUE, environment, logs),
     )
+
+
+def agent_program(url: str, token: str, environment: Mapping[str, str], logs: Path) -> Program:
+    """Returns the agent of this machine; it creates a queue for it where there is none."""
+    command = (sys.executable, "-m", "headgate.cli.operations.local_agent")
+    client = {**environment, "HEADGATE_URL": url, "HEADGATE_TOKEN": token}
+    return Program(AGENT, command, client, logs / "agent.log")
 
 
 def demo_program(url: str, token: str, environment: Mapping[str, str], logs: Path) -> Program:

@@ -131,7 +131,7 @@ async def simulate(
     history = services.history
     request = SimulationRequest(changes, at, history.is_late())
     try:
-        outcome = await services.simulating.do(lambda: run_simulation(cluster_state, request))
+        outcome = await history.executor.do(lambda: run_simulation(cluster_state, request))
     except DidNotSettle as failure:
         raise LimitExceeded("SimulationTooLong") from failure
     as_of = AsOf(position=position, time=timestamp(at))

@@ -25,7 +25,7 @@ from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.what_if.effects import Effect, effects
-from headgate.domain.what_if.settling import DidNotSettle, SettlingRun
+from headgate.domain.what_if.settling import SettlingRun
 from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.explanation import Explanation
@@ -103,8 +103,6 @@ def _make(
     """Make every change after the ones before it; the workloads that were changed."""
     keys: dict[str, None] = {}
     for change in request.changes:
-        if request.is_late():
-            raise DidNotSettle
         settling.assume(*decide_on_state(cluster_state, change, request.at).events)
         kind, key = kind_and_key(change.stream)
         if kind == "workload":

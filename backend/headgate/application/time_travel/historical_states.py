@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 
-from headgate.application.bounded_executor import BoundedExecutor, is_cancelled
+from headgate.application.bounded_executor import BoundedExecutor
 from headgate.application.failures import Archived
 from headgate.application.live_state.snapshot_store import Snapshot, SnapshotStore, StateCache
 from headgate.application.ports import EventLog, GapInLog
@@ -180,11 +180,11 @@ class HistoricalReads:
     executor: BoundedExecutor = field(default_factory=lambda: BoundedExecutor("past", HISTORY_BUSY))
 
     def is_late(self) -> Callable[[], bool]:
-        """Tells from now on whether the time for one trial is over, or its caller has gone."""
+        """Tells from now on whether the time for one trial is over."""
         begun: list[float] = []
 
         def late() -> bool:
             begun[:] = begun or [self.elapsed()]
-            return is_cancelled() or self.elapsed() - begun[0] > self.seconds
+            return self.elapsed() - begun[0] > self.seconds
 
         return late

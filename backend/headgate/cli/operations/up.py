@@ -44,6 +44,9 @@ def up(
         Path | None, option("DIRECTORY", "Data directory (default: .headgate)")
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Load demo data")] = False,
+    agent: Annotated[
+        bool, typer.Option("--agent/--no-agent", help="Run pods on this machine")
+    ] = False,
 ) -> None:
     """Run a local all-in-one server (Ctrl-C to stop)."""
     settings = from_environment()
@@ -57,7 +60,8 @@ def up(
     stopping = Stopping()
     stop_on_signals(stopping)
     try:
-        other = run_all(settings, UpOptions(port=port, workers=workers, demo=demo), _tell, stopping)
+        options = UpOptions(port=port, workers=workers, demo=demo, agent=agent)
+        other = run_all(settings, options, _tell, stopping)
     except tuple(REMEDIES) as failure:
         if stopping.is_set:
             return

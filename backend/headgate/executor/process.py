@@ -1,0 +1,314 @@
+"""An executor's process: its core beside the threads that speak to the server.
+
+Threads renew the lease, follow assignments, and send reports and output. Each has a connection of
+its own, and passes what it learned to the thread of the core, which alone changes its state.
+"""
+
+import queue
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import msgspec
+
+from headgate.adapters.system.stopwatch import elapsed_seconds, pause, wall_clock
+from headgate.client.connection import Connection
+from headgate.client.executors import (
+    SUPERSEDED,
+    AssignmentList,
+    Claim,
+    ExecutorClient,
+    RegisteredNode,
+)
+from headgate.client.problems import ServerProblem, ServerUnreachable
+from headgate.executor.assignments import Assignment
+from headgate.executor.core import ExecutorCore, RunAnswer, Say
+from headgate.executor.log_sender import LogSender
+from headgate.executor.reconcile import RunReport
+from headgate.executor.substrate import NodeDescription, Substrate
+
+RENEWALS_OF_A_LEASE = 3
+SENT_LOGS = "sent-logs.json"
+MAX_REPORTS = 1000
+STEP_SECONDS = 2.0
+RETRY_SECONDS = 1.0
+RELIST_SECONDS = 60.0
+NODES_SECONDS = 60.0
+SAY_AGAIN_SECONDS = 60.0
+SECONDS_TO_END = 5.0
+LOOKS_AT_AN_OLDER_LOG = 3
+"""An answer from the past may come from an API process that lags; then the next one does not."""
+
+Message = (
+    AssignmentList | Claim | tuple[int, Assignment] | list[RunAnswer] | list[RegisteredNode]
+    | Exception
+)  # fmt: skip
+
+
+class Superseded(Exception):
+    """A newer process has claimed the executor; this one leaves its pods to it."""
+
+
+class _NotSent(Exception):
+    """Reports or nodes that did not reach the server, or that it refused as a whole."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+class ExecutorProcess:
+    """Runs an executor until it is stopped or superseded; pods outlive it."""
+
+    def __init__(
+        self, connection: Connection, name: str, substrate: Substrate, directory: Path, say: Say
+    ) -> None:
+        self._connection = connection
+        self._name = name
+        self._substrate = substrate
+        self._say = say
+        self._logs = LogSender(substrate.logs, directory / SENT_LOGS)
+        self._core = ExecutorCore(
+            substrate, directory, now=wall_clock, say=say, may_forget=self._logs.is_done
+        )
+        self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._outbox: queue.SimpleQueue[Callable[[ExecutorClient], None] | None]
+        self._outbox = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._is_sending = False
+        self._wants_nodes = True
+        self._registered: list[NodeDescription] = []
+        self._nodes_at = 0.0
+        self._retry_at = 0.0
+        self._has_list = False
+        self._running = 0
+        self._said, self._say_again_at = "", 0.0
+
+    def run(self, should_stop: Callable[[], bool], *, version: str, boot_id: str) -> None:
+        """Claims the executor and runs until `should_stop`.
+
+        Raises `Superseded`, and `ServerProblem` where the claim is refused.
+        """
+        claim = self._claim(should_stop, version, boot_id)
+        if claim is None:
+            return
+        self._take_terms(claim)
+        epoch, substrate = claim.epoch, self._substrate
+        threads = [
+            threading.Thread(target=self._guarded, args=(work, epoch), name=name, daemon=True)
+            for name, work in (
+                ("lease", lambda client: self._renew(client, claim)),
+                ("assignments", self._follow),
+                ("reports", self._send),
+                ("logs", lambda client: self._logs.run(client, self._stopping, substrate.wake)),
+            )
+        ]
+        for thread in threads:
+            thread.start()
+        self._say(f"Executor {self._name} runs with epoch {epoch}")
+        try:
+            while not should_stop():
+                self._take_messages()
+                self._core.step()
+                observed = self._substrate.observe()
+                self._running = self._core.running()
+                self._logs.observe(observed)
+                self._offer_reports()
+                self._offer_nodes()
+                self._substrate.wait(STEP_SECONDS)
+        finally:
+            self._end(threads)
+
+    def _end(self, threads: list[threading.Thread]) -> None:
+        self._stopping.set()
+        self._outbox.put(None)
+        self._logs.wake()
+        give_up_at = elapsed_seconds() + SECONDS_TO_END
+        for thread in threads:
+            if thread.name == "reports":
+                thread.join(max(0.0, give_up_at - elapsed_seconds()))
+        running = self._core.running()
+        if running:
+            self._say(f"{running} pods keep running; the next start takes them over")
+        self._core.close()
+
+    def _claim(self, should_stop: Callable[[], bool], version: str, boot_id: str) -> Claim | None:
+        with ExecutorClient(self._connection, self._name) as client:
+            while not should_stop():
+                try:
+                    asked_at = elapsed_seconds()
+                    found = client.claim(
+                        version=version,
+                        capabilities=self._substrate.capabilities,
+                        boot_id=boot_id,
+                    )
+                except ServerUnreachable as failure:
+                    self._say(str(failure))
+                    pause(RETRY_SECONDS)
+                else:
+                    self._keep_lease(found, asked_at)
+                    return found
+        return None
+
+    def _guarded(self, work: Callable[[ExecutorClient], None], epoch: int) -> None:
+        """Runs the work of a thread again after outages, until a failure ends the process."""
+        with ExecutorClient(self._connection, self._name, epoch=epoch) as client:
+            while not self._stopping.is_set():
+                try:
+                    work(client)
+                except (ServerUnreachable, httpx.TransportError):
+                    self._stopping.wait(RETRY_SECONDS)
+                except ServerProblem as problem:
+                    self._tell(problem)
+                    self._stopping.wait(RETRY_SECONDS)
+                except Exception as failure:  # noqa: BLE001 - raised in the thread of the core
+                    self._tell(failure)
+                    return
+
+    def _renew(self, client: ExecutorClient, claim: Claim) -> None:
+        while not self._stopping.wait(claim.lease_seconds / RENEWALS_OF_A_LEASE):
+            asked_at = elapsed_seconds()
+            claim = client.renew_lease(self._running)
+            self._keep_lease(claim, asked_at)
+            self._tell(claim)
+
+    def _keep_lease(self, claim: Claim, asked_at: float) -> None:
+        """The lease is counted from before the request: the server may have taken it at once."""
+        self._substrate.keep_lease(claim.lease_seconds - (elapsed_seconds() - asked_at))
+
+    def _follow(self, client: ExecutorClient) -> None:
+        while not self._stopping.is_set():
+            found = self._list(client)
+            self._tell(found)
+            list_again_at = elapsed_seconds() + RELIST_SECONDS
+            for change in client.follow_assignments(found.position):
+                if self._stopping.is_set() or elapsed_seconds() > list_again_at:
+                    break
+                if change is None:
+                    continue
+                if change.item is None:
+                    break
+                self._tell((change.position, msgspec.convert(change.item, Assignment)))
+
+    def _list(self, client: ExecutorClient) -> AssignmentList:
+        found = client.assignments()
+        for _ in range(LOOKS_AT_AN_OLDER_LOG):
+            if not self._core.is_rewound(found.log_id, found.position):
+                break
+            self._stopping.wait(RETRY_SECONDS)
+            found = client.assignments()
+        return found
+
+    def _send(self, client: ExecutorClient) -> None:
+        while (job := self._outbox.get()) is not None:
+            try:
+                job(client)
+            except (ServerUnreachable, ServerProblem) as failure:
+                self._tell(_NotSent(failure))
+
+    def _tell(self, message: Message) -> None:
+        self._inbox.put(message)
+        self._substrate.wake()
+
+    def _take_messages(self) -> None:
+        while True:
+            try:
+                message = self._inbox.get_nowait()
+            except queue.Empty:
+                return
+            match message:
+                case AssignmentList():
+                    self._take_list(message)
+                case Claim():
+                    self._take_terms(message)
+                case (int() as position, Assignment() as assignment):
+                    self._core.apply_assignment(position, assignment)
+                case list():
+                    self._take_answers(message)
+                case Exception():
+                    self._take_failure(message)
+
+    def _take_list(self, found: AssignmentList) -> None:
+        items = msgspec.convert(found.items, list[Assignment])
+        self._core.replace_assignments(found.position, found.log_id, items)
+        self._has_list = True
+
+    def _take_terms(self, claim: Claim) -> None:
+        self._core.max_output_bytes = claim.log_retention.max_mebibytes << 20
+        self._core.note_position(claim.log_id, claim.position)
+        self._wants_nodes = self._wants_nodes or not claim.nodes_ready
+
+    def _take_answers(self, answers: list[RunAnswer] | list[RegisteredNode]) -> None:
+        runs = [each for each in answers if isinstance(each, RunAnswer)]
+        if runs:
+            self._is_sending = False
+            self._core.take_answers(runs)
+        for node in answers:
+            if isinstance(node, RegisteredNode) and not node.accepted:
+                self._say(f"Node {node.name} is not registered: {node.detail} {node.remedy}")
+
+    def _take_failure(self, failure: Exception) -> None:
+        if isinstance(failure, _NotSent):
+            self._is_sending = False
+            self._retry_at = elapsed_seconds() + RETRY_SECONDS
+            failure = failure.cause
+        match failure:
+            case ServerUnreachable():
+                self._say_once(str(failure))
+            case ServerProblem() if failure.problem.code == SUPERSEDED:
+                raise Superseded(str(failure))
+            case ServerProblem():
+                self._say_once(f"The server refused a request: {failure}")
+            case _:
+                raise failure
+
+    def _say_once(self, line: str) -> None:
+        """Says a failure that goes on once a minute."""
+        now = elapsed_seconds()
+        if line != self._said or now >= self._say_again_at:
+            self._said, self._say_again_at = line, now + SAY_AGAIN_SECONDS
+            self._say(line)
+
+    def _offer_reports(self) -> None:
+        """Sends the oldest reports, one request at a time, so that answers come in order."""
+        if self._is_sending or elapsed_seconds() < self._retry_at:
+            return
+        reports = self._core.unanswered(MAX_REPORTS)
+        if not reports:
+            return
+        self._is_sending = True
+        self._outbox.put(lambda client: self._tell(_reported(client, reports)))
+
+    def _offer_nodes(self) -> None:
+        """Registers the nodes once nothing stale lives on them, and where they have changed."""
+        now = elapsed_seconds()
+        if not self._has_list or now < self._retry_at:
+            return
+        if not self._wants_nodes and now < self._nodes_at:
+            return
+        if not self._core.is_clean():
+            return
+        self._nodes_at = now + NODES_SECONDS
+        nodes = self._substrate.nodes()
+        if self._wants_nodes or nodes != self._registered:
+            self._wants_nodes, self._registered = False, nodes
+            objects = [msgspec.to_builtins(node) for node in nodes]
+            self._outbox.put(lambda client: self._register(client, objects))
+
+    def _register(self, client: ExecutorClient, nodes: list[dict[str, object]]) -> None:
+        try:
+            self._tell(client.register_nodes(nodes))
+        except (ServerUnreachable, ServerProblem):
+            self._wants_nodes = True
+            raise
+
+
+def _reported(client: ExecutorClient, reports: list[RunReport]) -> list[RunAnswer]:
+    outcomes = client.report(reports)
+    return [
+        RunAnswer(
+            report=report, accepted=outcome.accepted, code=outcome.code, detail=outcome.detail
+        )
+        for report, outcome in zip(reports, outcomes, strict=True)
+    ]
