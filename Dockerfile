@@ -26,6 +26,7 @@ LABEL org.opencontainers.image.title="Headgate" \
 RUN groupadd --system --gid 10001 headgate \
     && useradd --system --uid 10001 --gid headgate --home-dir /srv/headgate headgate
 WORKDIR /srv/headgate
+RUN install -d -o headgate -g headgate -m 0700 /srv/headgate/pod-logs
 COPY --from=packages /build/.venv /build/.venv
 COPY --from=page /page/dist /srv/headgate/page
 ENV PATH=/build/.venv/bin:$PATH \

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from celery import Celery
@@ -14,6 +15,7 @@ from headgate.adapters.celery.nudges import (
     broker_failure,
     make_celery,
 )
+from headgate.adapters.pod_logs.directory import DirectoryLogStore
 from headgate.adapters.postgres.archive import LogArchive
 from headgate.adapters.postgres.archive_files import LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool, open_pool
@@ -42,6 +44,8 @@ from headgate.application.backtests.runner import BacktestRunner
 from headgate.application.live_state.live_state import LiveState
 from headgate.application.live_state.snapshot_store import CACHE_NAME
 from headgate.application.maintenance import MaintenanceSchedule, MaintenanceTask
+from headgate.application.pod_logs.retention import remove_old_logs
+from headgate.application.pod_logs.store import LogStore
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
 from headgate.application.time_travel.historical_states import HistoricalReads, HistoricalStates
@@ -60,6 +64,8 @@ __all__ = [
     "unique_key",
 ]
 
+OBJECT_STORAGE = "s3://"
+GIBIBYTE = 1_073_741_824
 WORKER_PREFIX = "headgate-worker"
 """The prefix of the names of workers' database connections."""
 
@@ -112,6 +118,7 @@ class Platform:
     tokens: PostgresTokens
     leases: PostgresLeases
     tail: PostgresTail
+    pod_logs: LogStore
     probe: PostgresProbe
     event_log_for_probes: PostgresEventLog
     nudges: CeleryNudges
@@ -173,8 +180,20 @@ class Platform:
         return found[0] if found else 0
 
     def maintenance_schedule(self, tasks: tuple[MaintenanceTask, ...]) -> MaintenanceSchedule:
-        """Returns the schedule of maintenance tasks."""
-        return MaintenanceSchedule(tasks, self.maintenance, time.monotonic)
+        """Returns the schedule of maintenance tasks, retention of pod logs included."""
+        retention = MaintenanceTask(
+            name="remove old pod logs",
+            every_seconds=900.0,
+            run=lambda _: self.remove_old_pod_logs(),
+        )
+        return MaintenanceSchedule((*tasks, retention), self.maintenance, time.monotonic)
+
+    def remove_old_pod_logs(self) -> int:
+        """Deletes the pod logs that retention does not keep; returns of how many runs."""
+        max_bytes = self.settings.pod_logs_gibibytes * GIBIBYTE
+        return remove_old_logs(
+            self.pod_logs, self.read_models, self.event_log.now(), max_bytes=max_bytes
+        )
 
     def close(self) -> None:
         """Closes all connections, and with them every lock."""
@@ -225,12 +244,27 @@ def open_platform(
         inspection=PostgresInspection(pool, settings.database_url),
         tokens=PostgresTokens(tokens),
         leases=PostgresLeases(writes),
+        pod_logs=open_pod_logs(settings),
         tail=PostgresTail(settings.database_url),
         probe=PostgresProbe(probes),
         event_log_for_probes=PostgresEventLog(probes),
         nudges=CeleryNudges(celery_application(settings)),
         ids=TimeOrderedIds(),
     )
+
+
+def open_pod_logs(settings: Settings) -> LogStore:
+    """Returns the store of pod logs that the settings name; nothing is written before a chunk is.
+
+    Object storage needs the extra `s3`.
+    """
+    if not settings.pod_logs.startswith(OBJECT_STORAGE):
+        named = settings.pod_logs or settings.directory / "pod-logs"
+        return DirectoryLogStore(Path(named))
+    from headgate.adapters.pod_logs.object_storage import ObjectLogStore  # noqa: PLC0415 - boto3 comes with an extra
+
+    bucket, _, prefix = settings.pod_logs.removeprefix(OBJECT_STORAGE).partition("/")
+    return ObjectLogStore(bucket, prefix, settings.pod_logs_endpoint)
 
 
 def celery_application(settings: Settings) -> Celery:

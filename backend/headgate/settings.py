@@ -59,6 +59,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     cycle_budget_milliseconds: Annotated[
         int, Meta(description="Longest planning of a worker before it appends, in milliseconds.")
     ] = 200
+    pod_logs: Annotated[
+        str,
+        Meta(
+            description="Where pod logs are kept: a directory that all processes share, or"
+            " `s3://bucket/prefix`; empty is `pod-logs` below `directory`."
+        ),
+    ] = ""
+    pod_logs_endpoint: Annotated[
+        str, Meta(description="Address of an S3-compatible service other than AWS.")
+    ] = ""
+    pod_logs_gibibytes: Annotated[
+        int, Meta(description="Size that all pod logs may take, in GiB; 0 is no limit.")
+    ] = 0
     heartbeat_file: Annotated[
         Path | None, Meta(description="File that a worker touches at each turn.")
     ] = None

@@ -26,6 +26,7 @@ def settings(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Set
         broker_url="memory://",
         admin_token=ADMIN_SECRET,
         ui_directory=Path(tmp_path_factory.mktemp("ui")),
+        pod_logs=str(tmp_path_factory.mktemp("pod-logs")),
     )
 
 

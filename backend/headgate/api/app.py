@@ -29,6 +29,7 @@ from headgate.api.parameters import (
     read_at,
     reject_unknown_parameters,
 )
+from headgate.api.pod_logs import ExecutorLogs, WorkloadLogs
 from headgate.api.preemptions import Preemptions
 from headgate.api.problems import answer_failure, exception_handlers
 from headgate.api.queues import Queues
@@ -142,6 +143,8 @@ def _version_one() -> Router:
             Apply,
             Executors,
             ExecutorProtocol,
+            ExecutorLogs,
+            WorkloadLogs,
             report_routes(),
             CheckReports,
             Events,

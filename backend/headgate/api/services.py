@@ -58,6 +58,7 @@ def application_services(platform: Platform) -> ApplicationServices:
         version=VERSION,
         started_at=time.monotonic(),
         request_limits=RequestLimits(read_limits(platform.settings.request_limits)),
+        pod_logs=platform.pod_logs,
         readiness=ReadinessWatch(platform.event_log_for_probes, platform.probe, commits),
     )
 

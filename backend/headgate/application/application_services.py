@@ -15,6 +15,7 @@ from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state.live_state import LiveReader
 from headgate.application.metrics.cycle_durations import CycleDurations
 from headgate.application.metrics.event_counters import EventCounters
+from headgate.application.pod_logs.store import LogStore
 from headgate.application.ports import EventLog, Followers, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.readiness import ReadinessWatch
@@ -58,6 +59,7 @@ class ApplicationServices:
     ui_directory: Path
     version: str
     started_at: float
+    pod_logs: LogStore
     readiness: ReadinessWatch
     request_limits: RequestLimits
     known_leases: dict[str, Lease] = field(default_factory=dict)

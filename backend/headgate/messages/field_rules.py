@@ -15,6 +15,9 @@ TEXTS: Mapping[str, Text] = {
     "NotInRange": Text(
         "Must be between {minimum} and {maximum}; got {value}", "Use a number in this range."
     ),
+    "NotPod": Text(
+        "{value} is no pod of the workload", "Use a rank, or a pod set and an index: main/0."
+    ),
     "ReasonMissing": Text("A reason is required", "Say in a few words why."),
     "TooFew": Text("At least {minimum} {field} required", "Add one."),
     "TooMany": Text("At most {maximum} {field} allowed; got {count}", "Remove {excess}."),

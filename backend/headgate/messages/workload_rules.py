@@ -18,6 +18,14 @@ TEXTS: Mapping[str, Text] = {
         "The report is for an earlier workload {workload} with UID {uid}",
         "Stop its pods; the present UID is {present_uid:uid}.",
     ),
+    "LogChunkTooLarge": Text(
+        "The chunk has {length:byte}; at most {maximum} allowed", "Send it in parts."
+    ),
+    "LogContentNotBase64": Text("The content is not base64", "Encode the bytes as in RFC 4648."),
+    "LogOfUnknownPod": Text(
+        "{workload} has no pod {index} of pod set {pod_set} in attempt {attempt}",
+        "Forget the output of that pod.",
+    ),
     "HandlerDiffers": Text(
         "The eviction of {workload} is for handler {expected}, not {handler}",
         "Acknowledge it as {expected}.",

@@ -1352,6 +1352,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/executors/{name}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send output of pods
+         * @description Bytes that were sent before are not kept again, so a request may be repeated.
+         */
+        post: operations["sendPodLogs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/workloads/{name}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read or follow the logs of a workload's pods
+         * @description Of the newest attempt that has logs, and of the newest run of each pod, unless named.
+         */
+        get: operations["readPodLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/acknowledge": {
         parameters: {
             query?: never;
@@ -2740,6 +2780,25 @@ export interface components {
             workload: string;
             /** @default  */
             uid?: string;
+        };
+        /** ChunkOutcome */
+        ChunkOutcome: {
+            accepted: boolean;
+            /** @default  */
+            code?: string;
+            /** @default  */
+            detail?: string;
+            /** @default  */
+            remedy?: string;
+        };
+        /** ChunkOutcomes */
+        ChunkOutcomes: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            outcomes: components["schemas"]["ChunkOutcome"][];
         };
         /** ClusterQueueList */
         ClusterQueueList: {
@@ -4725,6 +4784,33 @@ export interface components {
         /** SchedulingStats */
         SchedulingStats: {
             evictions?: components["schemas"]["EvictionCount"][];
+        };
+        /** SentChunk */
+        SentChunk: {
+            /** @example team-a/train-7 */
+            workload: string;
+            uid: string;
+            attempt: number;
+            /** @default main */
+            podSet?: string;
+            index: number;
+            /** @default 1 */
+            run?: number;
+            /**
+             * @default stdout
+             * @enum {string}
+             */
+            stream?: "stdout" | "stderr";
+            /** @default 0 */
+            offset?: number;
+            /** @default  */
+            content?: string;
+            /** @default false */
+            final?: boolean;
+        };
+        /** SentChunks */
+        SentChunks: {
+            chunks: components["schemas"]["SentChunk"][];
         };
         /** ServiceAccountDetail */
         ServiceAccountDetail: {
@@ -10741,6 +10827,99 @@ export interface operations {
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
+        };
+    };
+    sendPodLogs: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The epoch that the claim answered; required */
+                "Headgate-Executor-Epoch"?: number | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SentChunks"];
+            };
+        };
+        responses: {
+            /** @description What became of each chunk, in order. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChunkOutcomes"];
+                };
+            };
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            409: components["responses"]["Problem409"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+        };
+    };
+    readPodLogs: {
+        parameters: {
+            query?: {
+                /** @description Ranks, or pod sets with indices (`main/3`), separated by commas */
+                pod?: string | null;
+                attempt?: number | null;
+                run?: number | null;
+                /** @description One of the two */
+                stream?: "stdout" | "stderr" | null;
+                /** @description Go on as output comes */
+                follow?: boolean;
+                /** @description Last lines of a pod */
+                tail?: number | null;
+                /** @description RFC 3339, or seconds before now */
+                since?: string | null;
+                /** @description Begin lines with a time */
+                timestamps?: boolean;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: {
+                Accept?: string;
+            };
+            path: {
+                /** @description The workload's name */
+                name: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Lines as text; of several pods each with its rank. As server-sent events (`follow`, or `Accept: text/event-stream`): `log` with a chunk as JSON, its `content` in base64, and `end`. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            422: components["responses"]["Problem422"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
         };
     };
     acknowledgeEviction: {

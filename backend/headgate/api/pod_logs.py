@@ -1,0 +1,432 @@
+"""Pod logs: chunks that executors send, and the logs of a workload, read or followed."""
+
+import asyncio
+from base64 import b64decode
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Controller, get, post
+from litestar.openapi import ResponseSpec
+from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
+from litestar.response import Stream
+
+from headgate.adapters.manifests.times import rfc3339
+from headgate.api.answers import Answer, answer, response
+from headgate.api.callers import STREAMED, Caller, is_still_authorized, services_of
+from headgate.api.events import HEADERS
+from headgate.api.executors.protocol import Epoch, required_epoch
+from headgate.api.executors.protocol import Name as ExecutorName
+from headgate.api.parameters import instant_or_none, listed, whole_number
+from headgate.api.problems import problem_of, visible_to
+from headgate.api.schemas import Position, RequestBody, Schema
+from headgate.api.workloads.queries import loaded_workload
+from headgate.application.application_services import ApplicationServices
+from headgate.application.commands.executor_commands import require_newest
+from headgate.application.pod_logs.log_queries import (
+    LogQuery,
+    RunChunk,
+    chunks_of,
+    first_rank,
+    follow_logs,
+    lines_of,
+    pod_of_rank,
+    selected_runs,
+)
+from headgate.application.pod_logs.store import (
+    LOG_STREAMS,
+    MEBIBYTE,
+    KeptRun,
+    LogAppend,
+    LogChunk,
+    LogRun,
+    LogStore,
+    LogStream,
+)
+from headgate.domain.kinds.configured_object import Absent, Configured
+from headgate.domain.rejection import IllegalNow, InvalidRequest, NotFound, Rejection
+from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import workload_reference
+from headgate.domain.workloads.decide.preconditions import require_same_uid
+from headgate.domain.workloads.state import Workload
+
+MAX_CHUNKS = 2_000
+MAX_CHUNK_BYTES = MEBIBYTE
+MAX_TAIL_LINES = 100_000
+SECONDS_BETWEEN_CHECKS = 10.0
+SECOND = 1_000_000
+
+Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
+
+
+class SentChunk(RequestBody, kw_only=True, frozen=True):
+    """Output of one run of a pod: `content` is base64, `offset` counts the bytes of the stream.
+
+    `final` says that the run has no more output; such a chunk may be empty.
+    """
+
+    workload: Annotated[str, msgspec.Meta(max_length=507, examples=["team-a/train-7"])]
+    uid: Annotated[str, msgspec.Meta(max_length=64)]
+    attempt: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+    pod_set: Annotated[str, msgspec.Meta(max_length=63)] = "main"
+    index: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+    run: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] = 1
+    stream: LogStream = "stdout"
+    offset: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
+    content: str = ""
+    final: bool = False
+
+
+class SentChunks(RequestBody, kw_only=True, frozen=True):
+    """Chunks of many pods, each by itself."""
+
+    chunks: Annotated[list[SentChunk], msgspec.Meta(max_length=MAX_CHUNKS)]
+
+
+class ChunkOutcome(Schema, kw_only=True, frozen=True):
+    """What became of one chunk."""
+
+    accepted: bool
+    code: str = ""
+    detail: str = ""
+    remedy: str = ""
+
+
+class ChunkOutcomes(Schema, kw_only=True, frozen=True):
+    """What became of each chunk, in order."""
+
+    position: Position
+    outcomes: list[ChunkOutcome]
+
+
+class ExecutorLogs(Controller):
+    """Logs as executors send them."""
+
+    path = "/executors/{name:str}/logs"
+    tags = ["Executors"]
+
+    @post(
+        operation_id="sendPodLogs",
+        summary="Send output of pods",
+        status_code=200,
+        responses=response(ChunkOutcomes),
+        opt={"right": "report executors"},
+    )
+    async def send(
+        self, request: Caller, name: ExecutorName, data: JSONBody[SentChunks], epoch: Epoch = None
+    ) -> Answer:
+        """Bytes that were sent before are not kept again, so a request may be repeated."""
+        await require_newest(services_of(request), name, required_epoch(epoch))
+        outcomes = await keep_chunks(request, name, data.chunks)
+        position = services_of(request).reader.position
+        body = ChunkOutcomes(position=position, outcomes=outcomes)
+        return answer(body, position=position)
+
+
+async def keep_chunks(
+    request: Caller, executor: str, sent: Sequence[SentChunk]
+) -> list[ChunkOutcome]:
+    """Keeps the chunks of known pods; the outcome of each, in order."""
+    services = services_of(request)
+    config = services.reader.cluster_state.config.of_kind("executor").get(executor)
+    if config is None:
+        (found,) = await asyncio.to_thread(services.models.load, [stream_of("executor", executor)])
+        if not isinstance(found.state, Configured):
+            raise NotFound("ObjectNotFound", kind="Executor", name=executor)
+        config = found.state
+    keys = sorted({chunk.workload for chunk in sent})
+    loaded = await asyncio.to_thread(services.models.load, [workload_stream(key) for key in keys])
+    workloads = {key: one.state for key, one in zip(keys, loaded, strict=True)}
+    at = services.clock.now()
+    outcomes: list[ChunkOutcome] = []
+    taken: dict[LogRun, tuple[list[LogChunk], bool]] = {}
+    for chunk in sent:
+        try:
+            run = _run_of(request, chunk, workloads[chunk.workload])
+            content = _content_of(chunk)
+        except Rejection as rejection:
+            outcomes.append(_refused(request, rejection))
+            continue
+        chunks, is_final = taken.get(run, ([], False))
+        if content:
+            chunks.append(
+                LogChunk(stream=chunk.stream, offset=chunk.offset, at=at, content=content)
+            )
+        taken[run] = (chunks, is_final or chunk.final)
+        outcomes.append(ChunkOutcome(accepted=True))
+    limit_bytes = config.spec.log_retention.max_mebibytes * MEBIBYTE
+    appends = [
+        LogAppend(
+            run=run,
+            chunks=tuple(chunks),
+            limit_bytes=limit_bytes,
+            executor=executor,
+            is_final=is_final,
+        )
+        for run, (chunks, is_final) in taken.items()
+    ]
+    await asyncio.to_thread(_append_all, services.pod_logs, appends)
+    return outcomes
+
+
+def _append_all(store: LogStore, appends: Sequence[LogAppend]) -> None:
+    for each in appends:
+        store.append(each)
+
+
+def _run_of(request: Caller, chunk: SentChunk, state: Any) -> LogRun:  # noqa: ANN401 - a workload or none
+    """The run that a chunk belongs to; raises `Rejection` where there is none."""
+    namespace, _, name = chunk.workload.partition("/")
+    if isinstance(state, Absent) or not request.user.sees(namespace):
+        raise NotFound("ObjectNotFound", kind="Workload", name=chunk.workload)
+    workload = require_same_uid(state, chunk.uid)
+    counts = {each.name: each.count for each in workload.spec.pod_sets}
+    is_known = chunk.attempt <= workload.attempt and chunk.index < counts.get(chunk.pod_set, 0)
+    if not is_known:
+        raise IllegalNow(
+            "LogOfUnknownPod",
+            workload=workload_reference(workload.key),
+            attempt=chunk.attempt,
+            pod_set=chunk.pod_set,
+            index=chunk.index,
+        )
+    return LogRun(
+        namespace=namespace,
+        workload=name,
+        uid=workload.uid,
+        attempt=chunk.attempt,
+        pod_set=chunk.pod_set,
+        index=chunk.index,
+        run=chunk.run,
+    )
+
+
+def _content_of(chunk: SentChunk) -> bytes:
+    try:
+        content = b64decode(chunk.content, validate=True)
+    except ValueError as error:
+        raise IllegalNow("LogContentNotBase64") from error
+    if len(content) > MAX_CHUNK_BYTES:
+        raise IllegalNow("LogChunkTooLarge", length=len(content), maximum=MAX_CHUNK_BYTES)
+    return content
+
+
+def _refused(request: Caller, rejection: Rejection) -> ChunkOutcome:
+    problem = problem_of(rejection, visible_to(request.user))
+    return ChunkOutcome(
+        accepted=False,
+        code=problem.code,
+        detail=problem.detail or "",
+        remedy=problem.remedy or "",
+    )
+
+
+DESCRIPTION = (
+    "Lines as text; of several pods each with its rank. As server-sent events (`follow`, or "
+    "`Accept: text/event-stream`): `log` with a chunk as JSON, its `content` in base64, and `end`."
+)
+
+
+class WorkloadLogs(Controller):
+    """The logs of a workload's pods."""
+
+    path = "/namespaces/{namespace:str}/workloads/{name:str}/logs"
+    tags = ["Workload"]
+
+    @get(
+        operation_id="readPodLogs",
+        summary="Read or follow the logs of a workload's pods",
+        opt={"right": "read workloads", "live": STREAMED},
+        media_type="text/plain",
+        responses={
+            200: ResponseSpec(
+                str, description=DESCRIPTION, media_type="text/plain", generate_examples=False
+            )
+        },
+    )
+    async def logs(
+        self,
+        request: Caller,
+        name: Name,
+        pod: Annotated[
+            str | None,
+            QueryParameter(
+                description="Ranks, or pod sets with indices (`main/3`), separated by commas",
+                max_length=4096,
+            ),
+        ] = None,
+        attempt: Annotated[int | None, QueryParameter(ge=1)] = None,
+        run: Annotated[int | None, QueryParameter(ge=1)] = None,
+        stream: Annotated[LogStream | None, QueryParameter(description="One of the two")] = None,
+        follow: Annotated[bool, QueryParameter(description="Go on as output comes")] = False,
+        tail: Annotated[
+            int | None, QueryParameter(ge=0, le=MAX_TAIL_LINES, description="Last lines of a pod")
+        ] = None,
+        since: Annotated[
+            str | None, QueryParameter(description="RFC 3339, or seconds before now")
+        ] = None,
+        timestamps: Annotated[bool, QueryParameter(description="Begin lines with a time")] = False,
+        accept: Annotated[str, HeaderParameter(name="Accept")] = "",
+    ) -> Stream:
+        """Of the newest attempt that has logs, and of the newest run of each pod, unless named."""
+        services = services_of(request)
+        loaded = await loaded_workload(request, name)
+        workload: Workload = loaded.state
+        query = LogQuery(
+            attempt=attempt,
+            pods=_pods(workload, pod),
+            run=run,
+            streams=(stream,) if stream else LOG_STREAMS,
+            tail=tail,
+            since=_since(services, since),
+        )
+        headers = {**HEADERS, "X-Log-Position": str(services.reader.position)}
+        if follow:
+            return _stream(_followed(request, workload, query), EVENTS, headers)
+        runs = await _selected(services, workload, query)
+        if EVENTS in accept:
+            return _stream(
+                _frames_of_kept(services.pod_logs, workload, runs, query), EVENTS, headers
+            )
+        text = _text(services.pod_logs, workload, runs, query, with_times=timestamps)
+        return _stream(text, TEXT, headers)
+
+
+EVENTS = "text/event-stream"
+TEXT = "text/plain; charset=utf-8"
+
+
+def _stream(content: AsyncIterator[bytes], kind: str, headers: dict[str, str]) -> Stream:
+    """Litestar takes the type that the handler declares, unless a header names another."""
+    return Stream(content, headers={**headers, "Content-Type": kind})
+
+
+def _pods(workload: Workload, text: str | None) -> tuple[tuple[str, int], ...]:
+    return tuple(_pod(workload, each) for each in listed(text))
+
+
+def _pod(workload: Workload, text: str) -> tuple[str, int]:
+    pod_set, _, number = text.rpartition("/")
+    index = whole_number(number)
+    found = None
+    if index is not None:
+        found = (pod_set, index) if pod_set else pod_of_rank(workload, index)
+    if found is None or found[0] not in {each.name for each in workload.spec.pod_sets}:
+        raise InvalidRequest.at("/pod", "NotPod", value=text[:100])
+    return found
+
+
+def _since(services: ApplicationServices, text: str | None) -> Instant | None:
+    seconds = whole_number((text or "").removesuffix("s"))
+    if seconds is not None:
+        return services.clock.now() - seconds * SECOND
+    return instant_or_none(text, "/since")
+
+
+async def _selected(
+    services: ApplicationServices, workload: Workload, query: LogQuery
+) -> list[KeptRun]:
+    found = await asyncio.to_thread(
+        services.pod_logs.runs, workload.namespace, workload.name, workload.uid
+    )
+    ranks = {each.name: first_rank(workload, each.name) for each in workload.spec.pod_sets}
+    return sorted(
+        selected_runs(found, query),
+        key=lambda kept: ranks.get(kept.run.pod_set, 0) + kept.run.index,
+    )
+
+
+async def _followed(request: Caller, workload: Workload, query: LogQuery) -> AsyncIterator[bytes]:
+    services = services_of(request)
+
+    def load() -> Workload | None:
+        (found,) = services.models.load([workload_stream(workload.key)])
+        return found.state if isinstance(found.state, Workload) else None
+
+    loop = asyncio.get_running_loop()
+    asked_at = loop.time()
+    yield b"retry: 1000\n: following\n\n"
+    async for found in follow_logs(services.pod_logs, load, workload, query):
+        if loop.time() - asked_at >= SECONDS_BETWEEN_CHECKS:
+            if not await is_still_authorized(request):
+                return
+            asked_at = loop.time()
+        if found == "end":
+            yield b"event: end\ndata: {}\n\n"
+        elif found == "heartbeat":
+            yield b": heartbeat\n\n"
+        else:
+            yield b"".join(_frame(workload, each) for each in found)
+
+
+async def _frames_of_kept(
+    store: LogStore, workload: Workload, runs: Sequence[KeptRun], query: LogQuery
+) -> AsyncIterator[bytes]:
+    for kept in runs:
+        chunks = chunks_of(store, kept, query)
+        while batch := await asyncio.to_thread(_some, chunks):
+            yield b"".join(_frame(workload, RunChunk(run=kept.run, chunk=chunk)) for chunk in batch)
+    yield b"event: end\ndata: {}\n\n"
+
+
+def _frame(workload: Workload, found: RunChunk) -> bytes:
+    run, chunk = found.run, found.chunk
+    told = {
+        "podSet": run.pod_set,
+        "index": run.index,
+        "rank": first_rank(workload, run.pod_set) + run.index,
+        "attempt": run.attempt,
+        "run": run.run,
+        "stream": chunk.stream,
+        "offset": chunk.offset,
+        "at": rfc3339(chunk.at),
+        "content": chunk.content,
+    }
+    return b"event: log\ndata: " + msgspec.json.encode(told) + b"\n\n"
+
+
+async def _text(
+    store: LogStore,
+    workload: Workload,
+    runs: Sequence[KeptRun],
+    query: LogQuery,
+    *,
+    with_times: bool,
+) -> AsyncIterator[bytes]:
+    """Lines of one pod after the other; of several each begins with the rank of its pod."""
+    for kept in runs:
+        rank = first_rank(workload, kept.run.pod_set) + kept.run.index
+        prefix = f"[{rank}] ".encode() if len(runs) > 1 else b""
+        lines = _with_gaps(lines_of(chunks_of(store, kept, query)))
+        while batch := await asyncio.to_thread(_some, lines):
+            yield b"".join(_line(each, prefix, with_times=with_times) for each in batch)
+
+
+def _line(line: LogChunk, prefix: bytes, *, with_times: bool) -> bytes:
+    begin = prefix + (f"{rfc3339(line.at)} ".encode() if with_times else b"")
+    return begin + line.content + (b"" if line.content.endswith(b"\n") or not begin else b"\n")
+
+
+def _with_gaps(lines: Iterator[LogChunk]) -> Iterator[LogChunk]:
+    """Lines, and one in brackets wherever bytes were dropped between two of a stream."""
+    ends: dict[LogStream, int] = {}
+    for line in lines:
+        missing = line.offset - ends.get(line.stream, line.offset)
+        if missing > 0:
+            told = f"[{missing} bytes of {line.stream} not kept]\n".encode()
+            yield LogChunk(stream=line.stream, offset=line.offset, at=line.at, content=told)
+        ends[line.stream] = line.end
+        yield line
+
+
+def _some(chunks: Iterator[LogChunk]) -> list[LogChunk]:
+    """The next chunks, of about 256 KiB together; empty at the end."""
+    found: list[LogChunk] = []
+    size = 0
+    for chunk in chunks:
+        found.append(chunk)
+        size += len(chunk.content)
+        if size >= MEBIBYTE // 4:
+            break
+    return found
