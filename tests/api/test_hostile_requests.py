@@ -45,6 +45,6 @@ def test_a_long_label_selector_is_refused_in_a_query_and_in_a_body(admin: Api) -
 
 
 def test_a_mistyped_name_longer_than_any_is_compared_with_none(admin: Api) -> None:
-    answer = admin.post("/v1/clusterqueues", cluster_queue("long", stopPolicy="Hold" * 500_000))
+    answer = admin.post("/v1/clusterqueues", cluster_queue("long", stopPolicy="Hold" * 300_000))
 
     assert answer.json()["errors"][0]["remedy"] == "Use one of these."

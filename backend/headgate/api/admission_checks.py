@@ -1,26 +1,37 @@
 """Reports of the controllers of admission checks, about workloads and about themselves."""
 
-from typing import Annotated, Literal
-
 import msgspec
-from litestar import Controller, post
-from litestar.params import JSONBody, PathParameter
-
 from headgate.adapters.manifests.admission_check import AdmissionCheckObject
-from headgate.api.answers import Answer, response
-from headgate.api.callers import Caller, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
-from headgate.api.executors.schemas import Attempt, Message
-from headgate.api.manifests import answer_workload, object_writer
+from headgate.api.answers import Answer
+from headgate.api.answers import response
+from headgate.api.callers import Caller
+from headgate.api.callers import services_of
+from headgate.api.command_requests import CommandOptions
+from headgate.api.command_requests import answer_command
+from headgate.api.command_requests import command_request
+from headgate.api.executors.schemas import Attempt
+from headgate.api.executors.schemas import Message
+from headgate.api.manifests import answer_workload
+from headgate.api.manifests import object_writer
+from headgate.api.schemas import AnnotationText
 from headgate.api.schemas import RequestBody
+from headgate.api.schemas import ShortText
 from headgate.api.workloads.schemas import WorkloadObject
 from headgate.application.commands import workload_commands
 from headgate.application.commands.object_commands import tell_check
 from headgate.domain.kinds.admission_check import ReportCheck
-from headgate.domain.values.selectors import TaintEffect, Toleration
+from headgate.domain.values.selectors import TaintEffect
+from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.events import CheckStateName
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
+from litestar import Controller
+from litestar import post
+from litestar.params import JSONBody
+from litestar.params import PathParameter
+from typing import Annotated
+from typing import Literal
+
 
 MAX_REQUEUE_AFTER_SECONDS = 31_536_000
 
@@ -28,9 +39,9 @@ MAX_REQUEUE_AFTER_SECONDS = 31_536_000
 class ToleratedTaint(RequestBody, kw_only=True, frozen=True):
     """What taint the pods tolerate besides."""
 
-    key: str = ""
+    key: ShortText = ""
     operator: Literal["Exists", "Equal"] = "Equal"
-    value: str = ""
+    value: ShortText = ""
     effect: TaintEffect | None = None
     toleration_seconds: int | None = None
 
@@ -38,10 +49,10 @@ class ToleratedTaint(RequestBody, kw_only=True, frozen=True):
 class PodSetChange(RequestBody, kw_only=True, frozen=True):
     """What is added to the template of one pod set before its pods start."""
 
-    name: str
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
-    node_selector: dict[str, str] = {}
+    name: ShortText
+    labels: dict[ShortText, ShortText] = {}
+    annotations: dict[ShortText, AnnotationText] = {}
+    node_selector: dict[ShortText, ShortText] = {}
     tolerations: list[ToleratedTaint] = []
 
 
@@ -52,7 +63,7 @@ class CheckStateReport(RequestBody, kw_only=True, frozen=True):
     each other or the pod template it fails for good.
     """
 
-    uid: str
+    uid: ShortText
     attempt: Attempt = None
     state: CheckStateName
     message: Message = ""

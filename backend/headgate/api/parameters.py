@@ -2,30 +2,40 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
+from datetime import datetime
+from datetime import timedelta
 from functools import cache
-from typing import Annotated, Any, Literal
-
-from litestar import Request
-from litestar.handlers import HTTPRouteHandler
-from litestar.params import HeaderParameter, QueryParameter
-
-from headgate.api.callers import PAST, Caller, services_of
-from headgate.api.problems import (
-    UNSUPPORTED_MEDIA_TYPE,
-    ApiFailure,
-    UnknownParameter,
-    invalid_request,
-)
+from headgate.api.callers import Caller
+from headgate.api.callers import PAST
+from headgate.api.callers import services_of
+from headgate.api.problems import ApiFailure
+from headgate.api.problems import UNSUPPORTED_MEDIA_TYPE
+from headgate.api.problems import UnknownParameter
+from headgate.api.problems import invalid_request
 from headgate.application.failures import PositionNotReached
 from headgate.application.queries.views import EPOCH
-from headgate.application.time_travel.services_at import PointInTime, services_at
+from headgate.application.time_travel.services_at import PointInTime
+from headgate.application.time_travel.services_at import services_at
+from headgate.domain.field_rules import length_violations
 from headgate.domain.field_rules import shown
-from headgate.domain.rejection import InvalidRequest, Violation, violation
+from headgate.domain.rejection import InvalidRequest
+from headgate.domain.rejection import Violation
+from headgate.domain.rejection import violation
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.pointers import child
-from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.values.selectors import Operator
+from headgate.domain.values.selectors import Requirement
 from headgate.messages.suggestions import nearest
+from litestar import Request
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import HeaderParameter
+from litestar.params import QueryParameter
+from typing import Annotated
+from typing import Any
+from typing import Literal
+
 
 DryRun = Annotated[
     Literal["All"] | None,
@@ -188,8 +198,12 @@ EVERYWHERE = ("at", "minPosition")
 """What every address takes, before its handler is asked."""
 
 
+MAX_PARAMETER_CHARACTERS = 8_000
+"""The limit of each query parameter that has no lower one."""
+
+
 def reject_unknown_parameters(request: Request[Any, Any, Any]) -> None:
-    """Refuse a request with a query parameter that its address does not know."""
+    """Refuse a request with a query parameter that its address does not know, or a huge one."""
     if not request.scope["query_string"]:
         return
     handler = request.route_handler
@@ -199,6 +213,10 @@ def reject_unknown_parameters(request: Request[Any, Any, Any]) -> None:
     if unknown:
         violations = (_unknown(name, known) for name in dict.fromkeys(unknown))
         raise invalid_request(violations, UnknownParameter)
+    for name, value in request.query_params.items():
+        too_long = tuple(length_violations(child("", name), value, MAX_PARAMETER_CHARACTERS))
+        if too_long:
+            raise invalid_request(too_long)
 
 
 @cache

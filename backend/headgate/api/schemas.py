@@ -9,6 +9,11 @@ from headgate.application.queries.views import Free, Position, Schema, Timestamp
 __all__ = ["Free", "Position", "Schema", "Timestamp", "Whole"]
 
 
+ShortText = Annotated[str, msgspec.Meta(max_length=1024)]
+"""A text of a request: a name, an id, a label, a value."""
+AnnotationText = Annotated[str, msgspec.Meta(max_length=262_144)]
+
+
 class RequestBody(
     msgspec.Struct, rename="camel", kw_only=True, frozen=True, forbid_unknown_fields=True
 ):

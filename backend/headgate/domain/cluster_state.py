@@ -106,6 +106,7 @@ class ClusterState:
         self.base_position = 0
         self.changed_at: Instant = 0
         self.usage_history = UsageHistory()
+        self._objects_in: dict[str, int] | None = None
         self._overlay: Overlay | None = None
         self._index = ClusterIndex(self.config, self.workloads, self.rounds, self.quarantined)
 
@@ -185,6 +186,22 @@ class ClusterState:
         """Leave an object out of account until its next event."""
         self.quarantined[stream] = reason
         self._index.forget_partitions()
+
+    def objects_in(self, namespace: str) -> int:
+        """The number of workloads and configured objects of a namespace."""
+        if self._objects_in is None:
+            self._objects_in = {}
+            for kind in ("workload", *KINDS_BY_STREAM):
+                for key in self._states(kind):
+                    self._count_object(kind, key, 1)
+        return self._objects_in.get(namespace, 0)
+
+    def _count_object(self, kind: str, key: str, change: int) -> None:
+        if self._objects_in is None or not change or kind in ("round", "log"):
+            return
+        namespace, slash, _ = key.partition("/")
+        if slash:
+            self._objects_in[namespace] = self._objects_in.get(namespace, 0) + change
 
     @property
     def log_history(self) -> LogHistory | None:
@@ -271,6 +288,7 @@ class ClusterState:
             after = None
         else:
             states[key] = after
+        self._count_object(kind, key, (after is not None) - (found is not None))
         if kind in ACTIVITY_KINDS:
             self.config.active_since = active_since_after(self.config, kind, key, was_active, at)
         self._index.replace(kind, key, found, after, is_assumed=self._overlay is not None)
@@ -293,6 +311,7 @@ class ClusterState:
             states.pop(key, None)
         else:
             states[key] = after
+        self._count_object(kind, key, (key in states) - (before is not None))
         self._index.replace(kind, key, before, states.get(key), is_assumed=False)
 
     def _undo(self, journal: Sequence[_Assumed]) -> None:

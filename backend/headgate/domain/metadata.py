@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from headgate.domain.field_rules import name_violations, range_violations
+from headgate.domain.field_rules import count_violations, name_violations, range_violations
 from headgate.domain.rejection import InvalidObject, Violation, violation
 from headgate.domain.values.names import (
     broken_rule_of_dns_label,
@@ -13,6 +13,7 @@ from headgate.domain.values.names import (
 from headgate.domain.values.pointers import child
 
 MAX_ANNOTATIONS_BYTES = 256 * 1024
+MAX_LABELS = 1_000
 
 _LABELS = "/metadata/labels"
 _ANNOTATIONS = "/metadata/annotations"
@@ -37,7 +38,10 @@ def marking_violations(
 
 
 def label_violations(pointer: str, labels: Mapping[str, str]) -> Iterator[Violation]:
-    """Yields broken rules of keys and values that have the syntax of Kubernetes labels."""
+    """Yields broken rules of labels: too many, or keys and values without the syntax of labels."""
+    if len(labels) > MAX_LABELS:
+        yield from count_violations(pointer, len(labels), MAX_LABELS)
+        return
     for key, value in labels.items():
         yield from name_violations(child(pointer, key), key, broken_rule_of_label_key)
         yield from name_violations(child(pointer, key), value, broken_rule_of_label_value)
@@ -67,13 +71,14 @@ def invalid_object(name: str, violations: tuple[Violation, ...]) -> InvalidObjec
 
 
 def _annotation_violations(annotations: Mapping[str, str]) -> Iterator[Violation]:
-    for key in annotations:
-        yield from name_violations(child(_ANNOTATIONS, key), key.lower(), broken_rule_of_label_key)
-    size = sum(len(key) + len(value) for key, value in annotations.items())
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
     if size > MAX_ANNOTATIONS_BYTES:
         yield violation(
             _ANNOTATIONS, "AnnotationsTooLong", maximum=MAX_ANNOTATIONS_BYTES, length=size
         )
+        return
+    for key in annotations:
+        yield from name_violations(child(_ANNOTATIONS, key), key.lower(), broken_rule_of_label_key)
 
 
 def optional_name_violations(pointer: str, name: str) -> Iterator[Violation]:

@@ -1,8 +1,8 @@
 """Texts of violations by one field, whatever object it belongs to: names, ranges, lengths."""
 
 from collections.abc import Mapping
-
 from headgate.messages.rendering import Text
+
 
 TEXTS: Mapping[str, Text] = {
     # Numbers of entries, ranges, lengths
@@ -60,7 +60,7 @@ TEXTS: Mapping[str, Text] = {
         "Choose another value.",
     ),
     "AnnotationsTooLong": Text(
-        "Annotations together have at most {maximum} characters; got {length}", "Shorten them."
+        "Annotations together have at most {maximum} bytes; got {length}", "Shorten them."
     ),
     # Selectors, taints and tolerations
     "NodeFieldUnknown": Text(

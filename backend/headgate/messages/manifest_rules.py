@@ -1,8 +1,8 @@
 """Texts of manifests and bodies that cannot be read, and of fields that are not supported."""
 
 from collections.abc import Mapping
-
 from headgate.messages.rendering import Text
+
 
 TEXTS: Mapping[str, Text] = {
     # Bodies
@@ -35,6 +35,15 @@ TEXTS: Mapping[str, Text] = {
     "TemplateTooLarge": Text(
         "Pod template has {length:byte}; at most {maximum} allowed",
         "Move scripts and data to files or an image.",
+    ),
+    "NamespaceFull": Text(
+        "Namespace {namespace} has {count:object}; at most {maximum} allowed",
+        "Delete finished workloads, let objectRetentionPolicies do so, or raise"
+        " limits.objectsPerNamespace of the Configuration.",
+    ),
+    "ObjectTooLarge": Text(
+        "Object has {length:byte} as JSON; at most {maximum} allowed",
+        "Keep large data elsewhere, and refer to it.",
     ),
     "TooManyObjects": Text(
         "Body has {count:object}; at most {maximum} allowed", "Send several requests."

@@ -1,6 +1,8 @@
 """The codec of the Configuration: Kueue's fields and ours (queueing.md §1.8)."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 
 from headgate.adapters.manifests.codec import OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.fields import Fields, either
@@ -24,6 +26,7 @@ from headgate.domain.kinds.configuration import (
     ConfigurationSpec,
     FairSharing,
     FairStrategy,
+    ObjectLimits,
     PreemptionRules,
     ResourceRules,
     Retention,
@@ -135,6 +138,8 @@ _TOPOLOGY = Record(
     field("failFast"),
 )
 
+_LIMITS = Record(ObjectLimits, field("objectsPerNamespace"))
+
 
 def _read_fair_sharing(spec: Fields, name: str, _: object) -> FairSharing | None:
     fields = spec.child(name)
@@ -167,6 +172,7 @@ CONFIGURATION_RECORD = Record(
     ),
     nested("topology", _TOPOLOGY),
     field("quotaRelease"),
+    nested("limits", _LIMITS),
 )
 
 
@@ -269,6 +275,12 @@ class TopologyRulesSchema(ManifestSchema, kw_only=True, frozen=True):
     fail_fast: bool = True
 
 
+class ObjectLimitsSchema(ManifestSchema, kw_only=True, frozen=True):
+    """How many objects of all kinds a namespace may have, finished workloads among them."""
+
+    objects_per_namespace: Annotated[int, Meta(ge=1)] = 1_000_000
+
+
 class ConfigurationSpecSchema(ManifestSchema, kw_only=True, frozen=True):
     """The rules of the whole installation."""
 
@@ -280,6 +292,7 @@ class ConfigurationSpecSchema(ManifestSchema, kw_only=True, frozen=True):
     object_retention_policies: RetentionSchema | None = None
     topology: TopologyRulesSchema | None = None
     quota_release: Literal["OnStopped", "OnTerminating"] = "OnStopped"
+    limits: ObjectLimitsSchema | None = None
 
 
 ConfigurationObject = object_schema("Configuration", "The Configuration.", ConfigurationSpecSchema)

@@ -4,7 +4,15 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from headgate.api.schemas import Position, Problem, RequestBody, Schema, Timestamp
+from headgate.api.schemas import (
+    AnnotationText,
+    Position,
+    Problem,
+    RequestBody,
+    Schema,
+    ShortText,
+    Timestamp,
+)
 from headgate.api.workloads.schemas import (
     Admission,
     CheckState,
@@ -33,7 +41,7 @@ PodCounts = Annotated[
 ]
 """Numbers of pods by pod set."""
 
-Hosts = Annotated[list[str], msgspec.Meta(max_length=100_000)]
+Hosts = Annotated[list[ShortText], msgspec.Meta(max_length=100_000)]
 """Names of hosts, as topology assignments have them."""
 
 
@@ -93,7 +101,7 @@ class EvictionPage(Schema, kw_only=True, frozen=True):
 class PodsReadyReport(RequestBody, kw_only=True, frozen=True):
     """Whether every pod is ready."""
 
-    uid: str
+    uid: ShortText
     attempt: Attempt = None
     ready: bool
     message: Message = ""
@@ -102,7 +110,7 @@ class PodsReadyReport(RequestBody, kw_only=True, frozen=True):
 class PodsGoneReport(RequestBody, kw_only=True, frozen=True):
     """Hosts on which no pod of the workload is alive any more, though the workload goes on."""
 
-    uid: str
+    uid: ShortText
     attempt: Attempt = None
     hosts: Hosts
 
@@ -110,19 +118,19 @@ class PodsGoneReport(RequestBody, kw_only=True, frozen=True):
 class ObservedPod(RequestBody, kw_only=True, frozen=True):
     """A pod that was made: `values` name the domain it was sent to, none while it waits."""
 
-    name: str
-    labels: dict[str, str] = {}
-    annotations: dict[str, str] = {}
-    values: list[str] = []
+    name: ShortText
+    labels: dict[ShortText, ShortText] = {}
+    annotations: dict[ShortText, AnnotationText] = {}
+    values: list[ShortText] = []
     has_ended: bool = False
 
 
 class ObservedPods(RequestBody, kw_only=True, frozen=True):
     """All pods of one pod set that were made, ended ones too."""
 
-    uid: str
+    uid: ShortText
     attempt: Attempt = None
-    pod_set: str = "main"
+    pod_set: ShortText = "main"
     pods: Annotated[list[ObservedPod], msgspec.Meta(max_length=100_000)]
 
 
@@ -143,7 +151,7 @@ class PodPlaces(Schema, kw_only=True, frozen=True):
 class ReclaimableReport(RequestBody, kw_only=True, frozen=True):
     """How many pods of each pod set have ended so far and are not started again."""
 
-    uid: str
+    uid: ShortText
     attempt: Attempt = None
     pods: PodCounts
 
@@ -151,7 +159,7 @@ class ReclaimableReport(RequestBody, kw_only=True, frozen=True):
 class FinishedReport(RequestBody, kw_only=True, frozen=True):
     """How the pods ended."""
 
-    uid: str
+    uid: ShortText
     attempt: Attempt = None
     succeeded: bool
     message: Message = ""
@@ -160,10 +168,10 @@ class FinishedReport(RequestBody, kw_only=True, frozen=True):
 class EvictionReport(RequestBody, kw_only=True, frozen=True):
     """Where an eviction stands; `handler` and `expectedEndAt` matter to acknowledgements alone."""
 
-    uid: str
+    uid: ShortText
     attempt: Attempt = None
     message: Message = ""
-    handler: str = ""
+    handler: ShortText = ""
     expected_end_at: Timestamp | None = None
 
 
@@ -184,13 +192,13 @@ ReportType = Literal[
 class Report(RequestBody, kw_only=True, frozen=True):
     """One report of a batch; `pods` matters to reclaimable pods alone, `hosts` to pods gone."""
 
-    workload: Annotated[str, msgspec.Meta(examples=["team-a/train-7"])]
-    uid: str
+    workload: Annotated[str, msgspec.Meta(examples=["team-a/train-7"], max_length=1024)]
+    uid: ShortText
     attempt: Attempt = None
     type: ReportType
-    eviction: str = ""
+    eviction: ShortText = ""
     message: Message = ""
-    handler: str = ""
+    handler: ShortText = ""
     expected_end_at: Timestamp | None = None
     pods: PodCounts = {}
     hosts: Hosts = []

@@ -1,28 +1,35 @@
 """Decides commands on loaded objects, each after those before it, and makes the append unit."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from typing import Any
-
 import msgspec
-
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import partial
 from headgate.application.commands.append_unit import unit_in_steps
-from headgate.application.commands.requests import CommandResult, DecisionContext, StreamCommand
+from headgate.application.commands.requests import CommandResult
+from headgate.application.commands.requests import DecisionContext
+from headgate.application.commands.requests import StreamCommand
 from headgate.application.cooperative import Cooperative
 from headgate.application.failures import StaleVersion
-from headgate.application.ports import AppendUnit, Loaded, WrittenObject
+from headgate.application.ports import AppendUnit
+from headgate.application.ports import Loaded
+from headgate.application.ports import WrittenObject
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import EventMetadata
+from headgate.domain.rejection import InvalidObject
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure, check_queues
+from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
+from headgate.domain.scheduling.queueing.queue_checks import check_queues
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
+from typing import Any
 
 
 def decide_commands(
@@ -38,12 +45,15 @@ def decide_commands(
     """
     known = dict(loaded)
     config = cluster_state.config
+    created: dict[str, int] = {}
     for command in commands:
         before = known[command.stream]
         context = DecisionContext(
             state=before.state, at=at, cluster_state=cluster_state, config=config
         )
         result = _decide(command, before, context)
+        if result.events:
+            result = _within_limits(result, cluster_state, config, created)
         if result.events:
             known[command.stream] = Loaded(
                 stream=command.stream,
@@ -170,6 +180,37 @@ def _decide(command: StreamCommand, loaded: Loaded, context: DecisionContext) ->
         after = evolve(after, event, context.at)
     recorded = tuple((command.stream, event) for event in events)
     return msgspec.structs.replace(result, after=after, events=recorded)
+
+
+def _within_limits(
+    result: CommandResult,
+    cluster_state: ClusterState,
+    config: ObjectSet,
+    created: dict[str, int],
+) -> CommandResult:
+    """The result, or its rejection if it creates an object in a namespace that is full.
+
+    `created` counts what the commands before have created, by namespace. Requests at the same time
+    may exceed the limit by what they create: it bounds the size of a namespace, and is no quota.
+    """
+    if not isinstance(result.before, Absent) or isinstance(result.after, Absent):
+        return result
+    namespace, slash, _ = kind_and_key(result.stream)[1].partition("/")
+    if not slash:
+        return result
+    maximum = config.configuration.limits.objects_per_namespace
+    count = cluster_state.objects_in(namespace) + created.get(namespace, 0)
+    if count >= maximum:
+        full = InvalidObject.at(
+            "/metadata/namespace",
+            "NamespaceFull",
+            namespace=namespace,
+            count=count,
+            maximum=maximum,
+        )
+        return msgspec.structs.replace(result, failure=full, events=(), after=result.before)
+    created[namespace] = created.get(namespace, 0) + 1
+    return result
 
 
 def _with_object(recorded: ObjectSet, config: ObjectSet, result: CommandResult) -> ObjectSet:

@@ -12,7 +12,8 @@ from headgate.domain.values.message import Message
 from headgate.messages.rendering import IsVisible, everything_visible
 
 Timestamp = Annotated[
-    str, msgspec.Meta(description="RFC 3339, UTC", examples=["2026-09-24T12:03:11Z"])
+    str,
+    msgspec.Meta(description="RFC 3339, UTC", examples=["2026-09-24T12:03:11Z"], max_length=64),
 ]
 Position = Annotated[int, msgspec.Meta(ge=0, description="A place in the log", examples=[182233])]
 Free = dict[str, Any]

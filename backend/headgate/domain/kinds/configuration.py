@@ -118,6 +118,12 @@ class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
     fail_fast: bool = True
 
 
+class ObjectLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How many objects of all kinds a namespace may have, finished workloads among them."""
+
+    objects_per_namespace: int = 1_000_000
+
+
 class ConfigurationSpec(msgspec.Struct, frozen=True, kw_only=True):
     """Installation-wide rules; a part that is None is switched off.
 
@@ -135,6 +141,7 @@ class ConfigurationSpec(msgspec.Struct, frozen=True, kw_only=True):
     retention: Retention = Retention()
     topology: TopologyRules = TopologyRules()
     quota_release: Literal["OnStopped", "OnTerminating"] = "OnStopped"
+    limits: ObjectLimits = ObjectLimits()
 
 
 class ConfigurationCreated(
@@ -179,6 +186,7 @@ def configuration_violations(spec: ConfigurationSpec) -> tuple[Violation, ...]:
         *_retention_violations(spec.retention),
         *_preemption_violations(spec.preemption),
         *range_violations("/spec/topology/notReadyTimeout", spec.topology.not_ready_seconds, 0),
+        *range_violations("/spec/limits/objectsPerNamespace", spec.limits.objects_per_namespace, 1),
     )
 
 

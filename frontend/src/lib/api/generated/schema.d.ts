@@ -2931,6 +2931,7 @@ export interface components {
              * @enum {string}
              */
             quotaRelease?: "OnStopped" | "OnTerminating";
+            limits?: components["schemas"]["ObjectLimits"] | null;
         };
         /** Consumption */
         Consumption: {
@@ -3936,6 +3937,11 @@ export interface components {
             clusterQueue: string;
             podSetAssignments: components["schemas"]["PodSetAssignment"][];
             round?: string | null;
+        };
+        /** ObjectLimits */
+        ObjectLimits: {
+            /** @default 1000000 */
+            objectsPerNamespace?: number;
         };
         /** ObjectMeta */
         ObjectMeta: {
