@@ -1,14 +1,19 @@
 """The database goes away and comes back; nothing is lost and every client is told."""
 
+import asyncio
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
+from headgate.adapters.memory.database import MemoryDatabase
+from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.api.app import app_over
 from headgate.api.services import application_services
 from headgate.application.application_services import ApplicationServices
+from headgate.application.database_clock import DatabaseClock
 from headgate.application.ports import Unavailable
 from headgate.bootstrap import Platform
 from tests.api.callers import ADMIN_SECRET, Api, workload
@@ -70,3 +75,37 @@ def test_too_many_writes_at_once_are_told_to_wait(
     answer = api.post(HERE, workload("crowded"))
     assert (answer.status_code, answer.json()["type"]) == (429, "/problems/too-many-requests")
     assert answer.headers["retry-after"] == "1"
+
+
+def test_the_text_of_the_driver_is_told_to_no_caller(
+    api: Api, platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        refused = psycopg.OperationalError('connection to "10.1.2.3", user "hg" failed')
+        raise Unavailable(str(refused)) from refused
+
+    monkeypatch.setattr(type(platform.read_models), "load", fail)
+
+    answer = api.get(f"{HERE}/out")
+
+    assert answer.status_code == 503
+    assert "10.1.2.3" not in answer.text
+    assert answer.json()["detail"] == "The database cannot be reached, or does not answer."
+
+
+def test_a_step_of_the_database_clock_is_followed_within_seconds() -> None:
+    step = 3_600_000_000
+    database = MemoryDatabase(lambda: clock_shows[0])
+    clock_shows = [step]
+    clock = DatabaseClock(MemoryEventLog(database))
+
+    async def follow() -> None:
+        first = clock.now()
+        clock_shows[0] += step
+        following = asyncio.create_task(clock.synchronize())
+        async with asyncio.timeout(10):
+            while clock.now() - first < step:  # noqa: ASYNC110 - the clock signals nothing
+                await asyncio.sleep(0.05)
+        following.cancel()
+
+    asyncio.run(follow())

@@ -43,12 +43,11 @@ TAGS = {
     "Access": "Tokens and what they allow",
     "System": "How the installation is doing",
 }
-COMMON_PROBLEMS = (401, 403, 422, 500, 503)
+COMMON_PROBLEMS = (400, 401, 403, 404, 409, 410, 413, 422, 429, 500, 503, 504)
 METHOD_PROBLEMS = {
-    "get": (400, 404, 504),
-    "post": (404, 409, 413, 415, 429),
-    "put": (404, 409, 412, 413, 415, 428, 429),
-    "delete": (404, 409, 412, 429),
+    "post": (415,),
+    "put": (412, 415, 428),
+    "delete": (412,),
 }
 ANY_OBJECT = {
     "type": "object",

@@ -48,6 +48,7 @@ from headgate.messages.rendering import IsVisible
 LOG = structlog.get_logger()
 MEDIA_TYPE = "application/problem+json"
 
+UNREACHABLE = "The database cannot be reached, or does not answer."
 SEE_THE_DOCUMENTATION = "See which addresses there are at /docs."
 RETRY = "Try again after the time in Retry-After; an Idempotency-Key makes that safe."
 
@@ -145,6 +146,13 @@ BUG = Kind(500, "internal-error", "Internal server error", "Report it with the r
 UNAVAILABLE = Kind(503, "unavailable", "Service unavailable (database unreachable)", RETRY, 2)
 TIMEOUT = Kind(504, "position-not-reached", "Position not reached in time", RETRY, 1)
 
+ARCHIVED = Kind(
+    410,
+    "archived",
+    "This part of the event log is archived",
+    "Ask for a later moment, or bring the archived part back with `headgate log restore`.",
+)
+
 BY_FAILURE: dict[type[Exception], Kind] = {
     UnknownParameter: UNKNOWN_PARAMETER,
     InvalidRequest: INVALID_REQUEST,
@@ -166,12 +174,7 @@ BY_FAILURE: dict[type[Exception], Kind] = {
     Overloaded: TOO_MANY,
     TooManyRequests: TOO_MANY,
     TooManyStreams: TOO_MANY_STREAMS,
-    Archived: Kind(
-        410,
-        "archived",
-        "This part of the event log is archived",
-        "Ask for a later moment, or bring the archived part back with `headgate log restore`.",
-    ),
+    Archived: ARCHIVED,
     LimitExceeded: Kind(
         413,
         "too-much-to-work-out",
@@ -192,7 +195,7 @@ BY_STATUS: dict[int, Kind] = {
     kind.status: kind
     for kind in (
         BAD_REQUEST, UNAUTHORIZED, FORBIDDEN, NOT_FOUND, METHOD_NOT_ALLOWED, CONFLICT,
-        PRECONDITION_FAILED, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST,
+        ARCHIVED, PRECONDITION_FAILED, TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST,
         PRECONDITION_REQUIRED, TOO_MANY, TOO_SLOW, BUG, UNAVAILABLE, TIMEOUT,
     )
 }  # fmt: skip
@@ -264,6 +267,9 @@ def _slug(failure: Exception, kind: Kind) -> str:
 def _detail(failure: Exception, kind: Kind) -> str:
     if kind is BUG:
         return "The request could not be served; the reason stands in the server's log."
+    if isinstance(failure, Unavailable) and failure.__cause__ is not None:
+        # The text of a driver names hosts, users and databases.
+        return UNREACHABLE
     return str(getattr(failure, "detail", "") or failure)
 
 

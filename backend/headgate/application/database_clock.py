@@ -6,7 +6,8 @@ import time
 from headgate.application.ports import EventLog
 from headgate.domain.values.instants import Instant
 
-SYNCHRONIZE_SECONDS = 20
+SYNCHRONIZE_SECONDS = 1.0
+"""A step of the database's clock stands in the times of events after at most that long."""
 
 
 class DatabaseClock:

@@ -1,6 +1,5 @@
 """An embedded Postgres under a directory: initialized, started, found again and stopped."""
 
-import hashlib
 import importlib.util
 import os
 import pwd
@@ -14,6 +13,8 @@ from pathlib import Path
 import psutil
 import psycopg
 from psycopg import sql
+
+from headgate.embedded.run_directory import NotPrivate, fallback_directory, give_to
 
 START_TIMEOUT_SECONDS = 60
 SERVICE_USERS = ("headgate", "postgres", "pgserver")
@@ -143,8 +144,10 @@ def _socket_directory(directory: Path) -> Path:
     """Returns the socket directory: beside the data, or if too long in the temporary directory."""
     chosen = directory / "run"
     if len(str(chosen)) > MAX_SOCKET_DIRECTORY_LENGTH:
-        short = hashlib.sha256(str(directory).encode()).hexdigest()[:12]
-        chosen = Path(tempfile.gettempdir()) / f"headgate-{short}"
+        try:
+            chosen = fallback_directory(directory, "postgres")
+        except NotPrivate as refused:
+            raise PostgresFailed(str(refused)) from refused
     chosen.mkdir(mode=0o700, exist_ok=True)
     _hand_over(chosen)
     return chosen
@@ -173,7 +176,10 @@ def _hand_over(directory: Path) -> None:
     user = _service_user()
     if user is None:
         return
-    os.chown(directory, user.pw_uid, user.pw_gid)
+    try:
+        give_to(directory, user.pw_uid, user.pw_gid)
+    except OSError as failure:
+        raise PostgresFailed(f"{directory} is no directory: {failure.strerror}") from failure
     for needed in (directory, _program("postgres")):
         reached = subprocess.run(
             ["test", "-x", str(needed)], check=False, user=user.pw_uid, group=user.pw_gid

@@ -1,10 +1,10 @@
 """An embedded Redis on a private socket, without persistence."""
 
-import hashlib
 import importlib.util
 import shutil
-import tempfile
 from pathlib import Path
+
+from headgate.embedded.run_directory import fallback_directory
 
 MAX_SOCKET_PATH_LENGTH = 95
 
@@ -38,8 +38,7 @@ def socket_path(directory: Path) -> Path:
     chosen = directory.resolve() / "redis.sock"
     if len(str(chosen)) <= MAX_SOCKET_PATH_LENGTH:
         return chosen
-    short = hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:12]
-    return Path(tempfile.gettempdir()) / f"headgate-{short}.redis.sock"
+    return fallback_directory(directory, "redis") / "redis.sock"
 
 
 def _server() -> Path:

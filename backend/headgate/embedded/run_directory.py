@@ -1,7 +1,10 @@
 """The directory of one installation on this machine: its lock, its processes and its secrets."""
 
 import fcntl
+import hashlib
 import os
+import stat
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +15,7 @@ import msgspec
 import psutil
 
 OWNER_ONLY = 0o600
+OTHERS_MAY_WRITE = 0o022
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,7 +71,7 @@ class RunDirectory:
 
         The system gives the lock up with its process, so a kill -9 leaves none behind.
         """
-        lock = (self.root / "run.lock").open("ab")
+        lock = os.fdopen(_open_private(self.root / "run.lock", os.O_RDWR | os.O_CREAT), "r+b")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -137,8 +141,45 @@ def _still(entry: Started) -> psutil.Process | None:
         return None
 
 
+class NotPrivate(RuntimeError):
+    """Another user could read or replace what the installation keeps at a path."""
+
+
+def fallback_directory(directory: Path, purpose: str) -> Path:
+    """Returns the directory in the temporary directory for what `directory` is too long for.
+
+    Others can write to the temporary directory: raises `NotPrivate` for a link, and for a directory
+    that another user owns or may write to.
+    """
+    short = hashlib.sha256(str(directory.resolve()).encode()).hexdigest()[:12]
+    chosen = Path(tempfile.gettempdir()) / f"headgate-{short}-{purpose}"
+    with suppress(FileExistsError):
+        chosen.mkdir(mode=0o700)
+    found = chosen.lstat()
+    is_ours = found.st_uid == os.geteuid() or os.geteuid() == 0
+    if not stat.S_ISDIR(found.st_mode) or not is_ours or found.st_mode & OTHERS_MAY_WRITE:
+        raise NotPrivate(f"{chosen} is a link, or of another user: remove it, and start again")
+    return chosen
+
+
+def give_to(directory: Path, user_id: int, group_id: int) -> None:
+    """Gives a directory to a user; raises `OSError` where the path is a link or no directory."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        os.fchown(descriptor, user_id, group_id)
+    finally:
+        os.close(descriptor)
+
+
+def _open_private(path: Path, flags: int) -> int:
+    """Opens a file that only its owner reads, and never what a link leads to."""
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, OWNER_ONLY)
+    os.fchmod(descriptor, OWNER_ONLY)
+    return descriptor
+
+
 def _write_secret(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+    descriptor = _open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(descriptor, "w") as file:
         file.write(text + "\n")
 
@@ -147,6 +188,7 @@ def _replace(path: Path, body: bytes) -> None:
     """Replaces a file atomically."""
     fresh = path.with_suffix(".new")
     # A database URL may hold a password.
-    fresh.touch(mode=OWNER_ONLY)
-    fresh.write_bytes(body)
+    fresh.unlink(missing_ok=True)
+    with os.fdopen(_open_private(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+        file.write(body)
     fresh.replace(path)

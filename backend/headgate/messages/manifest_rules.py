@@ -1,8 +1,8 @@
 """Texts of manifests and bodies that cannot be read, and of fields that are not supported."""
 
 from collections.abc import Mapping
-from headgate.messages.rendering import Text
 
+from headgate.messages.rendering import Text
 
 TEXTS: Mapping[str, Text] = {
     # Bodies

@@ -1,35 +1,28 @@
 """Decides commands on loaded objects, each after those before it, and makes the append unit."""
 
-import msgspec
-from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import Any
+
+import msgspec
+
 from headgate.application.commands.append_unit import unit_in_steps
-from headgate.application.commands.requests import CommandResult
-from headgate.application.commands.requests import DecisionContext
-from headgate.application.commands.requests import StreamCommand
+from headgate.application.commands.requests import CommandResult, DecisionContext, StreamCommand
 from headgate.application.cooperative import Cooperative
 from headgate.application.failures import StaleVersion
-from headgate.application.ports import AppendUnit
-from headgate.application.ports import Loaded
-from headgate.application.ports import WrittenObject
+from headgate.application.ports import AppendUnit, Loaded, WrittenObject
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import EventMetadata
-from headgate.domain.rejection import InvalidObject
-from headgate.domain.rejection import Rejection
+from headgate.domain.rejection import InvalidObject, Rejection
 from headgate.domain.scheduling.partition.wakes import wakes_of
-from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
-from headgate.domain.scheduling.queueing.queue_checks import check_queues
+from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure, check_queues
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
-from typing import Any
 
 
 def decide_commands(
