@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from headgate.embedded import run_directory
 from headgate.embedded.redis import socket_path
 from headgate.embedded.run_directory import NotPrivate, RunDirectory, fallback_directory, give_to
 
@@ -91,7 +90,7 @@ def test_a_fallback_directory_of_another_user_is_refused(
     deep: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fallback_directory(deep, "redis")
-    monkeypatch.setattr(run_directory.os, "geteuid", lambda: 12_345)
+    monkeypatch.setattr(os, "geteuid", lambda: 12_345)
 
     with pytest.raises(NotPrivate):
         fallback_directory(deep, "redis")

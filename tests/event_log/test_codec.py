@@ -3,8 +3,10 @@
 import msgspec
 import pytest
 
+from headgate.domain.log_history import EventIgnored
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadDeleted, WorkloadPodsNotReady
+from headgate.event_log import codec
 from headgate.event_log.catalogue import SCHEMA_VERSIONS
 from headgate.event_log.codec import UnknownEvent, Unstorable, decode, encode, upcast
 from headgate.event_log.upcasters import UPCASTERS
@@ -102,3 +104,30 @@ def test_an_ignored_label_of_version_1_is_read_as_a_manifest_is_today(found: Mes
 
     another = Message("AsRecorded", {"text": "Another sentence."})
     assert msgspec.convert(spec["ignored"], list[Message]) == [found, another]
+
+
+def test_a_later_event_is_read_as_far_as_it_says_that_it_can_be() -> None:
+    added = b'{"readable_since":1,"waited_seconds":3,"tint":"blue"}'
+    assert decode("workload.admitted", 7, added) == WorkloadAdmitted(waited_seconds=3)
+    ignorable = b'{"ignorable":true,"tint":"blue"}'
+    ignored = EventIgnored(name="workload.tinted", schema_version=1, body=ignorable)
+    assert decode("workload.tinted", 1, ignorable) == ignored
+    assert encode(ignored) == ("workload.tinted", 1, ignorable)
+
+
+@pytest.mark.parametrize(
+    "fields", [b"{}", b'{"ignorable":false}', b'{"ignorable":1}', b'{"readable_since":2}', b"[]"]
+)
+def test_a_later_event_that_does_not_say_so_is_not_read(fields: bytes) -> None:
+    with pytest.raises(UnknownEvent):
+        decode("workload.admitted", 9, fields)
+
+
+def test_what_earlier_releases_need_to_know_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codec, "IGNORABLE", frozenset({"workload.deleted"}))
+    monkeypatch.setattr(codec, "READABLE_SINCE", {"workload.admitted": 1})
+
+    assert encode(WorkloadDeleted())[2] == b'{"ignorable":true}'
+    admitted = encode(WorkloadAdmitted(waited_seconds=3))[2]
+    assert admitted == b'{"readable_since":1,"waited_seconds":3}'
+    assert decode("workload.admitted", 1, admitted) == WorkloadAdmitted(waited_seconds=3)

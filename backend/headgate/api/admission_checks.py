@@ -1,37 +1,26 @@
 """Reports of the controllers of admission checks, about workloads and about themselves."""
 
+from typing import Annotated, Literal
+
 import msgspec
+from litestar import Controller, post
+from litestar.params import JSONBody, PathParameter
+
 from headgate.adapters.manifests.admission_check import AdmissionCheckObject
-from headgate.api.answers import Answer
-from headgate.api.answers import response
-from headgate.api.callers import Caller
-from headgate.api.callers import services_of
-from headgate.api.command_requests import CommandOptions
-from headgate.api.command_requests import answer_command
-from headgate.api.command_requests import command_request
-from headgate.api.executors.schemas import Attempt
-from headgate.api.executors.schemas import Message
-from headgate.api.manifests import answer_workload
-from headgate.api.manifests import object_writer
-from headgate.api.schemas import AnnotationText
-from headgate.api.schemas import RequestBody
-from headgate.api.schemas import ShortText
+from headgate.api.answers import Answer, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
+from headgate.api.executors.schemas import Attempt, Message
+from headgate.api.manifests import answer_workload, object_writer
+from headgate.api.schemas import AnnotationText, RequestBody, ShortText
 from headgate.api.workloads.schemas import WorkloadObject
 from headgate.application.commands import workload_commands
 from headgate.application.commands.object_commands import tell_check
 from headgate.domain.kinds.admission_check import ReportCheck
-from headgate.domain.values.selectors import TaintEffect
-from headgate.domain.values.selectors import Toleration
+from headgate.domain.values.selectors import TaintEffect, Toleration
 from headgate.domain.workloads.commands import ReportCheckState
 from headgate.domain.workloads.events import CheckStateName
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
-from litestar import Controller
-from litestar import post
-from litestar.params import JSONBody
-from litestar.params import PathParameter
-from typing import Annotated
-from typing import Literal
-
 
 MAX_REQUEUE_AFTER_SECONDS = 31_536_000
 

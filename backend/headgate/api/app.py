@@ -172,8 +172,9 @@ def _metrics_router() -> Router:
 
 async def before_request(request: Request[Any, Any, Any]) -> None:
     """What every request under /v1 goes through first."""
-    if not services_of(request).reader.ready:
-        raise Unavailable(READING_LOG)
+    reader = services_of(request).reader
+    if not reader.ready:
+        raise reader.too_old or Unavailable(READING_LOG)
     check_media_type(request)
     reject_unknown_parameters(request)
     await reach_position(request)

@@ -23,7 +23,7 @@ from headgate.application.config_history import RevisionQuery, revert_command, r
 from headgate.application.queries.views import timestamp
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.streams import kind_and_key
-from headgate.event_log.catalogue import name_of
+from headgate.event_log.catalogue import stored_name_of
 
 
 class Difference(Schema, kw_only=True, frozen=True):
@@ -190,7 +190,7 @@ def _shown(revision: RecordedRevision, bodies: Mapping[str, bytes]) -> Revision:
         kind=KIND_OF_STREAM[kind],
         name=name,
         namespace=namespace,
-        type=name_of(type(recorded.event)),
+        type=stored_name_of(recorded.event),
         actor=recorded.metadata.actor,
         reason=recorded.metadata.reason,
         differences=list(differences(before, after)),

@@ -2,40 +2,30 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC
-from datetime import datetime
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
-from headgate.api.callers import Caller
-from headgate.api.callers import PAST
-from headgate.api.callers import services_of
-from headgate.api.problems import ApiFailure
-from headgate.api.problems import UNSUPPORTED_MEDIA_TYPE
-from headgate.api.problems import UnknownParameter
-from headgate.api.problems import invalid_request
-from headgate.application.failures import PositionNotReached
-from headgate.application.queries.views import EPOCH
-from headgate.application.time_travel.services_at import PointInTime
-from headgate.application.time_travel.services_at import services_at
-from headgate.domain.field_rules import length_violations
-from headgate.domain.field_rules import shown
-from headgate.domain.rejection import InvalidRequest
-from headgate.domain.rejection import Violation
-from headgate.domain.rejection import violation
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.pointers import child
-from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.values.selectors import Operator
-from headgate.domain.values.selectors import Requirement
-from headgate.messages.suggestions import nearest
+from typing import Annotated, Any, Literal
+
 from litestar import Request
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import HeaderParameter
-from litestar.params import QueryParameter
-from typing import Annotated
-from typing import Any
-from typing import Literal
+from litestar.params import HeaderParameter, QueryParameter
 
+from headgate.api.callers import PAST, Caller, services_of
+from headgate.api.problems import (
+    UNSUPPORTED_MEDIA_TYPE,
+    ApiFailure,
+    UnknownParameter,
+    invalid_request,
+)
+from headgate.application.failures import PositionNotReached
+from headgate.application.queries.views import EPOCH
+from headgate.application.time_travel.services_at import PointInTime, services_at
+from headgate.domain.field_rules import length_violations, shown
+from headgate.domain.rejection import InvalidRequest, Violation, violation
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.pointers import child
+from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
+from headgate.messages.suggestions import nearest
 
 DryRun = Annotated[
     Literal["All"] | None,

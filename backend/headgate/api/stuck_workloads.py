@@ -1,62 +1,52 @@
 """`/v1/stuck-workloads` and `/v1/batches`: stuck workloads, and one action on many workloads."""
 
-import msgspec
 from collections.abc import Sequence
-from headgate.api.answers import Answer
-from headgate.api.answers import answer
-from headgate.api.answers import answer_view
-from headgate.api.answers import response
-from headgate.api.callers import Caller
-from headgate.api.callers import services_of
-from headgate.api.command_requests import CommandOptions
-from headgate.api.command_requests import answer_command
-from headgate.api.command_requests import command_request
+from typing import Annotated, Literal
+
+import msgspec
+from litestar import Controller, get, post
+from litestar.params import JSONBody, PathParameter, QueryParameter
+
+from headgate.api.answers import Answer, answer, answer_view, response
+from headgate.api.callers import Caller, services_of
+from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.pages import Limit
-from headgate.api.parameters import IdempotencyHeader
-from headgate.api.parameters import MAX_SELECTOR_LENGTH
-from headgate.api.parameters import Owner
-from headgate.api.parameters import Selector
-from headgate.api.parameters import instant_or_none
-from headgate.api.parameters import label_selector
-from headgate.api.parameters import listed
-from headgate.api.parameters import owner_named
-from headgate.api.schemas import RequestBody
-from headgate.api.schemas import ShortText
-from headgate.api.schemas import Timestamp
-from headgate.api.workloads.queries import loaded_workload
-from headgate.api.workloads.queries import named_phases
-from headgate.application.bulk.batches import batch_of
-from headgate.application.bulk.batches import undo
-from headgate.application.bulk.batches import undo_action
-from headgate.application.bulk.bulk_actions import Batch
-from headgate.application.bulk.bulk_actions import BulkRequest
-from headgate.application.bulk.bulk_actions import BulkResult
-from headgate.application.bulk.bulk_actions import BulkSelection
-from headgate.application.bulk.bulk_actions import BulkTarget
-from headgate.application.bulk.bulk_actions import act_on_all
-from headgate.application.bulk.bulk_actions import act_on_all_once
-from headgate.application.bulk.bulk_actions import preview
+from headgate.api.parameters import (
+    MAX_SELECTOR_LENGTH,
+    IdempotencyHeader,
+    Owner,
+    Selector,
+    instant_or_none,
+    label_selector,
+    listed,
+    owner_named,
+)
+from headgate.api.schemas import RequestBody, ShortText, Timestamp
+from headgate.api.workloads.queries import loaded_workload, named_phases
+from headgate.application.bulk.batches import batch_of, undo, undo_action
+from headgate.application.bulk.bulk_actions import (
+    Batch,
+    BulkRequest,
+    BulkResult,
+    BulkSelection,
+    BulkTarget,
+    act_on_all,
+    act_on_all_once,
+    preview,
+)
 from headgate.application.commands.execute import catch_up
-from headgate.application.commands.requests import CommandRequest
-from headgate.application.commands.requests import CommandResponse
-from headgate.application.commands.requests import CommandResult
+from headgate.application.commands.requests import CommandRequest, CommandResponse, CommandResult
 from headgate.application.commands.workload_commands import WorkloadVerb
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries.workloads.stuck_workloads import StuckWorkloadView
-from headgate.application.queries.workloads.stuck_workloads import StuckWorkloads
-from headgate.application.queries.workloads.stuck_workloads import stuck_workload_with_forecast
-from headgate.application.queries.workloads.stuck_workloads import stuck_workloads
+from headgate.application.queries.workloads.stuck_workloads import (
+    StuckWorkloads,
+    StuckWorkloadView,
+    stuck_workload_with_forecast,
+    stuck_workloads,
+)
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.state import Phase
-from litestar import Controller
-from litestar import get
-from litestar import post
-from litestar.params import JSONBody
-from litestar.params import PathParameter
-from litestar.params import QueryParameter
-from typing import Annotated
-from typing import Literal
 
 
 class BulkQuery(RequestBody, kw_only=True, frozen=True):

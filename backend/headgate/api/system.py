@@ -126,7 +126,11 @@ async def is_ready(request: Request[None, None, State]) -> Response[Health]:
     what is submitted is kept.
     """
     services = services_of(request)
-    if not services.reader.ready:
+    too_old = services.reader.too_old
+    if too_old is not None:
+        told = message("ReleaseTooOld", event=too_old.name, position=too_old.position)
+        found = Readiness(status="unavailable", reasons=(told,))
+    elif not services.reader.ready:
         found = Readiness(status="unavailable", reasons=(message("LogBeingRead"),))
     else:
         found = await services.readiness.look()

@@ -16,7 +16,7 @@ from headgate.application.access.redaction import (
 from headgate.application.event_json import render_event, shown_event
 from headgate.application.ports import EventLog
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.event_log.catalogue import name_of
+from headgate.event_log.catalogue import stored_name_of
 
 SECONDS_BETWEEN_FLUSHES = 0.03
 SECONDS_BETWEEN_HEARTBEATS = 15.0
@@ -214,7 +214,7 @@ class EventHub:
 
 def frame_of(recorded: RecordedEvent) -> Frame:
     """The frame of one event."""
-    return Frame(recorded, name_of(type(recorded.event)))
+    return Frame(recorded, stored_name_of(recorded.event))
 
 
 def _fact(position: int, body: bytes) -> bytes:

@@ -18,7 +18,7 @@ from headgate.domain.kinds.queue_activity import (
     queue_activities,
 )
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
-from headgate.domain.log_history import LogHistory
+from headgate.domain.log_history import EventIgnored, LogHistory
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import DomainEvent, RecordedEvent, with_owner_of_actor
 from headgate.domain.rounds.state import Round, is_open
@@ -269,6 +269,8 @@ class ClusterState:
     def _change(self, stream: str, event: DomainEvent, at: Instant) -> UsageUndo:
         self.position += 1
         self.changed_at = max(at, self.changed_at)
+        if isinstance(event, EventIgnored):
+            return {}
         kind, key = kind_and_key(stream)
         if kind in KINDS_BY_STREAM and not isinstance(event, StatusEvent):
             self.config_position = self.position

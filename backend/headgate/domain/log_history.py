@@ -19,6 +19,17 @@ class LogRewound(msgspec.Struct, frozen=True, kw_only=True, tag="log.rewound"):
     observer: str
 
 
+class EventIgnored(msgspec.Struct, frozen=True, kw_only=True, tag="log.event_ignored"):
+    """An event of a later release, which says that releases before it may ignore it.
+
+    It is never written: `name`, `schema_version` and `body` are those of the stored event.
+    """
+
+    name: str
+    schema_version: int
+    body: bytes
+
+
 class LogHistory(msgspec.Struct, frozen=True, kw_only=True, tag="log_history"):
     """The last loss of events, its time, and the number of recorded losses."""
 

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from headgate.domain.kinds.registry import KINDS
-from headgate.domain.log_history import LogRewound
+from headgate.domain.log_history import EventIgnored, LogRewound
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.workloads.events import WorkloadEvent
@@ -19,6 +19,11 @@ EVENT_CLASSES: tuple[type[DomainEvent], ...] = (
 def name_of(event_class: type[DomainEvent]) -> str:
     """The stored name of an event class, for ever the same."""
     return str(event_class.__struct_config__.tag)
+
+
+def stored_name_of(event: DomainEvent) -> str:
+    """The name an event is stored under; of an ignored event that of the later release."""
+    return event.name if isinstance(event, EventIgnored) else name_of(type(event))
 
 
 SCHEMA_VERSIONS: dict[str, int] = {
@@ -39,14 +44,25 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "node.changed": 3,
     "executor.created": 3,
     "executor.changed": 3,
+    "configuration.created": 3,
+    "configuration.changed": 3,
 }
 """The current schema version by stored name; names that are absent are at version 1.
 
-Version 2 of the creation and change of a configured object names what its author wrote, version 4
+Version 2 of the creation and change of a configured object names what its author wrote, version 3
+of those of the Configuration the limit of objects in a namespace, version 4
 of a workload's submission and version 3 of its change the pod templates that stand beside the log.
 The versions after these have what executors say of nodes and of themselves, and a workload's own
 nodeLossPolicy.
 """
+
+READABLE_SINCE: dict[str, int] = {}
+"""By stored name the least schema version that reads an event written now, if it is a lower one.
+
+A release of that version finds all it needs: what was added since are fields that it may ignore.
+"""
+IGNORABLE: frozenset[str] = frozenset()
+"""Stored names of events without effect on any state that releases before them fold."""
 
 CLASSES_BY_NAME: dict[str, type[DomainEvent]] = {name_of(known): known for known in EVENT_CLASSES}
 

@@ -6,9 +6,20 @@ from typing import cast
 
 import msgspec
 
+from headgate.domain.log_history import EventIgnored
 from headgate.domain.recorded_event import DomainEvent
-from headgate.event_log.catalogue import CLASSES_BY_NAME, schema_version_of
+from headgate.event_log.catalogue import (
+    CLASSES_BY_NAME,
+    IGNORABLE,
+    READABLE_SINCE,
+    schema_version_of,
+)
 from headgate.event_log.upcasters import UPCASTERS, Fields, Step
+
+IGNORABLE_FIELD = "ignorable"
+"""In the body of an event: releases that do not know it may go on without it."""
+SINCE_FIELD = "readable_since"
+"""In the body of an event: the least schema version of its name that can read it."""
 
 _NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
@@ -37,25 +48,54 @@ def encode(event: DomainEvent) -> tuple[str, int, bytes]:
 
     Raises `Unstorable` where a text holds U+0000.
     """
+    if isinstance(event, EventIgnored):
+        return event.name, event.schema_version, event.body
     name, tag_length = _TAGS[type(event)]
     written = _ENCODER.encode(event)
     if b"\\u0000" in written and _NUL.search(written):
         raise Unstorable(f"{name} holds the character U+0000 in a text")
     # The name has a column of its own; msgspec writes it first, as `{"type":"<name>"`.
     rest = written[tag_length:]
-    return name, schema_version_of(name), b"{" + (rest[1:] if rest[:1] == b"," else rest)
+    fields = b"{" + (rest[1:] if rest[:1] == b"," else rest)
+    return name, schema_version_of(name), _declared(name, fields)
+
+
+def _declared(name: str, fields: bytes) -> bytes:
+    """The fields with what releases before this one need to know about the event (ADR 0028)."""
+    since = READABLE_SINCE.get(name)
+    if name not in IGNORABLE and since is None:
+        return fields
+    said = b'"ignorable":true' if name in IGNORABLE else b'"readable_since":%d' % (since or 0)
+    return b"{" + said + (b"," if len(fields) > len(b"{}") else b"") + fields[1:]
 
 
 def decode(name: str, schema_version: int, fields: bytes | str) -> DomainEvent:
-    """The event that was stored; raises `UnknownEvent` for what this program does not know."""
+    """The event that was stored; unknown fields are ignored.
+
+    An event of a later release is read as far as its body says that it can be (ADR 0028): it is
+    `EventIgnored` if it may be ignored. Raises `UnknownEvent` for all others.
+    """
     decoder = _DECODERS.get(name)
     current = schema_version_of(name)
     if decoder is None or not 1 <= schema_version <= current:
-        raise UnknownEvent(f"no event {name!r} of schema version {schema_version} is known")
+        return _decode_later(name, schema_version, fields)
     if schema_version == current:
         return decoder.decode(fields)
     old = cast("Fields", msgspec.json.decode(fields))
     return msgspec.convert(upcast(name, schema_version, current, old), CLASSES_BY_NAME[name])
+
+
+def _decode_later(name: str, schema_version: int, fields: bytes | str) -> DomainEvent:
+    decoder = _DECODERS.get(name)
+    body = msgspec.json.decode(fields)
+    declared: Fields = body if isinstance(body, dict) else {}
+    since = declared.get(SINCE_FIELD)
+    if decoder is not None and isinstance(since, int) and 1 <= since <= schema_version_of(name):
+        return decoder.decode(fields)
+    if declared.get(IGNORABLE_FIELD) is True and schema_version > 0:
+        stored = fields if isinstance(fields, bytes) else fields.encode()
+        return EventIgnored(name=name, schema_version=schema_version, body=stored)
+    raise UnknownEvent(f"no event {name!r} of schema version {schema_version} is known")
 
 
 def upcast(

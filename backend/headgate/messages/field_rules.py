@@ -1,8 +1,8 @@
 """Texts of violations by one field, whatever object it belongs to: names, ranges, lengths."""
 
 from collections.abc import Mapping
-from headgate.messages.rendering import Text
 
+from headgate.messages.rendering import Text
 
 TEXTS: Mapping[str, Text] = {
     # Numbers of entries, ranges, lengths

@@ -12,6 +12,10 @@ TEXTS: Mapping[str, Text] = {
     "DatabaseReadOnly": Text("The database is read-only"),
     "DatabaseUnreachable": Text("The database cannot be reached"),
     "DatabaseHangs": Text("The database does not answer"),
+    "ReleaseTooOld": Text(
+        "This release is too old: {event} at position {position} is of a later one",
+        "Upgrade this process, or go back to the release that wrote the log.",
+    ),
     "LogBeingRead": Text("The event log is being read"),
     "SchedulingIsStalled": Text("No worker makes scheduling decisions"),
     "SchedulingStalled": Text(

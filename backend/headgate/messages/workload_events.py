@@ -46,6 +46,7 @@ TEXTS: Mapping[str, Text] = {
         " pod set {pod_set}: {value} and {other}"
     ),
     # Titles and details of events in timelines
+    "TitleOfLaterRelease": Text("Event of a later release: {event}"),
     "TitleSubmitted": Text("Submitted"),
     "TitleChanged": Text("Changed"),
     "TitlePending": Text("Pending: {reason}"),

@@ -8,7 +8,7 @@ from headgate.adapters.memory.database import MemoryDatabase, stored_event
 from headgate.application.ports import AppendUnit, EventCount, EventFilter, Verdict
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
-from headgate.event_log.catalogue import name_of
+from headgate.event_log.catalogue import stored_name_of
 from headgate.event_log.chain import ChainedEvent, LogBatch, LogPoint
 
 
@@ -110,7 +110,7 @@ class MemoryEventLog:
         """How many events match `where` by time and type, oldest first; empty ones left out."""
         with self._database.lock:
             counted = Counter(
-                (recorded.at - recorded.at % width, name_of(type(recorded.event)))
+                (recorded.at - recorded.at % width, stored_name_of(recorded.event))
                 for recorded in self._database.events
                 if matches(where, recorded)
             )
@@ -125,7 +125,7 @@ def matches(where: EventFilter, recorded: RecordedEvent) -> bool:
     """Whether an event passes a filter."""
     metadata = recorded.metadata
     return (
-        (not where.types or name_of(type(recorded.event)) in where.types)
+        (not where.types or stored_name_of(recorded.event) in where.types)
         and (not where.streams or any(_covers(s, recorded.stream) for s in where.streams))
         and (not where.actor or metadata.actor == where.actor)
         and (not where.correlation or metadata.correlation == where.correlation)

@@ -10,13 +10,14 @@ from headgate.application.ports import (
     EventCount,
     EventFilter,
     GapInLog,
+    ReleaseTooOld,
     Verdict,
     WrittenObject,
 )
 from headgate.domain.recorded_event import EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import ChainedEvent, LogBatch, LogPoint, PastLost, StoredEvent
-from headgate.event_log.codec import decode
+from headgate.event_log.codec import UnknownEvent, decode
 
 COLUMNS = (
     "position, stream, version, type, schema_version, data::text, at, "
@@ -37,11 +38,15 @@ the page, however long the stream is.
 
 def recorded_of(row: Sequence[Any]) -> RecordedEvent:
     """One event from a row of `COLUMNS`."""
+    try:
+        event = decode(row[3], row[4], row[5])
+    except UnknownEvent as unknown:
+        raise ReleaseTooOld(row[3], row[4], row[0]) from unknown
     return RecordedEvent(
         position=row[0],
         stream=row[1],
         version=row[2],
-        event=decode(row[3], row[4], row[5]),
+        event=event,
         at=row[6],
         metadata=EventMetadata(
             actor=row[7], reason=row[8], causation=row[9], correlation=row[10], trace=row[11]

@@ -10,7 +10,7 @@ from headgate.adapters.postgres.connections import Pool, connection_of, outage_c
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
 from headgate.application.failures import OutageCause
-from headgate.application.ports import PartitionRow, Unavailable
+from headgate.application.ports import MigrationRefused, PartitionRow, Unavailable
 
 _FORGET_KEYS = """
     DELETE FROM idempotency WHERE (key, actor) IN (
@@ -140,10 +140,67 @@ REPOSITORY = Path(__file__).resolve().parents[4] / "migrations"
 
 
 def migrate(url: str, revision: str = "head") -> None:
-    """Upgrade the database at `url`; safe to call from several processes at once, and again."""
+    """Upgrade the database at `url`; safe to call from several processes at once, and again.
+
+    Raises `SchemaTooNew`, and changes nothing, if a later release has migrated the database, and
+    `EarlierReleaseConnected` while processes are connected that cannot read what this one writes.
+    """
     from alembic import command  # noqa: PLC0415 - loaded late, see above
 
+    found = _revision_of(url)
+    if found and found not in _known_revisions(url):
+        raise SchemaTooNew(found, newest_revision(url))
+    if found and found <= LAST_STRICT_REVISION and revision == "head":
+        _refuse_connected(url)
     command.upgrade(alembic_config(url), revision)
+
+
+LAST_STRICT_REVISION = "0015"
+"""Releases up to this schema end in a loop on events that they do not know."""
+
+
+class SchemaTooNew(MigrationRefused):
+    """A later release has migrated the database."""
+
+    def __init__(self, found: str, newest: str) -> None:
+        super().__init__(
+            f"The database has the schema {found} of a later release; this one knows up to "
+            f"{newest}. Nothing was changed: install the later release."
+        )
+
+
+class EarlierReleaseConnected(MigrationRefused):
+    """Processes of a release are connected that cannot read what this one writes."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(
+            f"Processes of an earlier release are connected: {', '.join(names)}. They cannot read "
+            "what this release writes. Nothing was changed: stop them, then migrate."
+        )
+
+
+def _known_revisions(url: str) -> frozenset[str]:
+    from alembic.script import ScriptDirectory  # noqa: PLC0415 - loaded late, see above
+
+    scripts = ScriptDirectory.from_config(alembic_config(url)).walk_revisions()
+    return frozenset(script.revision for script in scripts)
+
+
+def _revision_of(url: str) -> str:
+    """The revision that a database stands at; empty for a new one."""
+    with psycopg.connect(url) as connection:
+        known = connection.execute("SELECT to_regclass('alembic_version')").fetchone()
+        if known is None or known[0] is None:
+            return ""
+        row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    return str(row[0]) if row else ""
+
+
+def _refuse_connected(url: str) -> None:
+    with psycopg.connect(url) as connection:
+        names = [str(name) for (name,) in connection.execute(_SESSIONS, ("headgate-%",)).fetchall()]
+    if names:
+        raise EarlierReleaseConnected(names)
 
 
 def newest_revision(url: str) -> str:

@@ -5,13 +5,15 @@ import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import structlog
+
 from headgate.application.cooperative import Cooperative, Result, run_yielding
 from headgate.application.live_state.snapshot_store import (
     Snapshot,
     SnapshotStore,
     StateCache,
 )
-from headgate.application.ports import EventLog, GapInLog, Tail, Unavailable
+from headgate.application.ports import EventLog, GapInLog, ReleaseTooOld, Tail, Unavailable
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.event_log.chain import LogBatch, LogPoint, PastLost
@@ -179,7 +181,10 @@ class LiveState:
         self._kept_at = self.elapsed()
 
 
+LOG = structlog.get_logger()
 RETRY_SECONDS = 0.5
+UPGRADE_RETRY_SECONDS = 5.0
+"""How often a release that is too old looks whether the log can be read after all (a rewind)."""
 Listener = Callable[[Sequence[RecordedEvent]], None]
 
 
@@ -187,7 +192,8 @@ class LiveReader:
     """A `ClusterState` that follows the log: all tasks of the process read it, only this writes.
 
     `point` is the point of the log that it stands at. `ready` is false until the log has been read,
-    and again while it is read anew because it has lost events.
+    and again while it is read anew because it has lost events. `too_old` says which event of a
+    later release keeps this one from reading on; nothing is answered while there is one.
     """
 
     def __init__(
@@ -209,6 +215,7 @@ class LiveReader:
         self._following: asyncio.Task[None] | None = None
         self._still = asyncio.Lock()
         self.ready = False
+        self.too_old: ReleaseTooOld | None = None
 
     @property
     def position(self) -> int:
@@ -225,9 +232,10 @@ class LiveReader:
 
     async def start(self) -> None:
         """Fold what there is, then go on following in the background."""
-        self.cluster_state = await asyncio.to_thread(lambda: self._live.cluster_state)
-        self.point = self._live.point
-        self.ready = True
+        try:
+            await self._load()
+        except ReleaseTooOld as failure:
+            self._wait_for_upgrade(failure)
         self._following = asyncio.create_task(self._follow())
         self._following.add_done_callback(self._ended)
 
@@ -262,14 +270,33 @@ class LiveReader:
         async with self._still:
             return await run_yielding(steps)
 
+    async def _load(self) -> None:
+        self.cluster_state = await asyncio.to_thread(lambda: self._live.cluster_state)
+        self.point = self._live.point
+        self.ready, self.too_old = True, None
+
+    def _wait_for_upgrade(self, failure: ReleaseTooOld) -> None:
+        """Answers nothing more from the log; told once in the process's log, and by `/readyz`."""
+        if self.too_old is None:
+            LOG.error("this release is too old for the log", reason=str(failure))
+        self.ready, self.too_old = False, failure
+
     async def _follow(self) -> None:
         while True:
             try:
+                if self.too_old is not None:
+                    await asyncio.sleep(UPGRADE_RETRY_SECONDS)
+                    await self._load()
+                    for listener in self._rewind_listeners:
+                        listener()
                 async for batch in self._tail.follow(self._live.point):
                     async with self._still:
                         self._fold(batch)
             except PastLost:
                 await self._replace()
+            except ReleaseTooOld as failure:
+                self._live.mark_stale()
+                self._wait_for_upgrade(failure)
 
     async def _replace(self) -> None:
         """Replaces a fold of events that the log has lost; nothing is answered meanwhile."""

@@ -16,6 +16,7 @@ from headgate.application.ports import (
     Followers,
     Loaded,
     ReadModels,
+    ReleaseTooOld,
     Replayed,
     Verdict,
     WorkloadQuery,
@@ -25,8 +26,8 @@ from headgate.application.projections.queue_history import QueueHistory
 from headgate.application.workload_filter import listed_cluster_queue
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.registry import evolve_state
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.rounds.evolve import evolve as evolve_round
 from headgate.domain.rounds.state import RoundState
 from headgate.domain.streams import kind_and_key, stream_of, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -224,7 +225,7 @@ class HistoricalReadModels:
         """One that ended so long before that the fold has let go of it."""
         state: RoundState = Absent()
         for recorded in self.log.read_stream(stream)[: self.cluster_state.version_of(stream)]:
-            state = evolve_round(state, recorded.event, recorded.at)  # type: ignore[arg-type]
+            state = evolve_state("round", state, recorded.event, recorded.at)
         return state
 
     def _loaded(self, found: Sequence[tuple[str, Any]]) -> list[Loaded]:
@@ -310,6 +311,7 @@ class FixedReader:
     cluster_state: ClusterState
     ready: bool = True
     point: LogPoint | None = None
+    too_old: ReleaseTooOld | None = None
 
     @property
     def position(self) -> int:

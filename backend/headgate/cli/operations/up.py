@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from headgate.application.ports import Unavailable
+from headgate.application.ports import MigrationRefused, Unavailable
 from headgate.bootstrap import migrate as run_migrations
 from headgate.cli.failures import CommandFailed
 from headgate.cli.options import option
@@ -32,6 +32,7 @@ REMEDIES: dict[type[Exception], str] = {
     RedisMissing: "Install headgate[embedded], or set HEADGATE_BROKER_URL.",
     StartFailed: "See the log files in `logs` of the data directory.",
     Unavailable: CHECK_DATABASE,
+    MigrationRefused: "Run the release that the message names.",
 }
 
 
@@ -105,4 +106,6 @@ def migrate() -> None:
         run_migrations(url)
     except Unavailable as outage:
         raise CommandFailed(str(outage), remedy=CHECK_DATABASE) from outage
+    except MigrationRefused as refused:
+        raise CommandFailed(str(refused)) from refused
     say("The database is up to date.")

@@ -20,6 +20,7 @@ from headgate.domain.kinds.resource_flavor import RESOURCE_FLAVOR
 from headgate.domain.kinds.runtime_class import RUNTIME_CLASS
 from headgate.domain.kinds.topology import TOPOLOGY
 from headgate.domain.kinds.workload_priority_class import WORKLOAD_PRIORITY_CLASS
+from headgate.domain.log_history import EventIgnored
 from headgate.domain.log_history import evolve as evolve_log
 from headgate.domain.nodes.decide import NODE
 from headgate.domain.rounds.evolve import evolve as evolve_round
@@ -57,6 +58,8 @@ NAMESPACED_STREAMS: tuple[str, ...] = tuple(
 
 def evolve_state(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa: ANN401 - by kind
     """The state of a stream after an event; `kind` as in the name of the stream."""
+    if isinstance(event, EventIgnored):
+        return state
     if kind == "workload":
         return evolve_workload(state, event, at)
     if kind == "round":

@@ -35,6 +35,11 @@ def _without_owner(fields: Fields) -> Fields:
     return {**fields, "owner": None}
 
 
+def _without_limits(fields: Fields) -> Fields:
+    """Configurations of version 2: the default limits hold."""
+    return fields
+
+
 def _with_whole_templates(fields: Fields) -> Fields:
     """Workloads up to here: the event has their pod templates whole, and nothing is beside it."""
     return fields
@@ -61,6 +66,8 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("node.changed", 2): _before_executors,
     ("executor.created", 2): _before_executors,
     ("executor.changed", 2): _before_executors,
+    ("configuration.created", 2): _without_limits,
+    ("configuration.changed", 2): _without_limits,
     ("workload.evicted", 1): evicted_with_message,
     ("workload.pods_evicted", 1): pods_evicted_with_message,
     ("workload.reservation_dropped", 1): dropped_with_message,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from headgate.domain.log_history import EventIgnored
 from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads import events as facts
 from headgate.domain.workloads import preemption_events as preemption
@@ -43,6 +44,7 @@ EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {
         message("TitlePodsReady"),
         message("DetailAgain") if e.recovered else "",
     ),
+    EventIgnored: lambda e: (message("TitleOfLaterRelease", event=e.name), ""),
     facts.WorkloadPodsNotReady: lambda e: (message("TitlePodsNotReady"), e.message),
     facts.WorkloadPodsGone: lambda e: (
         message("TitlePodsGone"),

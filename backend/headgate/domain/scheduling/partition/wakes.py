@@ -77,7 +77,7 @@ def wakes_of(
     Configuration, stops and reports of nodes wake all partitions. Where admission is blocked until
     pods are ready, so do events that block or unblock it. A round with a victim that a
     DisruptionBudget watches makes stale what other partitions have planned with its allowance, and
-    the partitions that share it are woken where it can have grown (ADR 0026).
+    the partitions that share it are woken where it can have grown (ADR 0027).
     """
     kind, key = kind_and_key(stream)
     if kind == "round":
