@@ -11,9 +11,10 @@ PART_COUNT: Final = 8
 DAYS, COHORTS, WHAT_IF_DAYS, EXPLAINED_DAYS = 120, 50_000, 40, 1
 """How many seeds each part takes of simulations, termination, what-if and explanations.
 
-On 2 cores with nothing else to do, a day takes about 3.5 s of processor time, 1,000 cohorts 2 s and
-a day of what-if 5 s: together about 6 minutes of both cores.
+A day takes about 3.5 s of processor time, 1,000 cohorts 2 s, a day of what-if 5 s and a day of
+explanations 8 minutes: together about 11 minutes of 2 cores.
 """
+OF_A_DAY: Final = ("--workloads", "10000", "--positions", "500")
 LONG: Final = ("pytest.mark.nightly", "from tests.hypothesis_profiles import examples")
 """What a file of tests has that `make test` leaves out, or runs with less."""
 
@@ -79,7 +80,7 @@ def jobs_of(part: int) -> list[Job]:
     jobs += [
         Job(
             "explanations",
-            _python("-m", "tests.simulation.explanations", "--seed", str(seed)),
+            _python("-m", "tests.simulation.explanations", "--seed", str(seed), *OF_A_DAY),
             range(seed, seed + 1),
         )
         for seed in _seeds(part, EXPLAINED_DAYS)

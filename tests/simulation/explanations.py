@@ -18,7 +18,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Phase, phase_of
-from headgate.messages.catalogue import text_of
+from headgate.messages.catalogue import TEXTS, text_of
 from tests.simulation import simulated_cluster
 from tests.simulation.cluster import SECONDS, Cluster
 from tests.simulation.explanation_checks import contradictions
@@ -50,7 +50,7 @@ class Checker:
             if phase_of(workload) not in WAITING:
                 continue
             found = current_reason(cluster_state, workload, at)
-            if found is None or not _has_text(found) or not found.dominant:
+            if found is None or not has_text(found) or not found.dominant:
                 self._contradict(cluster_state, key, "it is pending without a reason")
                 continue
             self.checked[found.dominant] += 1
@@ -99,10 +99,10 @@ def _delete_finished(cluster: Cluster) -> None:
         cluster.order(key, c.DeleteWorkload(eviction=f"tidy-{key}"))
 
 
-def _has_text(found: Explanation) -> bool:
+def has_text(found: Explanation) -> bool:
     """Whether the catalogue has the text of every message, with its arguments."""
     messages = [found.reason_message, *(blocker.full_message for blocker in found.blockers)]
-    return all(text_of(each) not in {"", each.code} for each in messages)
+    return all(each.code in TEXTS and text_of(each) for each in messages)
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from headgate.domain.workloads.explanation import Blocker, Explanation
 from tests.hypothesis_profiles import examples
 from tests.simulation import explanations
 from tests.simulation.cluster import Cluster
-from tests.simulation.explanations import Checker, check, run_cluster
+from tests.simulation.explanations import Checker, check, has_text, run_cluster
 
 REAL = current_reason
 Mutant = Callable[[Explanation], Explanation | None]
@@ -120,6 +120,12 @@ def test_an_untrue_explanation_is_found(
 
     monkeypatch.setattr(explanations, "current_reason", untrue)
     assert _first_contradiction(day)
+
+
+@pytest.mark.parametrize(("code", "expected"), [("Terminating", True), ("Untold", False)])
+def test_seed_5_a_text_may_be_the_word_of_its_code(code: str, expected: bool) -> None:
+    ending = Blocker(type="Hold", reason="Ending", message=Message(code))
+    assert has_text(Explanation(dominant="Ending", blockers=(ending,))) is expected
 
 
 @pytest.mark.parametrize("seed", [1, 7])
