@@ -44,6 +44,7 @@ def connection(
         broker_url="memory://",
         admin_token=SECRET,
         ui_directory=tmp_path_factory.mktemp("home"),
+        pod_logs=str(tmp_path_factory.mktemp("pod-logs")),
     )
     stopping = threading.Event()
     scheduler = threading.Thread(target=_schedule, args=(settings, stopping))

@@ -56,7 +56,8 @@ def connect(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    apply.apply, apply.lint, submit.submit, pods.run, pods.pods, get.get, describe.describe,
+    apply.apply, apply.lint, submit.submit, pods.run, pods.pods, pods.logs, get.get,
+    describe.describe,
     apply.delete, why.why, watch.timeline, simulate.simulate, cycles.cycles, backtest.backtest,
     history.history, history.revert, wait.wait, watch.watch, watch.events, actions.requeue,
     actions.activate,

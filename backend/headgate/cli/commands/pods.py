@@ -1,4 +1,4 @@
-"""`run` and `pods`: a command on the cluster from its start to its exit code, and pods with states.
+"""`run`, `logs` and `pods`: commands on the cluster, the output of pods, and their states.
 
 `run` behaves as srun does: it waits, shows the output of all pods by rank, passes Ctrl-C on, and
 ends with the code of the command.
@@ -39,7 +39,7 @@ from headgate.cli.options import (
     argument,
     option,
 )
-from headgate.cli.presentation.output import Format, say, show_answer
+from headgate.cli.presentation.output import Format, for_terminal, say, show_answer
 from headgate.cli.presentation.units import age_of, seconds_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
@@ -108,7 +108,7 @@ def pods(
     ctx: typer.Context,
     *,
     workload: WorkloadName,
-    attempt: Annotated[int, option("NUMBER", "Attempt (default: the newest)", min=1)] = 0,
+    attempt: Annotated[int, option("NUMBER", "Attempt (default: the newest)", min=0)] = 0,
     all_runs: Annotated[bool, typer.Option("--all-runs", help="Earlier runs too")] = False,
     namespace: Namespace = DEFAULT_NAMESPACE,
     output: Output = Format.TABLE,
@@ -121,6 +121,44 @@ def pods(
         items = list(client.items(f"{WORKLOAD.path(place, name)}/pods", query))
     rows = [_pod_row(pod) for pod in items]
     show_answer({"items": items}, POD_HEADERS, rows, output, no_headers=no_headers)
+
+
+def logs(
+    ctx: typer.Context,
+    *,
+    workload: WorkloadName,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until it ends")] = False,
+    pod: Annotated[
+        list[str], option("RANK", "Only these pods, by rank or as main/0 (repeatable)")
+    ] = [],  # noqa: B006 - Typer copies it
+    attempt: Annotated[int, option("NUMBER", "Attempt (default: the newest)", min=0)] = 0,
+    run: Annotated[int, option("NUMBER", "Run (default: the newest of each pod)", min=0)] = 0,
+    tail: Annotated[int, option("LINES", "Only the last lines of each pod", min=-1)] = -1,
+    since: Annotated[str, option("DURATION", "Only the last 30s, 5m, 1h30m")] = "",
+    stream: Annotated[str, option("NAME", "Only stdout or stderr")] = "",
+    timestamps: Annotated[bool, typer.Option("--timestamps", help="Show times")] = False,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+) -> None:
+    """Show the output of a workload's pods; of several, each line with its rank."""
+    place, name = workload_key(workload, namespace)
+    asked = {
+        "pod": ",".join(pod),
+        "attempt": str(attempt or ""),
+        "run": str(run or ""),
+        "tail": "" if tail < 0 else str(tail),
+        "since": str(int(seconds_of(since))) if since else "",
+        "stream": stream,
+    }
+    with client_of(ctx) as client:
+        found = client.read(WORKLOAD.path(place, name))
+        count = sum(each["count"] for each in found["spec"]["podSets"])
+        query = {key: value for key, value in asked.items() if value}
+        source = PodLogStream(client.connection, place, name, query)
+        output = RunOutput(source, is_prefixed=(len(pod) or count) > 1, with_times=timestamps)
+        try:
+            output.show(source.follow() if follow else source.read())
+        finally:
+            source.close()
 
 
 def _run(client: HeadgateClient, manifest: Object) -> int:
@@ -143,9 +181,12 @@ def _run(client: HeadgateClient, manifest: Object) -> int:
 class RunOutput:
     """Shows the output of pods line by line, with ranks in front where there are several."""
 
-    def __init__(self, source: PodLogStream, *, is_prefixed: bool) -> None:
+    def __init__(
+        self, source: PodLogStream, *, is_prefixed: bool, with_times: bool = False
+    ) -> None:
         self._source = source
         self._is_prefixed = is_prefixed
+        self._with_times = with_times
         self._halves: dict[tuple[int, str], bytes] = {}
 
     @contextlib.contextmanager
@@ -161,10 +202,15 @@ class RunOutput:
 
     def _show_all(self) -> None:
         try:
-            for output in self._source.follow():
-                self._show(output)
+            self.show(self._source.follow())
         except ServerProblem as problem:
             say(f"The output cannot be shown: {problem}")
+
+    def show(self, found: Iterator[PodOutput]) -> None:
+        """Shows output to its end, also where that is no end of a line."""
+        try:
+            for output in found:
+                self._show(output)
         finally:
             for (rank, stream), half in self._halves.items():
                 self._write(rank, stream, half + (b"\n" if self._is_prefixed and half else b""))
@@ -172,19 +218,30 @@ class RunOutput:
     def _show(self, output: PodOutput) -> None:
         if output.missing:
             self._write(output.rank, "stderr", b"[%d bytes not kept]\n" % output.missing)
+        at = output.at if self._with_times else ""
         place = (output.rank, output.stream)
         whole, end, half = (self._halves.get(place, b"") + output.content).rpartition(b"\n")
         self._halves[place] = half
-        self._write(*place, whole + end)
+        self._write(*place, whole + end, at)
 
-    def _write(self, rank: int, stream: str, lines: bytes) -> None:
-        """Writes bytes as they are: a terminal shows what the command would have shown there."""
-        if self._is_prefixed:
-            prefix = f"[{rank}] ".encode()
-            lines = b"".join(prefix + line for line in lines.splitlines(keepends=True))
-        out = sys.stderr.buffer if stream == "stderr" else sys.stdout.buffer
-        out.write(lines)
+    def _write(self, rank: int, stream: str, lines: bytes, at: str = "") -> None:
+        """Writes bytes as they are, and for a terminal without what it would obey but colors."""
+        out = sys.stderr if stream == "stderr" else sys.stdout
+        if out.isatty():
+            lines = for_terminal(lines)
+        prefix = f"[{rank}] " if self._is_prefixed else ""
+        prefix += f"{at} " if at else ""
+        if prefix:
+            begin = prefix.encode()
+            lines = b"".join(begin + line for line in _lines(lines))
+        out.buffer.write(lines)
         out.flush()
+
+
+def _lines(content: bytes) -> list[bytes]:
+    """Lines with their ends, by line feeds alone."""
+    parts = content.split(b"\n")
+    return [*(part + b"\n" for part in parts[:-1]), *([parts[-1]] if parts[-1] else [])]
 
 
 class _Interrupted(Exception):

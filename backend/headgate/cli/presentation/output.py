@@ -71,6 +71,22 @@ def _escaped(text: str) -> str:
     return _CONTROL.sub(lambda found: found[1] or _escape(found), text)
 
 
+_NOT_FOR_TERMINALS = re.compile(r"(\x1b\[[0-9;:]{0,64}m)|(\r\n?)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+"""Control characters besides tabs and line feeds; colors, and returns of the carriage, apart."""
+_NORMAL = "\x1b[0m"
+
+
+def for_terminal(content: bytes) -> bytes:
+    """Whole lines of output as a terminal may show them: colors pass, all else is escaped.
+
+    A carriage return ends a line, so that a progress bar shows its steps; colors end with the line.
+    """
+    text = content.decode("utf-8", "replace")
+    clean = _NOT_FOR_TERMINALS.sub(lambda f: f[1] or ("\n" if f[2] else _escape(f)), text)
+    lines = (line + _NORMAL if "\x1b[" in line else line for line in clean.split("\n"))
+    return "\n".join(lines).encode()
+
+
 def _escape(found: "re.Match[str]") -> str:
     return f"\\u{ord(found[0]):04x}"
 
