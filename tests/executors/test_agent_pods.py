@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
 from headgate.executor.substrate import CannotStart, ObservedRun, RunEnd, StopOrder
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.host import AgentHost
-from headgate.executor.substrates.agent.run_directory import CgroupLayout, Supervisor
+from headgate.executor.substrates.agent.run_directory import CgroupLayout, Launch, Supervisor
 from headgate.executor.substrates.agent.wake_socket import AlreadyRuns
 from tests.executors.pods import (
     ended,
@@ -233,17 +234,23 @@ def test_a_pod_is_ended_and_lost_after_its_shim_was_killed(
     assert not is_running(pid)
 
 
-def test_a_pod_of_an_earlier_start_of_the_host_is_lost(host: AgentHost, tmp_path: Path) -> None:
+def test_a_pod_of_an_earlier_start_of_the_host_is_lost(tmp_path: Path) -> None:
+    host = host_of(tmp_path)
     host.start(plan_of(key_of(), template_of("sleep", "300")))
     running(host)
-    path = directory_of(tmp_path) / files.SUPERVISOR
-    shim = files.read(path, Supervisor)
+    shim = files.read(directory_of(tmp_path) / files.SUPERVISOR, Supervisor)
+    launch = files.read(directory_of(tmp_path) / files.LAUNCH, Launch)
     assert shim is not None
-    files.write(path, Supervisor(pid=shim.pid, start_ticks=shim.start_ticks, boot_id="earlier"))
-    host._scan()  # noqa: SLF001 - rather than to wait for the next one
-    end = end_of(ended(host, key_of()))
-    assert (end.reason, end.message) == ("NodeLost", "the host was restarted")
+    assert launch is not None
     os.kill(shim.pid, signal.SIGKILL)
+    earlier = msgspec.structs.replace(launch, boot_id="earlier")
+    files.write(directory_of(tmp_path) / files.LAUNCH, earlier)
+    host.close()
+    again = host_of(tmp_path)
+    end = end_of(ended(again, key_of()))
+    assert (end.reason, end.message) == ("NodeLost", "the host was restarted")
+    again.forget(key_of())
+    again.close()
 
 
 def test_a_run_that_no_shim_has_taken_is_offered_again(host: AgentHost, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ its own, and passes what it learned to the thread of the core, which alone chang
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -16,6 +16,7 @@ from headgate.adapters.system.stopwatch import elapsed_seconds, pause, wall_cloc
 from headgate.client.connection import Connection
 from headgate.client.executors import (
     SUPERSEDED,
+    AssignmentChange,
     AssignmentList,
     Claim,
     ExecutorClient,
@@ -32,10 +33,13 @@ RENEWALS_OF_A_LEASE = 3
 SENT_LOGS = "sent-logs.json"
 MAX_REPORTS = 1000
 STEP_SECONDS = 2.0
+MIN_STEP_SECONDS = 0.02
+"""Changes that come close together are taken in one step, as a step looks at every run."""
 RETRY_SECONDS = 1.0
 RELIST_SECONDS = 60.0
 NODES_SECONDS = 60.0
 SAY_AGAIN_SECONDS = 60.0
+NOT_FOUND = 404
 SECONDS_TO_END = 5.0
 LOOKS_AT_AN_OLDER_LOG = 3
 """An answer from the past may come from an API process that lags; then the next one does not."""
@@ -117,6 +121,7 @@ class ExecutorProcess:
                 self._offer_reports()
                 self._offer_nodes()
                 self._substrate.wait(STEP_SECONDS)
+                pause(MIN_STEP_SECONDS)
         finally:
             self._end(threads)
 
@@ -182,7 +187,7 @@ class ExecutorProcess:
             found = self._list(client)
             self._tell(found)
             list_again_at = elapsed_seconds() + RELIST_SECONDS
-            for change in client.follow_assignments(found.position):
+            for change in self._changes(client, found.position):
                 if self._stopping.is_set() or elapsed_seconds() > list_again_at:
                     break
                 if change is None:
@@ -190,6 +195,15 @@ class ExecutorProcess:
                 if change.item is None:
                     break
                 self._tell((change.position, msgspec.convert(change.item, Assignment)))
+
+    def _changes(self, client: ExecutorClient, after: int) -> Iterator[AssignmentChange | None]:
+        """Returns changes; none after a pause where the server has no stream of them."""
+        try:
+            yield from client.follow_assignments(after)
+        except ServerProblem as problem:
+            if problem.problem.status != NOT_FOUND:
+                raise
+            self._stopping.wait(RETRY_SECONDS)
 
     def _list(self, client: ExecutorClient) -> AssignmentList:
         found = client.assignments()

@@ -22,7 +22,7 @@ from headgate.executor.process import ExecutorProcess, Superseded
 from headgate.executor.substrate import Object
 from headgate.executor.substrates.agent.host import AgentHost, HostSettings
 from headgate.executor.substrates.agent.inventory import MAX_PODS, NodeSettings, NvmlInventory
-from headgate.executor.substrates.agent.isolation import level_of
+from headgate.executor.substrates.agent.isolation import hide_memory, level_of
 from headgate.executor.substrates.agent.pod_template import PodRules
 from headgate.executor.substrates.agent.run_directory import boot_id
 from headgate.executor.substrates.agent.wake_socket import AlreadyRuns
@@ -102,6 +102,7 @@ def agent(
 
 def run_agent(connection: Connection, settings: HostSettings) -> None:
     """Runs the pods of this host until a signal stops the agent."""
+    hide_memory()
     stopped = stop_signal()
     try:
         host = AgentHost(settings, NvmlInventory())

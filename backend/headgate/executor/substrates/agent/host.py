@@ -1,6 +1,7 @@
 """The substrate of one host: runs as directories with a shim each, observed by their files."""
 
 import contextlib
+import math
 import os
 import shutil
 import signal
@@ -127,7 +128,7 @@ class AgentHost:
         """Starts a run unless there is a directory for it. Raises `CannotStart`."""
         name = plan.key.name
         directory = self._runs_root / name
-        if name in self._runs or (directory / files.LAUNCH).exists():
+        if name in self._runs:
             return
         volumes = directory / VOLUMES
         template = read_template(
@@ -152,9 +153,11 @@ class AgentHost:
         told = run.directory / files.POD / files.EVICTION
         stop = files.read(run.directory / files.STOP, Stop)
         if stop is None or files.read(told, StopOrder) != order:
-            kill_at = now + run.context.grace_seconds
             if order.deadline:
                 kill_at = now + max(0.0, _seconds_until(order.deadline))
+            else:
+                known = stop.kill_at if stop is not None else math.inf
+                kill_at = min(known, now + run.context.grace_seconds)
             files.write(told, order, mode=0o644)
             number = run.context.checkpoint_signal if order.is_eviction else signal.SIGTERM
             self._order(run, Stop(reason="Evicted", signal=number, kill_at=kill_at))
@@ -194,7 +197,7 @@ class AgentHost:
         """Moves the time at which pods under the policy Fence are killed."""
         fence_at = files.boot_seconds() + seconds - FENCE_MARGIN_SECONDS
         lease = Lease(fence_at=fence_at, boot_id=self._boot_id)
-        files.write(self._root / LEASE, lease, durable=False)
+        files.write(self._root / LEASE, lease)
 
     def wait(self, seconds: float) -> None:
         """Returns once a shim or `wake` has told something, at the latest after `seconds`."""
@@ -221,6 +224,7 @@ class AgentHost:
         fences = plan.node_loss_policy == "Fence"
         return Launch(
             name=plan.key.name,
+            boot_id=self._boot_id,
             command=template.command,
             environment=template.environment,
             working_directory=template.working_directory or str(directory / WORK),
@@ -244,7 +248,7 @@ class AgentHost:
         directory.chmod(0o711)
         pod.chmod(0o755)
         hosts = "".join(f"{host or self._settings.node.name}\n" for host in plan.hosts)
-        files.write_bytes(pod / files.HOSTFILE, hosts.encode(), durable=False, mode=0o644)
+        files.write_bytes(pod / files.HOSTFILE, hosts.encode(), mode=0o644)
         for own in (str(directory / WORK), *template.empty_directories):
             Path(own).mkdir(parents=True, exist_ok=True)
             if template.account is not None:
@@ -306,6 +310,9 @@ class AgentHost:
         """Reads what the shim has written since; an ended run does not change any more."""
         if run.observed.state == "Ended" or self._has_ended(run):
             return
+        if run.launch.boot_id != self._boot_id:
+            self._end_lost(run, "the host was restarted")
+            return
         supervisor = files.read(run.directory / files.SUPERVISOR, files.Supervisor)
         if supervisor is None:
             if files.boot_seconds() - run.asked_at >= SECONDS_FOR_A_SHIM:
@@ -318,7 +325,13 @@ class AgentHost:
                 run.observed, state="Running", started_at=started.at
             )
         if not files.is_alive(supervisor, self._boot_id) and not self._has_ended(run):
-            self._end_lost(run, supervisor, started)
+            cgroups = PodCgroups(run.launch.cgroups, run.launch.name)
+            if run.launch.cgroups.unified:
+                cgroups.kill(lambda: None)
+            else:
+                kill_marked(os.fsencode(run.directory / files.POD / files.EVICTION))
+            cgroups.remove()
+            self._end_lost(run, "the process that supervised the pod was killed")
 
     def _has_ended(self, run: _Run) -> bool:
         end = files.read(run.directory / files.EXIT, Exit)
@@ -338,24 +351,16 @@ class AgentHost:
         )
         return True
 
-    def _end_lost(self, run: _Run, supervisor: files.Supervisor, started: Started | None) -> None:
-        """Ends a pod after its shim was killed; its exit code is lost."""
-        message = "the host was restarted"
-        if supervisor.boot_id == self._boot_id:
-            message = "the process that supervised the pod was killed"
-            cgroups = PodCgroups(run.launch.cgroups, run.launch.name)
-            if run.launch.cgroups.unified:
-                cgroups.kill(lambda: None)
-            else:
-                kill_marked(os.fsencode(run.directory / files.POD / files.EVICTION))
-            cgroups.remove()
+    def _end_lost(self, run: _Run, message: str) -> None:
+        """Ends a pod without an exit code, as that is lost with its shim."""
+        started = files.read(run.directory / files.STARTED, Started)
         end = Exit(
             reason="NodeLost",
             message=message,
             started_at=started.at if started else None,
             finished_at=wall_clock(),
         )
-        files.write(run.directory / files.EXIT, end)
+        files.write(run.directory / files.EXIT, end, durable=True)
         self._has_ended(run)
 
     def _order(self, run: _Run, stop: Stop) -> None:

@@ -28,12 +28,18 @@ MIN_WEIGHT, MAX_WEIGHT = 1, 10_000
 MIN_SHARES, MAX_SHARES = 2, 262_144
 SECONDS_BETWEEN_KILLS = 0.002
 SECONDS_UNTIL_GIVEN_UP = 30.0
+PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 
 
 def set_subreaper() -> None:
     """Makes this process the parent of all its orphaned descendants."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def hide_memory() -> None:
+    """Keeps processes of this account from reading this one's memory and environment."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def level_of(layout: CgroupLayout) -> Level:

@@ -68,9 +68,13 @@ class CgroupLayout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a shim needs to run a pod. Limits of output count each of its two streams."""
+    """What a shim needs to run a pod, in this start of the host alone.
+
+    Limits of output count each of its two streams.
+    """
 
     name: str
+    boot_id: str
     command: tuple[str, ...]
     environment: dict[str, str]
     working_directory: str
@@ -158,25 +162,28 @@ def is_alive(supervisor: Supervisor, this_boot: str) -> bool:
     return start_ticks(supervisor.pid) == supervisor.start_ticks
 
 
-def write(path: Path, content: msgspec.Struct, *, durable: bool = True, mode: int = 0o600) -> None:
-    """Writes a file whole or not at all; `durable` also survives a power failure."""
+def write(path: Path, content: msgspec.Struct, *, durable: bool = False, mode: int = 0o600) -> None:
+    """Writes a file whole or not at all, even if this process is killed.
+
+    `durable` holds for a power failure too. Only results need it: with the host its pods are gone.
+    """
     write_bytes(path, msgspec.json.encode(content), durable=durable, mode=mode)
 
 
-def write_bytes(path: Path, content: bytes, *, durable: bool = True, mode: int = 0o600) -> None:
+def write_bytes(path: Path, content: bytes, *, durable: bool = False, mode: int = 0o600) -> None:
     """Writes bytes whole or not at all."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
     try:
         os.fchmod(descriptor, mode)
-        os.write(descriptor, content)
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
         if durable:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
     temporary.rename(path)
-    if durable:
-        _sync_directory(path.parent)
 
 
 def create(path: Path, content: msgspec.Struct) -> bool:
@@ -187,7 +194,6 @@ def create(path: Path, content: msgspec.Struct) -> bool:
         return False
     try:
         os.write(descriptor, msgspec.json.encode(content))
-        os.fsync(descriptor)
     finally:
         os.close(descriptor)
     return True
@@ -198,11 +204,3 @@ def read(path: Path, kind: type[_Content]) -> _Content | None:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return msgspec.json.decode(path.read_bytes(), type=kind)
     return None
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -46,9 +46,9 @@ def run_shim(directory: Path) -> None:
     """Runs the pod of a directory to its end, unless another shim has begun to."""
     launch = files.read(directory / files.LAUNCH, Launch)
     ticks = files.start_ticks(os.getpid())
-    if launch is None or ticks is None:
+    if launch is None or ticks is None or launch.boot_id != files.boot_id():
         return
-    own = Supervisor(pid=os.getpid(), start_ticks=ticks, boot_id=files.boot_id())
+    own = Supervisor(pid=os.getpid(), start_ticks=ticks, boot_id=launch.boot_id)
     if files.create(directory / files.SUPERVISOR, own):
         Shim(directory, launch).run()
 
@@ -112,9 +112,7 @@ class Shim:
             os.waitpid(pid, 0)
             number, _, what = told.decode(errors="replace").partition(" ")
             raise OSError(int(number), os.strerror(int(number)), what)
-        files.write(
-            self._directory / files.STARTED, Started(pid=pid, at=self._started_at), durable=False
-        )
+        files.write(self._directory / files.STARTED, Started(pid=pid, at=self._started_at))
         if self._launch.active_deadline_seconds is not None:
             self._ends_at = files.boot_seconds() + self._launch.active_deadline_seconds
         self._wake_agent()
@@ -245,7 +243,7 @@ class Shim:
         )
         while self._directory.exists():
             try:
-                files.write(self._directory / files.EXIT, whole)
+                files.write(self._directory / files.EXIT, whole, durable=True)
                 break
             except OSError as error:
                 # The result must not be lost to a full disk: it is the reason why this waits.
