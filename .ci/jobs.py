@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     """Exit code 1 if any job failed."""
     pytest = (sys.executable, "-m", "pytest", "-n", str(TEST_PROCESSES), *arguments)
     # Else each of the test processes compiles all tests of a fresh clone at the same time.
-    compiled = (sys.executable, "-m", "pytest", "--collect-only", "-q", "--no-summary")
+    compiled = (sys.executable, "-m", "pytest", "--collect-only", "-qq")
     lanes = (
         # The page first, as tests drive it in a browser.
         [

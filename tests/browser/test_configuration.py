@@ -150,7 +150,7 @@ def test_a_backtest_runs_and_shows_its_result(screen: Screen, work: int) -> None
     expect(page.get_by_text("No differences in start time or placement")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_both_pages_are_accessible(browser: Browser, headgate: Up, scheme: str) -> None:
     context = new_context(browser, scheme)
     screen = sign_in(context.new_page(), headgate)

@@ -150,7 +150,7 @@ def test_the_history_tells_what_taking_a_change_back_would_do(screen: Screen) ->
     dialog.get_by_role("button", name="Leave as it is").click()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_the_pages_are_accessible(browser: Browser, headgate: Up, scheme: str) -> None:
     context = new_context(browser, scheme)
     screen = sign_in(context.new_page(), headgate)

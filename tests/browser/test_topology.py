@@ -127,7 +127,7 @@ def test_a_host_stays_visible_beside_its_panel_with_the_actor_of_the_cordon(
     expect(panel.get_by_text("a fan is loud")).to_have_count(0)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_near_fits_are_accessible_on_narrow_screens(
     browser: Browser, headgate: Up, scheme: str
 ) -> None:
