@@ -3,11 +3,13 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from tests.architecture.sources import ROOT
 from typing import Final
 
-from tests.architecture.sources import ROOT
 
 PART_COUNT: Final = 8
+CONTRACT_PART: Final = 7
+"""The part that runs schemathesis and the fuzz."""
 DAYS, COHORTS, WHAT_IF_DAYS, EXPLAINED_DAYS = 120, 50_000, 40, 1
 """How many seeds each part takes of simulations, termination, what-if and explanations.
 
@@ -68,7 +70,7 @@ def long_files_of(part: int) -> list[Path]:
 
 
 def jobs_of(part: int) -> list[Job]:
-    """The jobs of one part; chaos is in the last part alone."""
+    """The jobs of one part; schemathesis, the fuzz and chaos are in one part each."""
     seeds = range(part, part + 1)
     pytest = ("-m", "pytest", "-q", "-p", "no:randomly", f"--hypothesis-seed={part}")
     jobs = [
@@ -87,6 +89,12 @@ def jobs_of(part: int) -> list[Job]:
     ]
     if files := long_files_of(part):
         jobs.insert(0, Job("long tests", _python(*pytest, *_named(files)), seeds))
+    if part == CONTRACT_PART:
+        seeds = range(part, part + 1)
+        contract = _python("-m", "tests.fuzz.contract", "--seed", str(part))
+        jobs.append(Job("contract", contract, seeds, is_exclusive=True))
+        fuzz = _python("-m", "tests.fuzz", "--seed", str(part), "--seconds", "600")
+        jobs.append(Job("fuzz", fuzz, seeds, is_exclusive=True))
     if part == PART_COUNT:
         chaos = _python("-m", "tests.chaos", "--seed", str(part))
         jobs.append(Job("chaos", chaos, seeds, is_exclusive=True))

@@ -1,5 +1,6 @@
 """A simulated cluster: its own clock, submitters, an executor, workers, and what goes wrong."""
 
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -9,6 +10,7 @@ from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.commands.append_unit import unit_of
 from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.live_state.live_state import LiveState, SnapshotRule
+from headgate.application.live_state.rewind import recover_from_rewind
 from headgate.application.ports import Appended, AppendUnit, Unavailable
 from headgate.application.scheduling_loop.run_partition import (
     Backoff,
@@ -25,10 +27,16 @@ from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.decide.decider import decide
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import Workload, phase_of
+from headgate.event_log.chain import PastLost
 from tests.simulation.faults import Crash, FaultyPartitions
 from tests.simulation.observer import Observer
 
 SECONDS = 1_000_000
+STORED = (
+    "events", "by_stream", "chain", "config_position", "reshaped_position", "rows", "written",
+    "keys", "partitions",
+)  # fmt: skip
+"""What a backup of the database in memory holds."""
 QUEUES = ("research", "product", "batch", "tight")
 REQUESTS = (
     None,
@@ -69,9 +77,17 @@ class Cluster:
         self.workers = [self._new_worker(), self._new_worker()]
         self.active = 0
         self.partitions.meanwhile = self._decide_elsewhere
+        self.partitions.pass_time = self._pass_time
+        self.nudges: list[str] = []
+        self.backup: dict[str, Any] | None = None
+        self.rewinds = 0
+        self.refused = 0
 
     def record(self, *facts: tuple[str, DomainEvent]) -> None:
-        """Facts from outside, as a command handler appends them."""
+        """Facts from outside, as a command handler appends them; nothing on a full disk."""
+        if self.partitions.is_disk_full:
+            self.refused += 1
+            return
         self._watch()
         cluster_state = self.witness.cluster_state
         expected = {stream: cluster_state.version_of(stream) for stream, _ in facts}
@@ -192,6 +208,42 @@ class Cluster:
         """Nudges come twice, late, or for partitions with nothing to do."""
         self._look_at([row.key for row in self.partitions.rows()])
 
+    def delay_nudges(self) -> None:
+        """Nudges are sent for what is due, and stay in the broker."""
+        self.nudges += self.partitions.due()
+
+    def deliver_nudges(self) -> None:
+        """Nudges come late, in another order, twice, and for partitions that are no more."""
+        sent, self.nudges = [*self.nudges, *self.nudges, "cohort/never"], []
+        self.chance.shuffle(sent)
+        self._look_at(sent)
+
+    def fill_or_free_disk(self) -> None:
+        """The database's disk runs full, or has room again."""
+        self.partitions.is_disk_full = not self.partitions.is_disk_full
+
+    def step_clock(self) -> None:
+        """The database's clock is set forward, or back by a little."""
+        self.now += self.chance.choice([-20, -1, 600, 7_200]) * SECONDS
+
+    def back_up(self) -> None:
+        """Keeps what is stored as it is now."""
+        stored = vars(self.database)
+        self.backup = deepcopy({name: stored[name] for name in STORED})
+
+    def rewind(self) -> None:
+        """Restores the backup under running workers: what came since is lost."""
+        if self.backup is None:
+            return
+        vars(self.database).update(deepcopy(self.backup))
+        self.database.sessions.clear()
+        self.rewinds += 1
+        self.witness = Observer()
+        self._watch()
+
+    def _pass_time(self, seconds: int) -> None:
+        self.now += seconds * SECONDS
+
     def _look_at(self, keys: list[str]) -> None:
         for key in keys:
             self._turn(self.chance.randrange(len(self.workers)), key)
@@ -208,6 +260,8 @@ class Cluster:
     def _turn(self, number: int, key: str) -> None:
         self.active = number
         try:
+            if self.workers[number].live.lost is not None:
+                recover_from_rewind(self.workers[number].live)
             turn = run_partition(self.workers[number], key)
             assert turn.outcome != "halted", "planning failed"
         except Crash:
@@ -217,6 +271,8 @@ class Cluster:
         except Unavailable:
             self.crashes += 1
             self.workers[number].live.mark_stale()
+        except PastLost:
+            self.workers[number].live.lose()
         self._watch()
 
     def _watch(self) -> None:

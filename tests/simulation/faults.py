@@ -15,6 +15,9 @@ from headgate.application.ports import (
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import LogBatch, LogPoint
 
+HUNG_SECONDS = 10
+SLOW_SECONDS = 2
+
 
 class Crash(BaseException):
     """The process is gone; nothing of it may continue, so that no handler may catch this."""
@@ -25,11 +28,15 @@ class FaultyPartitions(MemoryPartitions):
 
     `rate` is the chance of each fault at each commit. Between a plan and its commit, with the
     chance `interleaved`, `meanwhile` is called with the key of the partition: another worker may
-    decide on another partition from the position of the plan.
+    decide on another partition from the position of the plan. While `is_disk_full` no commit is
+    taken. `pass_time` moves the clock by so many seconds while the database is slow, or hangs until
+    the connection is given up.
     """
 
     chance: Random
     rate: float = 0.0
+    is_disk_full: bool = False
+    pass_time: Callable[[int], None] | None = None
     interleaved: float = 0.0
     meanwhile: Callable[[str], None] | None = None
 
@@ -47,6 +54,7 @@ class FaultySession:
         self.row: PartitionRow = session.row
 
     def catch_up(self, point: LogPoint, *, limit: int = 5_000) -> LogBatch:
+        self._maybe_hang()
         return self._session.catch_up(point, limit=limit)
 
     def point_at(self, position: int) -> LogPoint:
@@ -60,7 +68,9 @@ class FaultySession:
     ) -> list[Verdict]:
         self._maybe_crash()
         self._maybe_disconnect()
+        self._maybe_be_slow()
         self._maybe_interleave()
+        self._maybe_refuse()
         verdicts = self._session.commit_decisions(units, next_due=next_due)
         self._maybe_crash()
         self._maybe_lose_the_reply()
@@ -68,6 +78,7 @@ class FaultySession:
 
     def commit_idle(self, *, idle_position: int, next_due: Instant | None) -> None:
         self._maybe_crash()
+        self._maybe_refuse()
         self._session.commit_idle(idle_position=idle_position, next_due=next_due)
 
     def __enter__(self) -> Self:
@@ -79,6 +90,20 @@ class FaultySession:
 
     def _happens(self) -> bool:
         return self._partitions.chance.random() < self._partitions.rate
+
+    def _maybe_hang(self) -> None:
+        if self._partitions.pass_time is not None and self._happens():
+            self._partitions.pass_time(HUNG_SECONDS)
+            self._partitions.break_session(self.row.key)
+            raise Unavailable("the connection was given up")
+
+    def _maybe_be_slow(self) -> None:
+        if self._partitions.pass_time is not None and self._happens():
+            self._partitions.pass_time(SLOW_SECONDS)
+
+    def _maybe_refuse(self) -> None:
+        if self._partitions.is_disk_full:
+            raise Unavailable("no space left on device")
 
     def _maybe_interleave(self) -> None:
         """Another worker works on another partition; never within its own turn again."""

@@ -47,6 +47,14 @@ WAITS = WaitForPodsReady(
     ),
 )
 HALF = 0.5
+FAULTS = {
+    Cluster.delay_nudges: 5,
+    Cluster.deliver_nudges: 5,
+    Cluster.fill_or_free_disk: 2,
+    Cluster.step_clock: 2,
+    Cluster.back_up: 2,
+    Cluster.rewind: 2,
+}
 Actions: TypeAlias = dict[Callable[[Cluster], None], int]
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 SPECS = {
@@ -83,10 +91,13 @@ def run_day(seed: int, steps: int = 250) -> SimulatedDay:
     cluster.partitions.rate = cluster.chance.choice([0.0, 0.05, 0.2])
     cluster.partitions.interleaved = 0.3
     for _ in range(steps):
-        step(cluster)
+        faulty_step(cluster)
     cluster.partitions.rate = 0.0
+    cluster.partitions.is_disk_full = False
     _settle(cluster)
-    return SimulatedDay(cluster.witness.seen, cluster.crashes, repr(cluster.database.events))
+    faults = {"rewinds": cluster.rewinds, "refused": cluster.refused}
+    seen = {**cluster.witness.seen, **faults}
+    return SimulatedDay(seen, cluster.crashes, repr(cluster.database.events))
 
 
 def installed_cluster(seed: int, steps: int, fault_rate: float = 0.0) -> Cluster:
@@ -137,6 +148,12 @@ def step(cluster: Cluster) -> None:
     """Moves the clock and applies one random action."""
     cluster.now += cluster.chance.randint(0, 5 * SECONDS)
     random_action(cluster)
+
+
+def faulty_step(cluster: Cluster) -> None:
+    """Moves the clock and applies one random action, which may be a fault of the surroundings."""
+    cluster.now += cluster.chance.randint(0, 5 * SECONDS)
+    apply_action(cluster, {**actions(), **FAULTS})
 
 
 def random_action(cluster: Cluster) -> None:
