@@ -1,12 +1,14 @@
 """Archived parts of the log as files: nothing is lost, and nothing wrong is taken in."""
 
 import gzip
+from hashlib import sha256
 from pathlib import Path
 
+import msgspec
 import psycopg
 import pytest
 
-from headgate.adapters.postgres.archive import LogArchive
+from headgate.adapters.postgres.archive import LogArchive, LogPartition
 from headgate.adapters.postgres.archive_files import LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool
 from headgate.adapters.postgres.followers import PostgresFollowers
@@ -104,3 +106,21 @@ def test_a_file_that_was_changed_or_belongs_to_another_log_is_refused(
     about.write_text(about.read_text().replace(adapters.log.log_id(), "somebody-elses"))
     with pytest.raises(BrokenFile, match="another log"):
         files.restore(about)
+
+
+def test_events_other_than_those_that_were_chained_are_refused(
+    adapters: Adapters, pool: Pool, tmp_path: Path, database_of_small_parts: str
+) -> None:
+    """A file may be whole by its own digest, and still not be what the log has lost."""
+    assert adapters.log.head()
+    about = saved_and_taken_away(pool, tmp_path)
+    files, data = LogArchiveFiles(pool), about.with_suffix(".csv.gz")
+    forged = gzip.compress(gzip.decompress(data.read_bytes()).replace(b"gpu", b"cpu"))
+    data.write_bytes(forged)
+    saved = msgspec.json.decode(about.read_bytes())
+    about.write_bytes(msgspec.json.encode(saved | {"sha256": sha256(forged).hexdigest()}))
+
+    with pytest.raises(BrokenFile, match="other events than the log has chained"):
+        files.restore(about)
+
+    assert not files.holds_events(LogPartition(saved["name"], saved["first"], saved["end"]))

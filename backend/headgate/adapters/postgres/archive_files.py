@@ -15,6 +15,7 @@ from psycopg import sql
 from headgate.adapters.postgres.archive import LOCK_TIMEOUT, LogPartition
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.application.failures import BrokenFile
+from headgate.event_log.chain import StoredEvent, chain_after
 
 CHUNK_BYTES = 1 << 20
 LEVEL = 6
@@ -86,7 +87,10 @@ class LogArchiveFiles:
         return saved
 
     def restore(self, about: Path) -> SavedPartition:
-        """Bring a saved part back into its empty table; refuses one that holds events."""
+        """Bring a saved part back into its empty table; refuses one that holds events.
+
+        The chain of the log, which stays when a part is taken away, must be that of its events.
+        """
         saved = _proved(about)
         name = sql.Identifier(saved.name)
         with connection_of(self._pool) as connection, connection.transaction():
@@ -97,6 +101,7 @@ class LogArchiveFiles:
             if _number(connection, sql.SQL("SELECT count(*) FROM {}").format(name)):
                 raise BrokenFile(f"the events of {saved.name} are in the database already")
             _read(connection, saved, about)
+            _prove_chain(connection, saved, about)
         return saved
 
 
@@ -121,6 +126,41 @@ def _read(connection: Connection, saved: SavedPartition, about: Path) -> None:
             rows.write(chunk)
     if cursor.rowcount != saved.events:
         raise BrokenFile(f"{about} tells of {saved.events} events and holds {cursor.rowcount}")
+
+
+_CHAIN_BEFORE = """
+    SELECT start.position, log_chain_at(start.position)
+    FROM (SELECT greatest(%s, min(position)) AS position FROM log_chain) AS start
+"""
+_OF_PART = """
+    SELECT position, stream, version, type, schema_version, convert_to(data::text, 'UTF8')
+    FROM {} ORDER BY position
+"""
+
+
+def _prove_chain(connection: Connection, saved: SavedPartition, about: Path) -> None:
+    """Raises `BrokenFile` where the events of a part are not those that the log has chained."""
+    start = connection.execute(_CHAIN_BEFORE, (saved.first - 1,)).fetchone()
+    assert start is not None, "the log is chained from its first position on"
+    position, chain = start
+    with connection.cursor(name="restored", binary=True) as cursor:
+        cursor.execute(sql.SQL(_OF_PART).format(sql.Identifier(saved.name)))
+        for at, stream, version, name, schema_version, body in cursor:
+            if at <= position:
+                continue
+            position = at
+            stored = StoredEvent(
+                position=position,
+                stream=stream,
+                version=version,
+                type=name,
+                schema_version=schema_version,
+                body=bytes(body),
+            )
+            chain = chain_after(chain, stored)
+    end = connection.execute("SELECT log_chain_at(%s)", (position,)).fetchone()
+    if end is None or end[0] != chain:
+        raise BrokenFile(f"{about} holds other events than the log has chained")
 
 
 def _make(connection: Connection, saved: SavedPartition) -> None:

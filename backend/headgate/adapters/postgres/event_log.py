@@ -174,6 +174,14 @@ class PostgresEventLog:
         """The identity of this log."""
         return str(self._value("SELECT log_id FROM log_head"))
 
+    def renew_identity(self) -> str:
+        """Makes this another log than the one it is a copy of, and returns its new identity.
+
+        Its chain goes on. A process that knows the identity before drops what it knows.
+        """
+        renewed = "UPDATE log_head SET log_id = gen_random_uuid() RETURNING log_id"
+        return str(self._value(renewed))
+
     def point_at(self, position: int) -> LogPoint | None:
         """The point of this log at a position; None where it has none."""
         with connection_of(self._pool) as connection:

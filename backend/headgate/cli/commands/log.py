@@ -32,12 +32,15 @@ from headgate.settings import Settings, from_environment
 
 NO_DATABASE = "Check that the database is running."
 Value = TypeVar("Value")
-Action = Literal["archive", "save", "restore"]
+Action = Literal["archive", "save", "restore", "identity"]
 Before = Annotated[int | None, option("POSITION", "archive: events before this position", min=1)]
 To = Annotated[Path | None, option("DIRECTORY", "save: directory of the files", "--to")]
 From = Annotated[list[Path], option("FILE", "restore: .json file of a saved partition", "--from")]
 TakeAway = Annotated[
     bool, typer.Option("--take-away", help="save: empty the tables after the files are verified")
+]
+New = Annotated[
+    bool, typer.Option("--new", help="identity: give a copy of a database another identity")
 ]
 DatabaseUrl = Annotated[
     str,
@@ -48,20 +51,22 @@ DatabaseUrl = Annotated[
 
 
 def log(
-    action: Annotated[Action, argument("ACTION", "archive, save or restore")],
+    action: Annotated[Action, argument("ACTION", "archive, save, restore or identity")],
     *,
     before: Before = None,
     to: To = None,
     from_: From = [],  # noqa: B006 - Typer copies it
     take_away: TakeAway = False,
+    new: New = False,
     dry_run: DryRun = False,
     database_url: DatabaseUrl = "",
 ) -> None:
-    """Archive, export and restore event-log partitions.
+    """Archive, export and restore event-log partitions; show or renew the log's identity.
 
     archive moves full partitions out of the active log, save exports archived ones to files, and
     restore brings files back. Past states, rebuilds and verify still read archived partitions;
-    after save --take-away they start at the first position that is left.
+    after save --take-away they start at the first position that is left. identity shows which log
+    this is; with --new a copy becomes a log of its own.
     """
     with _platform(database_url, "headgate-log") as platform:
         match action:
@@ -71,6 +76,8 @@ def log(
                 _save(
                     platform, _required(to, "--to DIRECTORY"), take_away=take_away, dry_run=dry_run
                 )
+            case "identity":
+                _identity(platform, renew=new, dry_run=dry_run)
             case "restore":
                 for about in _required(from_ or None, "--from FILE"):
                     saved = platform.archive_files().restore(about)
@@ -90,6 +97,24 @@ def _platform(database_url: str, name: str) -> Iterator[Platform]:
         raise CommandFailed(str(failure), remedy=remedy) from failure
     finally:
         platform.close()
+
+
+def _identity(platform: Platform, *, renew: bool, dry_run: bool) -> None:
+    """Shows the identity; renews it only where no process is connected that knows it."""
+    if not renew or dry_run:
+        show(platform.event_log.log_id())
+        return
+    names = [
+        name
+        for prefix in ("headgate-api", "headgate-worker", "headgate-tail")
+        for name in platform.inspection.sessions(prefix)
+    ]
+    if names:
+        raise CommandFailed(
+            f"processes use this database: {', '.join(names)}",
+            remedy="Stop them; then give the copy its identity before they start.",
+        )
+    show(platform.event_log.renew_identity())
 
 
 def _archive(platform: Platform, before: int, *, dry_run: bool) -> None:
