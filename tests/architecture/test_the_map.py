@@ -27,7 +27,12 @@ from tests.architecture.sources import (
     shown,
 )
 
-GUIDES = [README, BACKEND_README, *sorted((ROOT / "backend" / "adr").glob("*.md"))]
+GUIDES = [
+    README,
+    BACKEND_README,
+    *sorted((ROOT / "backend" / "adr").glob("*.md")),
+    ROOT / "docs" / "operations" / "security.md",
+]
 SETTING = re.compile(r"HEADGATE_[A-Z_]+")
 
 
