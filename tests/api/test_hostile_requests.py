@@ -48,3 +48,15 @@ def test_a_mistyped_name_longer_than_any_is_compared_with_none(admin: Api) -> No
     answer = admin.post("/v1/clusterqueues", cluster_queue("long", stopPolicy="Hold" * 300_000))
 
     assert answer.json()["errors"][0]["remedy"] == "Use one of these."
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[" * 100_000, b'{"reason":' * 100_000, b'{"reason": "\xff"}'],
+    ids=["list", "object", "text"],
+)
+def test_a_body_that_cannot_be_decoded_is_the_fault_of_its_sender(admin: Api, body: bytes) -> None:
+    answer = admin.send("/v1/clusterqueues/none/resume", body, "application/json")
+
+    assert answer.status_code == 400
+    assert answer.json()["type"] == "/problems/bad-request"

@@ -3,9 +3,9 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from tests.architecture.sources import ROOT
 from typing import Final
 
+from tests.architecture.sources import ROOT
 
 PART_COUNT: Final = 8
 CONTRACT_PART: Final = 7

@@ -43,7 +43,7 @@ TAGS = {
     "Access": "Tokens and what they allow",
     "System": "How the installation is doing",
 }
-COMMON_PROBLEMS = (400, 401, 403, 404, 409, 410, 413, 422, 429, 500, 503, 504)
+COMMON_PROBLEMS = (400, 401, 403, 404, 408, 409, 410, 413, 422, 429, 500, 503, 504)
 METHOD_PROBLEMS = {
     "post": (415,),
     "put": (412, 415, 428),
@@ -131,14 +131,22 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     operation["security"] = [{"token": []}]
     for status in (*COMMON_PROBLEMS, *METHOD_PROBLEMS.get(method, ())):
         responses.setdefault(str(status), {"$ref": f"#/components/responses/Problem{status}"})
+    if "207" in responses:
+        responses["422"] = _all_refused(responses["207"])
     operation["responses"] = dict(sorted(responses.items()))
     for status, response in responses.items():
         if status.startswith("2"):
             response.setdefault("headers", {})["X-Log-Position"] = {
                 "$ref": "#/components/headers/LogPosition"
             }
-    if method == "get" and path != "/v1/stream":
+    if method == "get" and path.startswith("/v1/") and path != "/v1/stream":
         operation.setdefault("parameters", []).append(_parameter("MinPosition"))
+
+
+def _all_refused(some: dict[str, Any]) -> dict[str, Any]:
+    """The answer of a request of many where all are refused, or where it cannot be read."""
+    problem = _problem(422)
+    return {**problem, "content": {**problem["content"], **some["content"]}}
 
 
 def _drop_derived_problem(responses: dict[str, Any]) -> None:

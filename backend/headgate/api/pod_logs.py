@@ -74,7 +74,7 @@ class SentChunk(RequestBody, kw_only=True, frozen=True):
     run: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] = 1
     stream: LogStream = "stdout"
     offset: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
-    content: str = ""
+    content: Annotated[str, msgspec.Meta(max_length=10_000_000)] = ""
     final: bool = False
 
 

@@ -328,8 +328,22 @@ def no_such_address(request: Request[Any, Any, Any], failure: HTTPException) -> 
     return answer_failure(request, ApiFailure(NOT_FOUND, told, remedy=SEE_THE_DOCUMENTATION))
 
 
+def _unreadable_body(failure: Exception) -> ApiFailure | None:
+    """The answer to a JSON body that msgspec gives up on with an exception of Python's own."""
+    if isinstance(failure, UnicodeDecodeError):
+        return ApiFailure(BAD_REQUEST, f"Byte {failure.start} of a text is not UTF-8.")
+    if isinstance(failure, RecursionError) and "deserializing" in str(failure):
+        return ApiFailure(BAD_REQUEST, "The body is nested too deep.")
+    return None
+
+
 def log_and_answer(request: Request[Any, Any, Any], failure: Exception) -> Response[Any]:
-    """A failure that is none of the caller's doing: into the server's log, and a bare answer."""
+    """A failure that is none of the caller's doing: into the server's log, and a bare answer.
+
+    A body that the decoder gives up on comes here as well, and is answered with 400.
+    """
+    if (unreadable := _unreadable_body(failure)) is not None:
+        return answer_failure(request, unreadable)
     if kind_of(failure) is BUG:
         LOG.error("request failed", request_id=request_id_of(request.scope), exc_info=failure)
     return answer_failure(request, failure)

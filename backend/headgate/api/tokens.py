@@ -20,7 +20,9 @@ from headgate.application.queries.views import timestamp
 from headgate.domain.rejection import NotAllowed
 from headgate.messages.catalogue import text_of
 
-UserName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$")]
+UserName = Annotated[
+    str, msgspec.Meta(pattern=r"^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$", max_length=63)
+]
 ObjectName = Annotated[str, msgspec.Meta(min_length=1, max_length=253)]
 Names = Annotated[list[ObjectName], msgspec.Meta(max_length=1000)]
 GroupNames = Annotated[

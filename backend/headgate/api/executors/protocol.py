@@ -12,7 +12,7 @@ from headgate.adapters.manifests.times import rfc3339
 from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.problems import invalid_request, problem_of, visible_to
-from headgate.api.schemas import Free, Position, RequestBody, Schema
+from headgate.api.schemas import Free, Position, RequestBody, Schema, ShortText
 from headgate.application.commands import executor_commands
 from headgate.application.commands.executor_commands import ExecutorTerms
 from headgate.domain.kinds.executor import ClaimExecutor
@@ -39,9 +39,9 @@ REPORTS = {"right": "report executors"}
 class ExecutorClaim(RequestBody, kw_only=True, frozen=True):
     """What a process says of itself when it takes an Executor over."""
 
-    version: str = ""
+    version: ShortText = ""
     capabilities: list[str] = []
-    boot_id: str = ""
+    boot_id: ShortText = ""
 
 
 class LeaseRenewal(RequestBody, kw_only=True, frozen=True):
@@ -84,16 +84,16 @@ class ExecutorTermsView(Schema, kw_only=True, frozen=True):
 class RegisteredDevice(RequestBody, kw_only=True, frozen=True):
     """A device of a host that counts for one of `resource`; `memory` is a quantity."""
 
-    resource: str
-    id: str
-    model: str = ""
-    memory: str | int | None = None
+    resource: ShortText
+    id: ShortText
+    model: ShortText = ""
+    memory: ShortText | int | None = None
 
 
 class RegisteredNode(RequestBody, kw_only=True, frozen=True):
     """A node as its executor has it; quantities are Kubernetes quantities."""
 
-    name: str
+    name: ShortText
     capacity: Free
     labels: dict[str, str] = {}
     taints: list[TaintSchema] = []

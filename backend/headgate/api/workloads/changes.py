@@ -41,9 +41,10 @@ from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.application.queries.workloads.submission_warnings import warnings_about
 from headgate.application.simulations.simulation_run import deletion
-from headgate.domain.field_rules import count_violations
+from headgate.domain.field_rules import count_violations, shown
 from headgate.domain.rejection import InvalidObject, InvalidRequest, Rejection
 from headgate.domain.streams import workload_stream
+from headgate.domain.values.pointers import child
 from headgate.messages.rendering import IsVisible
 
 KIND = "Workload"
@@ -135,6 +136,8 @@ async def act_on_workload(
 
 
 MAX_ITEMS = 10_000
+LIST_FIELDS = ("apiVersion", "kind", "metadata")
+"""Fields of a list of Kubernetes beside its items; they say nothing about these."""
 
 
 ITEMS_PER_APPEND = 200
@@ -243,9 +246,19 @@ def _outcome(entry: Entry, changed: CommandResult | None, is_visible: IsVisible)
 async def _items(request: Caller, body: bytes) -> list[Any]:
     documents = await documents_of(request, body)
     value = documents[0].value if len(documents) == 1 else None
-    items = value.get("items") if isinstance(value, dict) else None
+    fields = value if isinstance(value, dict) else {}
+    items = fields.get("items")
     if not isinstance(items, list):
         raise InvalidRequest.at("/items", "ItemsMissing")
+    unknown = [name for name in fields if name not in ("items", *LIST_FIELDS)]
+    if unknown:
+        raise InvalidRequest.at(
+            child("", shown(unknown[0])),
+            "FieldUnknown",
+            field=shown(unknown[0]),
+            nearest=None,
+            known=("items",),
+        )
     violations = tuple(count_violations("/items", len(items), MAX_ITEMS))
     if violations:
         raise invalid_request(violations)

@@ -5792,6 +5792,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -5833,6 +5834,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -5879,6 +5881,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -5929,6 +5932,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -5977,6 +5981,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -6022,6 +6027,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6077,6 +6083,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6168,6 +6175,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6217,6 +6225,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6264,6 +6273,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6312,6 +6322,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6360,6 +6371,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6408,6 +6420,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6456,6 +6469,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6504,6 +6518,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6553,6 +6568,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6599,6 +6615,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6645,6 +6662,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6692,6 +6710,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6730,6 +6749,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6777,6 +6797,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6820,6 +6841,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6864,6 +6886,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6908,6 +6931,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -6954,6 +6978,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7000,6 +7025,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7046,6 +7072,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7090,6 +7117,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7134,6 +7162,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7176,6 +7205,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7216,6 +7246,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7260,6 +7291,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7307,6 +7339,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7353,6 +7386,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7400,6 +7434,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7449,6 +7484,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -7496,6 +7532,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -7543,6 +7580,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7589,6 +7627,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7636,6 +7675,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7685,6 +7725,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -7732,6 +7773,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -7779,6 +7821,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7825,6 +7868,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7872,6 +7916,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -7921,6 +7966,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -7968,6 +8014,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -8015,6 +8062,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8061,6 +8109,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8108,6 +8157,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8157,6 +8207,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -8204,6 +8255,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -8251,6 +8303,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8297,6 +8350,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8344,6 +8398,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8393,6 +8448,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -8440,6 +8496,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -8487,6 +8544,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8533,6 +8591,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8580,6 +8639,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8629,6 +8689,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -8676,6 +8737,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -8723,6 +8785,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8769,6 +8832,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8816,6 +8880,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -8865,6 +8930,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -8912,6 +8978,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -8959,6 +9026,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9005,6 +9073,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9052,6 +9121,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9101,6 +9171,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -9148,6 +9219,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -9195,6 +9267,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9241,6 +9314,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9288,6 +9362,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9337,6 +9412,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -9384,6 +9460,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -9433,6 +9510,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9481,6 +9559,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9529,6 +9608,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9579,6 +9659,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -9627,6 +9708,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -9676,6 +9758,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9724,6 +9807,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9772,6 +9856,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9822,6 +9907,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -9870,6 +9956,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -9919,6 +10006,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -9967,6 +10055,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10015,6 +10104,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10065,6 +10155,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -10113,6 +10204,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -10160,6 +10252,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10206,6 +10299,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10253,6 +10347,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10302,6 +10397,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -10349,6 +10445,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -10396,6 +10493,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10442,6 +10540,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10489,6 +10588,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10538,6 +10638,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -10585,6 +10686,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -10632,6 +10734,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10678,6 +10781,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10724,6 +10828,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10815,6 +10920,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10858,6 +10964,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10902,6 +11009,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10944,6 +11052,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -10987,6 +11096,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11030,6 +11140,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11073,6 +11184,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11116,6 +11228,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11157,6 +11270,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11201,6 +11315,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11245,6 +11360,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -11287,16 +11403,20 @@ export interface operations {
                     "application/json": components["schemas"]["ChunkOutcomes"];
                 };
             };
+            400: components["responses"]["Problem400"];
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
             415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
         };
     };
     readPodLogs: {
@@ -11345,7 +11465,12 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
             422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
             503: components["responses"]["Problem503"];
             504: components["responses"]["Problem504"];
@@ -11385,6 +11510,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11430,6 +11556,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11475,6 +11602,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11520,6 +11648,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11561,6 +11690,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11602,6 +11732,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11647,6 +11778,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11692,6 +11824,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11742,6 +11875,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11785,6 +11919,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11823,6 +11958,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11861,6 +11997,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11904,6 +12041,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11953,6 +12091,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -11996,6 +12135,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12037,6 +12177,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12078,6 +12219,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12129,6 +12271,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12170,6 +12313,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12210,6 +12354,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12252,6 +12397,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12306,6 +12452,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12348,6 +12495,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12391,6 +12539,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12482,6 +12631,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12526,6 +12676,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12569,6 +12720,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12612,6 +12764,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12653,6 +12806,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12694,6 +12848,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12733,6 +12888,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12786,6 +12942,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12823,6 +12980,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12863,6 +13021,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12899,6 +13058,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12936,6 +13096,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -12970,6 +13131,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -13007,6 +13169,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -13044,6 +13207,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -13084,6 +13248,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -13123,6 +13288,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -13162,6 +13328,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -13198,6 +13365,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             412: components["responses"]["Problem412"];
@@ -13241,6 +13409,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -13277,6 +13446,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -13313,6 +13483,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -13348,6 +13519,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
@@ -13361,10 +13533,7 @@ export interface operations {
     };
     readMetrics: {
         parameters: {
-            query?: {
-                /** @description Wait until this position has been seen, at most five seconds */
-                minPosition?: components["parameters"]["MinPosition"];
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
@@ -13385,6 +13554,7 @@ export interface operations {
             401: components["responses"]["Problem401"];
             403: components["responses"]["Problem403"];
             404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];

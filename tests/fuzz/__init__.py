@@ -1,0 +1,1 @@
+"""Hostile and generated requests against a running installation, by its OpenAPI document."""
