@@ -38,5 +38,5 @@ USER 10001:10001
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
-    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8080/readyz', timeout=2)"]
+    CMD ["python", "-c", "import os, ssl, urllib.request as u; plain = os.environ.get('HEADGATE_PLAIN_HTTP', '') in ('1', 'true'); u.urlopen('http%s://127.0.0.1:8080/readyz' % ('' if plain else 's'), timeout=2, context=None if plain else ssl._create_unverified_context())"]
 CMD ["python", "-m", "headgate.api.serve"]

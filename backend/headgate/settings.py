@@ -29,6 +29,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
     host: Annotated[str, Meta(description="Address that the API listens on.")] = "127.0.0.1"
     port: Annotated[int, Meta(description="Port that the API listens on.")] = 8080
+    plain_http: Annotated[
+        bool,
+        Meta(description="Whether the API speaks HTTP without TLS beyond this machine as well."),
+    ] = False
+    tls_certificate: Annotated[
+        Path | None, Meta(description="Certificate of the API with its chain, in PEM.")
+    ] = None
+    tls_key: Annotated[
+        Path | None, Meta(description="Private key of the certificate, in PEM (PKCS #8).")
+    ] = None
     max_requests: Annotated[
         int,
         Meta(description="Requests and event streams that an API process serves at once.", ge=1),
@@ -46,6 +56,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 20.0
     url: Annotated[str, Meta(description="Address of the API, for clients.")] = ""
     token: Annotated[str, Meta(description="Token that clients send.")] = ""
+    cacert: Annotated[Path | None, Meta(description="Certificates that clients trust, in PEM.")] = (
+        None
+    )
     admin_token: Annotated[
         str, Meta(description="Token of the first administrator, created at the start.")
     ] = ""

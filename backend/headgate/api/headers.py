@@ -31,6 +31,7 @@ SAFETY = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
+SECURED = (b"strict-transport-security", b"max-age=31536000")
 NOT_KEPT = (b"cache-control", b"no-store")
 
 
@@ -41,6 +42,8 @@ async def add_headers(message: Message, scope: Scope) -> None:
     headers = list(message["headers"])
     headers.append((b"x-request-id", request_id_of(scope).encode("latin-1")))
     headers.extend(SAFETY)
+    if scope["scheme"] == "https":
+        headers.append(SECURED)
     is_of_api = scope["path"].startswith("/v1/")
     if is_of_api and not any(name == b"cache-control" for name, _ in headers):
         headers.append(NOT_KEPT)

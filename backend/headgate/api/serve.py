@@ -12,9 +12,11 @@ from typing import Any
 import msgspec
 from litestar.exceptions import HTTPException
 
+from headgate.adapters.system.start_checks import StartRefused, check_admin_token, tls_of
 from headgate.api.app import create_app
 from headgate.api.problems import MEDIA_TYPE, RETRY
 from headgate.api.schemas import Problem
+from headgate.application.access.request_limits import InvalidLimits, read_limits
 from headgate.settings import Settings, from_environment
 
 MAX_DESCRIPTORS = 65_536
@@ -115,15 +117,20 @@ def server_command(settings: Settings) -> tuple[str, ...]:
     """Returns the command of the server; open event streams do not delay its end.
 
     The limit on the time to read a header also ends connections that say nothing. Granian has it
-    for HTTP/1 alone, and one that detects the version waits for ever for the first byte.
+    for HTTP/1 alone, and one that detects the version waits for ever for the first byte. Raises
+    `StartRefused`.
     """
+    tls = tls_of(settings)
+    secured = (
+        ("--ssl-certificate", str(tls.certificate), "--ssl-keyfile", str(tls.key)) if tls else ()
+    )
     return (
         sys.executable, "-m", "granian", "--interface", "asgi", "--factory", "--no-ws",
         "--http", "1", "--host", settings.host, "--port", str(settings.port), "--workers", "1",
         "--backlog", str(BACKLOG), "--backpressure", str(_max_connections()),
         "--http1-header-read-timeout", str(round(settings.idle_seconds * 1_000)),
         "--workers-kill-timeout", "2", "--log-level", "warning",
-        "headgate.api.serve:create_bounded_app",
+        *secured, "headgate.api.serve:create_bounded_app",
     )  # fmt: skip
 
 
@@ -148,7 +155,13 @@ def _max_connections() -> int:
 def main() -> None:
     """Becomes the server."""
     raise_descriptor_limit()
-    command = server_command(from_environment())
+    settings = from_environment()
+    try:
+        check_admin_token(settings.admin_token)
+        read_limits(settings.request_limits)
+        command = server_command(settings)
+    except (StartRefused, InvalidLimits) as refused:
+        raise SystemExit(f"headgate: {refused}") from refused
     os.execv(command[0], command)  # noqa: S606 - a program and arguments of our own
 
 

@@ -7,7 +7,7 @@ import msgspec
 import typer
 
 from headgate.cli.presentation.output import say
-from headgate.client.connection import UnsafeConfiguration
+from headgate.client.connection import UnsafeConfiguration, UnusableCertificates
 from headgate.client.problems import Problem, ServerProblem, ServerUnreachable
 
 
@@ -76,7 +76,13 @@ AUTHENTICATE = (
 NOT_A_URL = "Enter a URL, e.g. http://127.0.0.1:8080."
 UNREACHABLE = "Check --server or HEADGATE_URL, or start a server with `headgate up`."
 
-Failure = (CommandFailed, ServerProblem, ServerUnreachable, UnsafeConfiguration)
+Failure = (
+    CommandFailed,
+    ServerProblem,
+    ServerUnreachable,
+    UnsafeConfiguration,
+    UnusableCertificates,
+)
 
 
 def exit_for(failure: Exception) -> typer.Exit:
@@ -92,6 +98,10 @@ def exit_for(failure: Exception) -> typer.Exit:
         case UnsafeConfiguration():
             say(f"Error: {failure}")
             _tell_remedy(f"chmod 600 {failure.path}")
+            return typer.Exit(ExitCode.FAILURE)
+        case UnusableCertificates():
+            say(f"Error: {failure}")
+            _tell_remedy("Check --cacert or HEADGATE_CACERT.")
             return typer.Exit(ExitCode.FAILURE)
         case _:
             say(f"Error: {failure}")

@@ -46,13 +46,16 @@ def connect(
     ctx: typer.Context,
     server: Annotated[str, option("URL", "API server URL [env: HEADGATE_URL]")] = "",
     token: Annotated[str, option("TOKEN", "API token [env: HEADGATE_TOKEN]")] = "",
+    cacert: Annotated[
+        str, option("FILE", "Trusted certificates in PEM [env: HEADGATE_CACERT]")
+    ] = "",
     at: Annotated[
         str,
         option("POSITION|TIME", "Query a past state: position in the event log or RFC 3339 time"),
     ] = "",
 ) -> None:
     """Queue manager for batch and AI workloads."""
-    ctx.obj = Flags(server=server, token=token, at=at)
+    ctx.obj = Flags(server=server, token=token, at=at, cacert=cacert)
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (

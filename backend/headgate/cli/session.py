@@ -17,6 +17,7 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     server: str = ""
     token: str = ""
     at: str = ""
+    cacert: str = ""
 
 
 def connection_of(ctx: typer.Context) -> Connection:
@@ -27,6 +28,7 @@ def connection_of(ctx: typer.Context) -> Connection:
         server=flags.server,
         token=flags.token,
         environment=(settings.url, settings.token),
+        cacert=flags.cacert or str(settings.cacert or ""),
         home=Path.home(),
         directory=settings.directory,
     )

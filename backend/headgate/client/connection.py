@@ -1,5 +1,6 @@
 """The server and token of a client, from flags, environment, user file or local instance."""
 
+import ssl
 import stat
 import tomllib
 from pathlib import Path
@@ -13,11 +14,15 @@ DEFAULT_URL = "http://127.0.0.1:8080"
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
-    """The address of an API and the token to show it; `source` says where they were found."""
+    """The address of an API and the token to show it; `source` says where they were found.
+
+    `cacert` is a file of certificates that are trusted beside those of the system; empty for none.
+    """
 
     url: str
     token: str
     source: str
+    cacert: str = ""
 
 
 class UnsafeConfiguration(Exception):
@@ -28,11 +33,31 @@ class UnsafeConfiguration(Exception):
         self.path = path
 
 
-def find_connection(
+class UnusableCertificates(Exception):
+    """The file of trusted certificates is not there or holds none."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} holds no certificates that can be read")
+        self.path = path
+
+
+def trust_of(connection: Connection) -> ssl.SSLContext:
+    """Returns what TLS connections trust; raises `UnusableCertificates`."""
+    trusted = ssl.create_default_context()
+    if connection.cacert:
+        try:
+            trusted.load_verify_locations(connection.cacert)
+        except OSError as failure:
+            raise UnusableCertificates(connection.cacert) from failure
+    return trusted
+
+
+def find_connection(  # noqa: PLR0913 - where a connection is looked for
     *,
     server: str = "",
     token: str = "",
     environment: tuple[str, str] = ("", ""),
+    cacert: str = "",
     home: Path,
     directory: Path,
 ) -> Connection:
@@ -44,18 +69,25 @@ def find_connection(
     url_there, token_there = environment
     if server or url_there:
         found = Connection(
-            url=server or url_there, token=token or token_there, source="flags and environment"
+            url=server or url_there,
+            token=token or token_there,
+            source="flags and environment",
+            cacert=cacert,
         )
         return found if found.token else _completed(found, home, directory)
     kept = _from_file(home / CONFIGURATION_PATH) or _from_run_file(directory / RUN_FILE)
     base = kept or Connection(url=DEFAULT_URL, token="", source="default")
-    return msgspec.structs.replace(base, token=token or token_there or base.token)
+    return msgspec.structs.replace(
+        base, token=token or token_there or base.token, cacert=cacert or base.cacert
+    )
 
 
 def _completed(found: Connection, home: Path, directory: Path) -> Connection:
     for kept in (_from_file(home / CONFIGURATION_PATH), _from_run_file(directory / RUN_FILE)):
         if kept is not None and kept.url.rstrip("/") == found.url.rstrip("/"):
-            return msgspec.structs.replace(found, token=kept.token)
+            return msgspec.structs.replace(
+                found, token=kept.token, cacert=found.cacert or kept.cacert
+            )
     return found
 
 
@@ -66,7 +98,10 @@ def _from_file(path: Path) -> Connection | None:
         raise UnsafeConfiguration(path)
     kept = tomllib.loads(path.read_text())
     return Connection(
-        url=str(kept.get("server", DEFAULT_URL)), token=str(kept.get("token", "")), source=str(path)
+        url=str(kept.get("server", DEFAULT_URL)),
+        token=str(kept.get("token", "")),
+        source=str(path),
+        cacert=str(kept.get("cacert", "")),
     )
 
 
@@ -79,4 +114,9 @@ def _from_run_file(path: Path) -> Connection | None:
     if not token_path.is_file():  # written relative to where `headgate up` was started
         token_path = path.parent / token_path.name
     token = token_path.read_text().strip() if token_path.is_file() else ""
-    return Connection(url=str(running.get("url", DEFAULT_URL)), token=token, source=str(path))
+    return Connection(
+        url=str(running.get("url", DEFAULT_URL)),
+        token=token,
+        source=str(path),
+        cacert=str(running.get("cacert", "")),
+    )

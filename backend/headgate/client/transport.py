@@ -7,7 +7,7 @@ import msgspec
 
 from headgate.adapters.system.randomness import unique_key
 from headgate.adapters.system.stopwatch import elapsed_seconds, pause
-from headgate.client.connection import Connection
+from headgate.client.connection import Connection, trust_of
 from headgate.client.problems import ServerProblem, ServerUnreachable, problem_of
 
 RETRIED_STATUSES = frozenset({429, 502, 503})
@@ -68,6 +68,7 @@ class Transport:
             headers={"Authorization": f"Bearer {connection.token}"} if connection.token else {},
             timeout=httpx.Timeout(30.0, connect=5.0),
             transport=carrier,
+            verify=trust_of(connection) if connection.url.startswith("https:") else True,
         )
 
     def send(self, request: Request) -> Answer:

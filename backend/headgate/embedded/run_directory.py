@@ -26,6 +26,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     database_url: str = ""
     broker_url: str = ""
+    cacert: str = ""
 
 
 class Started(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,7 +93,9 @@ class RunDirectory:
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
-    def record_running(self, url: str, *, database_url: str, broker_url: str) -> None:
+    def record_running(
+        self, url: str, *, database_url: str, broker_url: str, cacert: str = ""
+    ) -> None:
         """Writes `run.json` for clients, `doctor` and a second `headgate up`."""
         saying = Running(
             url=url,
@@ -100,6 +103,7 @@ class RunDirectory:
             pid=os.getpid(),
             database_url=database_url,
             broker_url=broker_url,
+            cacert=cacert,
         )
         _replace(self._running_path, msgspec.json.encode(saying))
 

@@ -14,6 +14,7 @@ import httpx
 import psutil
 from msgspec.structs import replace
 
+from headgate.adapters.system.start_checks import StartRefused, check_admin_token, tls_of
 from headgate.application.access.identity import Token
 from headgate.application.access.rights import Grant
 from headgate.bootstrap import ADMISSION_QUEUE, UPKEEP_QUEUE, migrate, open_platform, unique_key
@@ -22,7 +23,7 @@ from headgate.embedded.ports import choose_port
 from headgate.embedded.postgres import EmbeddedPostgres, PostgresFailed, start_postgres
 from headgate.embedded.redis import redis_command, redis_url
 from headgate.embedded.run_directory import RunDirectory
-from headgate.embedded.supervisor import Stopping, Supervisor, Tell
+from headgate.embedded.supervisor import StartFailed, Stopping, Supervisor, Tell
 from headgate.settings import Settings
 
 SECONDS_BETWEEN_LOOKS = 2.0
@@ -108,6 +109,11 @@ def run_all(
     Raises `PortTaken`, `PostgresFailed`, `RedisMissing`, `StartFailed` or `Unavailable`, each with
     a message for users; everything that was started has been stopped by then.
     """
+    try:
+        check_admin_token(settings.admin_token)
+        tls_of(settings)
+    except StartRefused as refused:
+        raise StartFailed(str(refused)) from refused
     directory = RunDirectory(settings.directory.resolve())
     directory.prepare()
     lock = directory.claim()
@@ -158,7 +164,10 @@ def _run_on(servers: Servers, options: UpOptions, supervisor: Supervisor) -> Non
         url = _start_programs(settings, options, supervisor, directory)
         if url:
             directory.record_running(
-                url, database_url=settings.database_url, broker_url=settings.broker_url
+                url,
+                database_url=settings.database_url,
+                broker_url=settings.broker_url,
+                cacert=str(settings.tls_certificate or _own_certificate(settings)),
             )
             tell("", f"Headgate is ready: {_with_token(url, directory)}")
             environment = environment_of(settings)
@@ -179,10 +188,18 @@ def _start_programs(
     environment = environment_of(settings)
     supervisor.start([api_program(environment, directory.logs)])
     supervisor.start(worker_programs(options.workers, environment, directory.logs))
-    url = f"http://{_reachable(settings.host)}:{settings.port}"
-    with httpx.Client(timeout=1.0) as asking:
+    tls = tls_of(settings)
+    url = f"{'https' if tls else 'http'}://{_reachable(settings.host)}:{settings.port}"
+    # The certificate may name other hosts; this is the process that was started here.
+    with httpx.Client(timeout=1.0, verify=False) as asking:  # noqa: S501 - see above
         ready = supervisor.wait_until(lambda: _answers(asking, url), API, SECONDS_TO_COME_UP)
     return url if ready else ""
+
+
+def _own_certificate(settings: Settings) -> str:
+    """Returns the file of the certificate that the API made for itself; empty without one."""
+    tls = tls_of(settings)
+    return str(tls.certificate) if tls else ""
 
 
 def _register(settings: Settings, secret: str) -> None:

@@ -12,7 +12,10 @@ def main() -> None:
     """Runs the demo until stopped."""
     settings = from_environment()
     connection = find_connection(
-        environment=(settings.url, settings.token), home=Path.home(), directory=settings.directory
+        environment=(settings.url, settings.token),
+        cacert=str(settings.cacert or ""),
+        home=Path.home(),
+        directory=settings.directory,
     )
     Demo(connection, stop_signal(), seed=0).run()
 

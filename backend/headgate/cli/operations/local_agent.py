@@ -7,6 +7,8 @@ with what this machine has. Objects that exist stay as they are.
 import os
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from headgate.cli.commands.agent import host_name, run_agent
 from headgate.cli.failures import Failure, exit_for
 from headgate.cli.kinds import CLUSTER_QUEUE
@@ -14,7 +16,7 @@ from headgate.cli.options import DEFAULT_NAMESPACE
 from headgate.cli.replay.arrivals import Object, named
 from headgate.cli.replay.replay_run import configure
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection, find_connection
+from headgate.client.connection import find_connection
 from headgate.client.problems import ServerProblem
 from headgate.executor.substrate import NodeDescription
 from headgate.executor.substrates.agent.host import HostSettings
@@ -39,7 +41,10 @@ def main() -> None:
     """Creates what is missing, and runs the agent until stopped."""
     settings = from_environment()
     connection = find_connection(
-        environment=(settings.url, settings.token), home=Path.home(), directory=settings.directory
+        environment=(settings.url, settings.token),
+        cacert=str(settings.cacert or ""),
+        home=Path.home(),
+        directory=settings.directory,
     )
     # Pods may read the environment of processes of their own account.
     os.environ.pop("HEADGATE_TOKEN", None)
@@ -54,7 +59,7 @@ def main() -> None:
         with HeadgateClient(connection, patience_seconds=60.0) as client:
             prepare(client, describe_host(host.node, NvmlInventory().gpus()))
             own = token_of(client, settings.directory / TOKEN_FILE)
-        run_agent(Connection(url=connection.url, token=own, source=TOKEN_FILE), host)
+        run_agent(replace(connection, token=own, source=TOKEN_FILE), host)
     except Failure as failure:
         raise SystemExit(exit_for(failure).exit_code) from failure
 
