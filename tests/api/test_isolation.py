@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.callers import KUEUE, Api, flavor, workload
+from tests.api.callers import KUEUE, Api, cluster_queue, flavor, workload
 
 A = "/v1/namespaces/team-a/workloads"
 B = "/v1/namespaces/team-b/workloads"
@@ -137,3 +137,30 @@ def test_the_map_adds_up(admin: Api) -> None:
     assert domain["used"]["cpu"] == 8000
     assert domain["free"]["cpu"] == 0
     assert domain["host"]["ready"]
+
+
+def test_metrics_tell_a_submitter_of_its_own_namespaces_and_queues(
+    callers: dict[str, Api], admin: Api
+) -> None:
+    whole, shown = admin.get("/metrics").text, callers["submitter"].get("/metrics").text
+    own = 'kueue_local_queue_pending_workloads{name="main",namespace="team-a"'
+    assert own in whole
+    assert own in shown
+    assert 'namespace="team-b"' in whole
+    assert "team-b" not in shown
+    assert 'kueue_admitted_active_workloads{cluster_queue="shared"}' in shown
+    for of_all in ("headgate_findings", "headgate_partition_lag", "kueue_admission_attempts"):
+        assert of_all in whole
+        assert of_all not in shown
+
+
+def test_usage_of_the_past_is_shown_of_queues_that_own_namespaces_lead_to(
+    callers: dict[str, Api], admin: Api
+) -> None:
+    admin.post("/v1/clusterqueues", cluster_queue("of-others"))
+    submitter = callers["submitter"]
+
+    assert submitter.get("/v1/clusterqueues/shared/usage").status_code == 200
+    refused = submitter.get("/v1/clusterqueues/of-others/usage")
+    assert (refused.status_code, refused.json()["code"]) == (403, "ClusterQueueNotGranted")
+    assert callers["viewer"].get("/v1/clusterqueues/of-others/usage").status_code == 200

@@ -23,6 +23,8 @@ from headgate.api.parameters import (
     owner_named,
 )
 from headgate.api.schemas import RequestBody, Timestamp
+from headgate.application.access.redaction import cluster_queues_of
+from headgate.application.access.rights import Right
 from headgate.application.commands.object_commands import stop_queue
 from headgate.application.queries.queues.tree import queue_tree
 from headgate.application.queries.queues.usage import usage_over_time
@@ -38,6 +40,7 @@ from headgate.application.queries.workloads.pending_workloads import (
 )
 from headgate.application.time_travel import services_at
 from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
+from headgate.domain.rejection import NotAllowed
 from headgate.domain.streams import stream_of
 
 
@@ -57,6 +60,9 @@ SUMMARIES: dict[Verb, str] = {
     "drain": "Let nothing more through and evict what runs",
     "resume": "Let workloads through again",
 }
+
+
+READ_CLUSTER_QUEUES = Right("read", "clusterqueues")
 
 
 class Queues(Controller):
@@ -94,7 +100,10 @@ class Queues(Controller):
         period = services_at.SampledPeriod(
             instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
         )
-        return answer_view(await usage_over_time(services_of(request), name, period))
+        services, scope = services_of(request), request.user.namespaces
+        if scope is not None:
+            require_cluster_queue(request, name, scope)
+        return answer_view(await usage_over_time(services, name, period))
 
     @get(
         "/clusterqueues/{name:str}/pendingworkloads",
@@ -133,6 +142,18 @@ class Queues(Controller):
         """Kueue's visibility API, with why each one waits."""
         wanted = PendingPageRequest(offset, limit, owner_named(request, owner))
         return await pending(request, name, namespace, wanted)
+
+
+def require_cluster_queue(request: Caller, name: str, scope: frozenset[str]) -> None:
+    """Raises `NotAllowed` for a ClusterQueue that no LocalQueue of these namespaces leads to.
+
+    What a ClusterQueue used in the past is the usage of the tenants that it serves.
+    """
+    if name not in cluster_queues_of(services_of(request).reader.cluster_state.config, scope):
+        user, (verb, resource) = request.user.name, READ_CLUSTER_QUEUES
+        raise NotAllowed(
+            "ClusterQueueNotGranted", user=user, verb=verb, resource=resource, queue=name
+        )
 
 
 def _cluster_queue_handler(verb: Verb) -> HTTPRouteHandler:

@@ -94,7 +94,9 @@ class System(Controller):
 )
 async def metrics(request: Caller) -> Response[bytes]:
     """Computed from the warm state."""
-    return Response(await exposition(services_of(request)), media_type=METRICS)
+    return Response(
+        await exposition(services_of(request), request.user.namespaces), media_type=METRICS
+    )
 
 
 @get(

@@ -44,14 +44,15 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "node.changed": 3,
     "executor.created": 3,
     "executor.changed": 3,
-    "configuration.created": 3,
-    "configuration.changed": 3,
+    "configuration.created": 4,
+    "configuration.changed": 4,
 }
 """The current schema version by stored name; names that are absent are at version 1.
 
 Version 2 of the creation and change of a configured object names what its author wrote, version 3
-of those of the Configuration the limit of objects in a namespace, version 4
-of a workload's submission and version 3 of its change the pod templates that stand beside the log.
+of those of the Configuration the limit of objects in a namespace and version 4 its rules of
+submission, version 4 of a workload's submission and version 3 of its change the pod templates that
+stand beside the log.
 The versions after these have what executors say of nodes and of themselves, and a workload's own
 nodeLossPolicy.
 """

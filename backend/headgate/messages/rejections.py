@@ -49,7 +49,7 @@ TEXTS: Mapping[str, Text] = {
         "Ask an admin for a role that names this ClusterQueue.",
     ),
     "ExecutorNotGranted": Text(
-        "{user} is bound to Executor {bound}, not to {executor}",
+        "{user} is bound to Executor {bound:all}, not to {executor}",
         "Use the token of that Executor.",
     ),
     "NamespaceNotGranted": Text(

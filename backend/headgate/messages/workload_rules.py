@@ -31,6 +31,29 @@ TEXTS: Mapping[str, Text] = {
         "Acknowledge it as {expected}.",
     ),
     "DeactivatedByAdmin": Text("Deactivated by {owner}", "Ask an administrator to activate it."),
+    "ExplicitPriorityNotGranted": Text(
+        "The role {role} may not give a priority as a number (Configuration spec.submission)",
+        "Name a WorkloadPriorityClass, or ask an administrator.",
+    ),
+    "NonPreemptibleNotGranted": Text(
+        "The role {role} may not submit NonPreemptible workloads (Configuration spec.submission)",
+        "Leave the setting out, or ask an administrator.",
+    ),
+    "PriorityAboveCeiling": Text(
+        "Priority {priority} is above {maximum}, the most that the role {role} may use "
+        "(Configuration spec.submission)",
+        "Use at most {maximum}, or ask an administrator.",
+    ),
+    "PriorityClassNotGranted": Text(
+        "The role {role} may not use the WorkloadPriorityClass {name} "
+        "(Configuration spec.submission)",
+        "[Use one of these: {granted:all}. ]Or ask an administrator.",
+    ),
+    "ProtectionAboveRule": Text(
+        "Protection {protection} is more than {delta} above the priority {priority}, the most "
+        "that the role {role} may use (Configuration spec.submission)",
+        "Use at most {maximum}, or ask an administrator.",
+    ),
     "HeldByAdmin": Text("On hold by {owner}: {reason}", "Ask an administrator to release it."),
     "NoPodsToReport": Text(
         "Workload {workload} is {phase} and has no pods to report",

@@ -30,6 +30,8 @@ from headgate.domain.kinds.configuration import (
     PreemptionRules,
     ResourceRules,
     Retention,
+    SubmissionRule,
+    SubmissionRules,
     TopologyRules,
     Transformation,
 )
@@ -141,6 +143,24 @@ _TOPOLOGY = Record(
 _LIMITS = Record(ObjectLimits, field("objectsPerNamespace"))
 
 
+_SUBMISSION = Record(
+    SubmissionRules,
+    listed(
+        "rules",
+        Record(
+            SubmissionRule,
+            field("roles"),
+            field("namespaces"),
+            field("priorityClasses"),
+            field("maxPriority"),
+            field("explicitPriority"),
+            field("nonPreemptible"),
+            field("maxProtectionDelta"),
+        ),
+    ),
+)
+
+
 def _read_fair_sharing(spec: Fields, name: str, _: object) -> FairSharing | None:
     fields = spec.child(name)
     if fields is None:
@@ -173,6 +193,7 @@ CONFIGURATION_RECORD = Record(
     nested("topology", _TOPOLOGY),
     field("quotaRelease"),
     nested("limits", _LIMITS),
+    nested("submission", _SUBMISSION),
 )
 
 
@@ -281,6 +302,28 @@ class ObjectLimitsSchema(ManifestSchema, kw_only=True, frozen=True):
     objects_per_namespace: Annotated[int, Meta(ge=1)] = 1_000_000
 
 
+class SubmissionRuleSchema(ManifestSchema, kw_only=True, frozen=True):
+    """Which priority and protection tenants may ask for; without roles or namespaces in all.
+
+    A class that is named may have any value; without names every class up to `maxPriority` may be
+    used.
+    """
+
+    roles: list[Literal["submitter", "namespace-admin"]] = []
+    namespaces: list[str] = []
+    priority_classes: list[str] = []
+    max_priority: int = 1000
+    explicit_priority: bool = True
+    non_preemptible: bool = False
+    max_protection_delta: int = 500
+
+
+class SubmissionSchema(ManifestSchema, kw_only=True, frozen=True):
+    """The first rule that applies holds; without one its defaults do."""
+
+    rules: list[SubmissionRuleSchema] = []
+
+
 class ConfigurationSpecSchema(ManifestSchema, kw_only=True, frozen=True):
     """The rules of the whole installation."""
 
@@ -293,6 +336,7 @@ class ConfigurationSpecSchema(ManifestSchema, kw_only=True, frozen=True):
     topology: TopologyRulesSchema | None = None
     quota_release: Literal["OnStopped", "OnTerminating"] = "OnStopped"
     limits: ObjectLimitsSchema | None = None
+    submission: SubmissionSchema | None = None
 
 
 ConfigurationObject = object_schema("Configuration", "The Configuration.", ConfigurationSpecSchema)

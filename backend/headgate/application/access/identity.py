@@ -82,10 +82,10 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(name for grant in self.grants for name in grant.namespaces)
 
     @property
-    def executor(self) -> str | None:
-        """The Executor that the user is bound to; None for a user who is bound to none."""
-        bound = {grant.executor for grant in self.grants if "report" in ROLE_RIGHTS[grant.role]}
-        return bound.pop() or None if len(bound) == 1 else None
+    def executors(self) -> frozenset[str] | None:
+        """The Executors that the user may report for; None for a user who is bound to none."""
+        named = [g.executor for g in self.grants if "report" in ROLE_RIGHTS[g.role]]
+        return None if "" in named else frozenset(named)
 
     def may(self, right: Right, *, namespace: str = "", cluster_queue: str = "") -> bool:
         """Whether a grant allows something at a place; without a place, at any place."""
@@ -99,9 +99,10 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
     def require_executor(self, executor: str) -> None:
         """Raises `NotAllowed` where the user is bound to another Executor."""
-        bound = self.executor
-        if bound is not None and bound != executor:
-            raise NotAllowed("ExecutorNotGranted", user=self.name, bound=bound, executor=executor)
+        bound = self.executors
+        if bound is not None and executor not in bound:
+            names = tuple(sorted(bound))
+            raise NotAllowed("ExecutorNotGranted", user=self.name, bound=names, executor=executor)
 
     def sees(self, namespace: str) -> bool:
         """Whether objects of that namespace are this caller's to see."""

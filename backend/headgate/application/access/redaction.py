@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, NAMESPACED_STREAMS
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.message import ObjectReference
 from headgate.messages.rendering import IsVisible, everything_visible, foreign_objects
@@ -40,6 +41,15 @@ def visible_to(scope: NamespaceScope) -> IsVisible:
     if scope is None:
         return everything_visible
     return lambda reference: allows(scope, f"{reference.kind}/{reference.key}")
+
+
+def cluster_queues_of(config: ObjectSet, scope: frozenset[str]) -> frozenset[str]:
+    """The ClusterQueues that LocalQueues of these namespaces lead to."""
+    return frozenset(
+        queue.spec.cluster_queue
+        for queue in config.local_queues.values()
+        if queue.namespace in scope
+    )
 
 
 def open_prefixes(scope: frozenset[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from headgate.application.access.identity import OPERATE_WORKLOADS, SUBMIT_WORKLOADS, Identity
+from headgate.application.access.rights import Right, granting
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import execute, execute_each
 from headgate.application.commands.requests import (
@@ -18,6 +19,7 @@ from headgate.application.commands.requests import (
 )
 from headgate.application.cooperative import each, run_yielding
 from headgate.application.workload_filter import listed_cluster_queue
+from headgate.domain.kinds.configuration import SUBMITTING_ROLES
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.object_set import ObjectSet
@@ -67,7 +69,12 @@ from headgate.domain.workloads.priority import (
 )
 from headgate.domain.workloads.protection import protection_bound
 from headgate.domain.workloads.specs import WorkloadSpec
-from headgate.domain.workloads.state import Authority, Workload, ordered_by
+from headgate.domain.workloads.state import TENANT_AUTHORITIES, Authority, Workload, ordered_by
+from headgate.domain.workloads.submission_rules import (
+    RoleRule,
+    protection_violations,
+    submission_violations,
+)
 
 
 async def submit(
@@ -128,6 +135,7 @@ def submission(
         spec = with_priority_boost(
             spec, desired.annotations, classes, is_allowed=rules.priority_boost
         )
+        _require_bounds(identity, desired, spec, None, config)
         command = Submit(
             uid=uid,
             namespace=desired.namespace,
@@ -172,6 +180,7 @@ def change_of_spec(
         )
         boosts = rules.priority_boost
         spec = with_priority_boost(spec, desired.annotations, classes, known, is_allowed=boosts)
+        _require_bounds(identity, desired, spec, known.spec if known else None, config)
         command = ChangeSpec(
             labels=desired.labels,
             annotations=desired.annotations,
@@ -190,6 +199,30 @@ def change_of_spec(
         position=desired.position,
         templates=desired.templates,
     )
+
+
+def _require_bounds(
+    identity: Identity,
+    desired: DesiredObject,
+    spec: WorkloadSpec,
+    before: WorkloadSpec | None,
+    config: ObjectSet,
+) -> None:
+    """Raises `InvalidObject` where the rules for the user's roles forbid priority or protection."""
+    bounds = _bounds(identity, SUBMIT_WORKLOADS, desired.namespace, config)
+    found = submission_violations(spec, before, bounds, config.workload_priority_classes)
+    raise_if_invalid("Workload", desired.name, found)
+
+
+def _bounds(
+    identity: Identity, right: Right, namespace: str, config: ObjectSet
+) -> tuple[RoleRule, ...]:
+    """The rules for the roles by which a user has a right; none where one of them is unbounded."""
+    roles = [grant.role for grant in granting(identity.grants, right, namespace=namespace)]
+    if any(role not in SUBMITTING_ROLES for role in roles):
+        return ()
+    rules = config.configuration.submission
+    return tuple((role, rules.rule_for(role, namespace)) for role in roles)
 
 
 def _placed(
@@ -341,12 +374,28 @@ async def protect(
             authority=authority,
             reason=desired.reason,
         )
+        if authority in TENANT_AUTHORITIES and named is not None:
+            _require_protection_bounds(request.identity, context, named, desired)
         return WORKLOAD.decide(context.state, command, context.at)
 
     change = StreamCommand(
         stream=workload_stream(desired.workload), decide=decide, reads_config=True
     )
     return await execute(services, request, [change])
+
+
+def _require_protection_bounds(
+    identity: Identity, context: DecisionContext, protection: int, desired: Protection
+) -> None:
+    workload: Workload = context.state
+    bounds = _bounds(identity, OPERATE_WORKLOADS, workload.namespace, context.config)
+    pointer = POINTER if desired.class_name else "/preemptionPriority"
+    found = [
+        tuple(protection_violations(pointer, protection, workload.spec, role, rule))
+        for role, rule in bounds
+    ]
+    if found and all(found):
+        raise_if_invalid("Workload", workload.key, found[0])
 
 
 async def set_gate(

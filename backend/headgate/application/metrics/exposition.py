@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from prometheus_client import Metric, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 
+from headgate.application.access.redaction import NamespaceScope, cluster_queues_of
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.metrics.cycle_durations import CycleDurations
@@ -69,16 +70,48 @@ class Gauges(NamedTuple):
         return self.metrics
 
 
-async def exposition(services: ApplicationServices) -> bytes:
-    """Every metric of this process in Prometheus' text format."""
+class ConfinedMetrics(NamedTuple):
+    """The metrics of a collector without the series that a reader of some namespaces may not see.
+
+    What remains names the LocalQueues of these namespaces and the ClusterQueues they lead to.
+    """
+
+    collected: Iterable[Metric]
+    namespaces: frozenset[str]
+    cluster_queues: frozenset[str]
+
+    def collect(self) -> Iterator[Metric]:
+        """Families with at least one series that may be seen."""
+        for family in self.collected:
+            shown = [each for each in family.samples if self._shows(family.name, each.labels)]
+            if shown:
+                kept = Metric(family.name, family.documentation, family.type)
+                kept.samples = shown
+                yield kept
+
+    def _shows(self, name: str, labels: Mapping[str, str]) -> bool:
+        if "namespace" in labels:
+            return labels["namespace"] in self.namespaces
+        queue = labels.get("cluster_queue", labels.get("preempting_cluster_queue"))
+        return name in OPEN_METRICS if queue is None else queue in self.cluster_queues
+
+
+OPEN_METRICS = ("headgate_build_info", "headgate_log_position")
+"""Figures without a queue that every user may see; the others tell of the whole installation."""
+
+
+async def exposition(services: ApplicationServices, scope: NamespaceScope = None) -> bytes:
+    """Every metric of this process that may be seen, in Prometheus' text format."""
     await asyncio.to_thread(services.cycle_durations.read, services.cycles)
     queues = await services.reader.while_still(each(_queue_gauges(services.reader.cluster_state)))
     gauges = Gauges((*queues, *await _process_gauges(services)))
     registries = services.event_counters.registry, services.cycle_durations.registry
+    collectors: tuple[Any, ...] = (gauges, *registries)
+    if scope is not None:
+        reached = cluster_queues_of(services.reader.cluster_state.config, scope)
+        collectors = tuple(ConfinedMetrics(one.collect(), scope, reached) for one in collectors)
     # In a thread, as thousands of LocalQueues make an answer that takes a while to write.
-    return await asyncio.to_thread(
-        lambda: b"".join(generate_latest(one) for one in (gauges, *registries))
-    )
+    return await asyncio.to_thread(lambda: b"".join(generate_latest(one) for one in collectors))
 
 
 PROCESS_GAUGES: dict[str, tuple[str, Labels]] = {

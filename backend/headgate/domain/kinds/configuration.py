@@ -11,6 +11,7 @@ from headgate.domain.field_rules import (
     duplicate_violations,
     name_violations,
     range_violations,
+    shown,
 )
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
@@ -21,7 +22,7 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
 from headgate.domain.rejection import Violation, violation
-from headgate.domain.values.names import broken_rule_of_label_key
+from headgate.domain.values.names import broken_rule_of_dns_label, broken_rule_of_label_key
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import Requests
 
@@ -93,6 +94,47 @@ class PreemptionRules(msgspec.Struct, frozen=True, kw_only=True):
     priority_boost: bool = False
 
 
+SUBMITTING_ROLES = ("submitter", "namespace-admin")
+"""The roles of tenants, which rules of submission bound; an admin is not bounded."""
+
+
+class SubmissionRule(msgspec.Struct, frozen=True, kw_only=True):
+    """Which priority and protection tenants may ask for, by role and namespace; none names all.
+
+    `priority_classes` are the WorkloadPriorityClasses that may be used, whatever their value; where
+    there are none, every class up to `max_priority` may. `explicit_priority`: whether a
+    priority may be given as a number. `max_protection_delta` is how far above the priority the
+    protection may be.
+    """
+
+    roles: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    priority_classes: tuple[str, ...] = ()
+    max_priority: int = 1000
+    explicit_priority: bool = True
+    non_preemptible: bool = False
+    max_protection_delta: int = 500
+
+    def applies_to(self, role: str, namespace: str) -> bool:
+        """Whether the rule is for a role in a namespace."""
+        in_place = not self.namespaces or namespace in self.namespaces
+        return in_place and (not self.roles or role in self.roles)
+
+
+class SubmissionRules(msgspec.Struct, frozen=True, kw_only=True):
+    """The first rule that applies to a role in a namespace holds; without one the defaults do."""
+
+    rules: tuple[SubmissionRule, ...] = ()
+
+    def rule_for(self, role: str, namespace: str) -> SubmissionRule:
+        """The rule for a role in a namespace."""
+        found = (rule for rule in self.rules if rule.applies_to(role, namespace))
+        return next(found, DEFAULT_SUBMISSION_RULE)
+
+
+DEFAULT_SUBMISSION_RULE = SubmissionRule()
+
+
 class Retention(msgspec.Struct, frozen=True, kw_only=True):
     """How long finished workloads are kept; None keeps them (queueing.md §5.9)."""
 
@@ -142,6 +184,7 @@ class ConfigurationSpec(msgspec.Struct, frozen=True, kw_only=True):
     topology: TopologyRules = TopologyRules()
     quota_release: Literal["OnStopped", "OnTerminating"] = "OnStopped"
     limits: ObjectLimits = ObjectLimits()
+    submission: SubmissionRules = SubmissionRules()
 
 
 class ConfigurationCreated(
@@ -167,6 +210,9 @@ class ConfigurationDeleted(ObjectDeleted, frozen=True, tag="configuration.delete
 
 
 MAX_TRANSFORMATIONS = 64
+MAX_SUBMISSION_RULES = 1000
+MAX_PRIORITY_OF_RULES = 2**31 - 1
+_SUBMISSION = "/spec/submission/rules"
 _TRANSFORMATIONS = "/spec/resources/transformations"
 _STRATEGIES = "/spec/fairSharing/preemptionStrategies"
 _ALLOWED_STRATEGIES = (
@@ -187,7 +233,26 @@ def configuration_violations(spec: ConfigurationSpec) -> tuple[Violation, ...]:
         *_preemption_violations(spec.preemption),
         *range_violations("/spec/topology/notReadyTimeout", spec.topology.not_ready_seconds, 0),
         *range_violations("/spec/limits/objectsPerNamespace", spec.limits.objects_per_namespace, 1),
+        *_submission_violations(spec.submission),
     )
+
+
+def _submission_violations(submission: SubmissionRules) -> Iterator[Violation]:
+    yield from count_violations(_SUBMISSION, len(submission.rules), MAX_SUBMISSION_RULES)
+    for index, rule in enumerate(submission.rules):
+        pointer = child(_SUBMISSION, index)
+        for nth, role in enumerate(rule.roles):
+            if role not in SUBMITTING_ROLES:
+                at = child(f"{pointer}/roles", nth)
+                yield violation(at, "NotOneOf", value=shown(role), choices=SUBMITTING_ROLES)
+        for nth, namespace in enumerate(rule.namespaces):
+            at = child(f"{pointer}/namespaces", nth)
+            yield from name_violations(at, namespace, broken_rule_of_dns_label)
+        maximum = MAX_PRIORITY_OF_RULES
+        yield from range_violations(f"{pointer}/maxPriority", rule.max_priority, -maximum, maximum)
+        yield from range_violations(
+            f"{pointer}/maxProtectionDelta", rule.max_protection_delta, 0, maximum
+        )
 
 
 def _fair_sharing_violations(sharing: FairSharing | None) -> Iterator[Violation]:

@@ -27,7 +27,7 @@ from headgate.domain.workloads.preemption_events import (
     ProtectionChanged,
 )
 from headgate.domain.workloads.specs import Preemptibility, SettingSource, WorkloadSpec
-from headgate.domain.workloads.state import Workload, WorkloadState
+from headgate.domain.workloads.state import TENANT_AUTHORITIES, Workload, WorkloadState
 
 PriorityClasses = Mapping[str, Configured[WorkloadPriorityClassSpec]]
 
@@ -112,7 +112,7 @@ def _protection_change_violations(
         return
     yield from protection_range_violations(pointer, wanted, own, command.most)
     is_bounded = command.most is not None or command.class_name
-    if wanted >= own and not is_bounded and command.authority == "User":
+    if wanted >= own and not is_bounded and command.authority in TENANT_AUTHORITIES:
         yield violation(pointer, "PreemptionPriorityUnbounded")
 
 

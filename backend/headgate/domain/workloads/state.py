@@ -125,6 +125,10 @@ AUTHORITY_PREFIXES: dict[Authority, str] = {
 """How events name who ordered something: the authority, then the user. In order of rank."""
 
 
+TENANT_AUTHORITIES: tuple[Authority, ...] = ("User", "NamespaceAdmin")
+"""The authorities that rules of submission bound."""
+
+
 def authority_rank(authority: Authority) -> int:
     """The rank of an authority, the user's 0."""
     return tuple(AUTHORITY_PREFIXES).index(authority)

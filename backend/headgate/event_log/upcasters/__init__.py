@@ -30,6 +30,11 @@ def _without_written(fields: Fields) -> Fields:
     return {**fields, "written": ""}
 
 
+def _without_submission_rules(fields: Fields) -> Fields:
+    """Configurations up to version 3: no rule bounded what tenants submit, the defaults do now."""
+    return {**fields, "spec": {**fields["spec"], "submission": {"rules": []}}}
+
+
 def _without_owner(fields: Fields) -> Fields:
     """Workloads submitted up to version 2: their owner is the actor of the event."""
     return {**fields, "owner": None}
@@ -74,6 +79,8 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.deactivated", 1): deactivated_with_message,
     ("workload.finished", 1): finished_with_message,
     ("workload.eviction_forced", 1): forced_with_message,
+    ("configuration.created", 3): _without_submission_rules,
+    ("configuration.changed", 3): _without_submission_rules,
     **{
         (str(event.__struct_config__.tag), 1): _without_written
         for kind in KINDS

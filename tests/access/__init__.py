@@ -1,0 +1,1 @@
+"""Who may do what, on every route for every role: `python -m tests.access`."""
