@@ -1,1 +1,1 @@
-"""Who may do what, on every route for every role: `python -m tests.access`."""
+"""The rights of each role on every route: `python -m tests.access`."""

@@ -18,6 +18,7 @@ SECRET = "codename-hera"
 HOST = "kubernetes.io/hostname"
 PLACES: dict[Namespace, str] = {"own": "team-a", "foreign": "team-b"}
 QUEUES: dict[Namespace, str] = {"own": "own", "foreign": "theirs"}
+EXECUTORS: dict[Namespace, str] = {"own": "agents", "foreign": "others"}
 DOORS = {"team-a": "own", "team-b": "theirs", SECRET: "own"}
 """The ClusterQueue of each tenant."""
 GRANTS: dict[str, list[dict[str, Any]]] = {
@@ -133,7 +134,7 @@ QUERIES = {
     "fragmentation": "pod=cpu%3D1",
     "near-fits": "workload=team-a/run",
     "can-i": "verb=get&resource=wl",
-    # A stream never ends: who may read it is told that it has no past. Its events are read apart.
+    # A stream never ends; asked for the past, it answers at once. Its events are read apart.
     "stream": "at=1",
     "events": "limit=1000",
 }
@@ -149,7 +150,7 @@ def address(route: str, place: Namespace, ids: dict[str, str]) -> str:
     if kind in ("tokens", "serviceaccounts", "readmodels"):
         name = "absent"
     if kind == "executors":
-        name = "agents"
+        name = EXECUTORS[place]
     found = path.format(namespace=PLACES[place], name=name, **ids)
     query = [QUERIES.get(path.rpartition("/")[2], "")]
     parameters: Any = document()[path][method.lower()].get("parameters", [])

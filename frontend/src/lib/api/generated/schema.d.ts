@@ -2932,6 +2932,7 @@ export interface components {
              */
             quotaRelease?: "OnStopped" | "OnTerminating";
             limits?: components["schemas"]["ObjectLimits"] | null;
+            submission?: components["schemas"]["Submission"] | null;
         };
         /** Consumption */
         Consumption: {
@@ -4952,6 +4953,24 @@ export interface components {
             };
             more: number;
             items: components["schemas"]["StuckWorkloadView"][];
+        };
+        /** Submission */
+        Submission: {
+            rules?: components["schemas"]["SubmissionRule"][];
+        };
+        /** SubmissionRule */
+        SubmissionRule: {
+            roles?: ("submitter" | "namespace-admin")[];
+            namespaces?: string[];
+            priorityClasses?: string[];
+            /** @default 1000 */
+            maxPriority?: number;
+            /** @default true */
+            explicitPriority?: boolean;
+            /** @default false */
+            nonPreemptible?: boolean;
+            /** @default 500 */
+            maxProtectionDelta?: number;
         };
         /** SubmitOutcome */
         SubmitOutcome: {
