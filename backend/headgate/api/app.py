@@ -17,7 +17,9 @@ from headgate.api.backtests import Backtests
 from headgate.api.callers import authenticated, services_of
 from headgate.api.cycles import Cycles
 from headgate.api.events import Events, EventStream
+from headgate.api.executors.assignment_feed import feed_of
 from headgate.api.executors.controller import Executors, report_routes
+from headgate.api.executors.pods import ExecutorPods, assignment_items
 from headgate.api.executors.protocol import ExecutorProtocol
 from headgate.api.headers import add_headers
 from headgate.api.history import History
@@ -145,6 +147,7 @@ def _version_one() -> Router:
             ExecutorProtocol,
             ExecutorLogs,
             WorkloadLogs,
+            ExecutorPods,
             report_routes(),
             CheckReports,
             Events,
@@ -197,6 +200,8 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
     reader.listen(hub.publish)
     reader.on_rewind(lambda: hub.rewind(reader.position))
     reader.on_rewind(services.token_cache.forget)
+    feed = feed_of(services, assignment_items)
+    app.state["assignment_feed"] = feed
     background = [
         asyncio.create_task(clock.synchronize()),
         asyncio.create_task(services.readiness.watch()),
@@ -206,6 +211,7 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
         yield
     finally:
         hub.close()
+        feed.close()
         for task in background:
             task.cancel()
         services.readiness.close()

@@ -45,6 +45,10 @@ TEXTS: Mapping[str, Text] = {
         "Admission check {check} and another check want different values of {field} {key} of"
         " pod set {pod_set}: {value} and {other}"
     ),
+    "PodHasFailed": Text(
+        "Pod {pod_set}-{index} failed[ on {node}]: {reason}[, exit code {exit_code}]"
+    ),
+    "PodsHaveFailed": Text("Pods of {workload} failed"),
     # Titles and details of events in timelines
     "TitleOfLaterRelease": Text("Event of a later release: {event}"),
     "TitleSubmitted": Text("Submitted"),
@@ -58,6 +62,8 @@ TEXTS: Mapping[str, Text] = {
     "TitleAdmitted": Text("Admitted"),
     "TitlePodsReady": Text("All pods ready"),
     "TitlePodsNotReady": Text("Pods no longer ready"),
+    "TitlePodsReported": Text("Executor {executor} reported pods"),
+    "DetailPodsReported": Text("{pods:all}"),
     "TitlePodsGone": Text("Pods gone from hosts"),
     "TitleHostsFailed": Text("Hosts failed"),
     "TitleHostsRecovered": Text("Hosts recovered"),

@@ -59,6 +59,10 @@ TEXTS: Mapping[str, Text] = {
         "Workload {workload} is {phase} and has no pods to report",
         "Stop its pods, and start pods only for admitted workloads.",
     ),
+    "PodOfOtherExecutor": Text(
+        "Pod {pod_set}-{index} of {workload} is on node {node} of another executor",
+        "Stop the pod if it runs here, and drop the report.",
+    ),
     "PodSetUpdatesImmutable": Text(
         "podSetUpdates are immutable once the check was Ready or pods may have started",
         "Report the same updates, or report Retry first.",
@@ -67,10 +71,19 @@ TEXTS: Mapping[str, Text] = {
         "Pod set {pod_set} of {workload} has no topology assignment",
         "Start its pods on any node of its flavors, or wait until the workload is admitted.",
     ),
+    "ReportInvalid": Text("The report is invalid: {first}", "Drop the report."),
     "RequeueOfInactive": Text("Workload {workload} is inactive", "Activate it instead."),
     "StaleAttempt": Text(
         "The report is of attempt {attempt} of {workload}, which is in attempt {present_attempt}",
         "Stop the pods of that attempt and drop the report.",
+    ),
+    "StaleRun": Text(
+        "The report is of run {run} of pod {pod_set}-{index} of {workload}, not {present_run}",
+        "Stop that run and drop the report.",
+    ),
+    "UnknownPod": Text(
+        "Workload {workload} has no pod {pod_set}-{index} in this attempt",
+        "Stop the pod if it runs, and drop the report.",
     ),
     "WorkloadCancelling": Text(
         "Workload {workload} is being cancelled", "Submit it again when its pods have stopped."

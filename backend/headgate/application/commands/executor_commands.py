@@ -29,6 +29,7 @@ from headgate.domain.kinds.executor import (
     require_epoch,
 )
 from headgate.domain.kinds.executor_nodes import (
+    abandoned_nodes,
     nodes_of_executor,
     require_active,
     require_selected,
@@ -37,7 +38,11 @@ from headgate.domain.kinds.object_commands import existing_object
 from headgate.domain.nodes.commands import LoseNode, RegisterNode
 from headgate.domain.nodes.decide import NODE
 from headgate.domain.recorded_event import DomainEvent, EventMetadata
-from headgate.domain.streams import stream_of
+from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.workloads.commands import PodReport, ReportPods
+from headgate.domain.workloads.decide.decider import WORKLOAD
+from headgate.domain.workloads.decide.pod_reports import pod_report_refusals
+from headgate.domain.workloads.state import Workload
 
 CATCH_UP_SECONDS = 2.0
 SERVE_SECONDS = 1.0
@@ -223,3 +228,66 @@ async def lose_executor(services: ApplicationServices, lease: Lease) -> None:
 def _no_response(_results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
     yield
     return CommandResponse(content=None)
+
+
+class PodReportOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of one report on a pod; no failure where it was accepted."""
+
+    failure: Exception | None = None
+
+
+async def report_pods(
+    services: ApplicationServices,
+    metadata: EventMetadata,
+    executor: str,
+    reports: Sequence[tuple[str, PodReport]],
+) -> tuple[list[PodReportOutcome], int]:
+    """Takes the reports of each workload together; the outcomes in order, and the position.
+
+    One report that is refused stops no other one.
+    """
+    by_workload: dict[str, list[int]] = {}
+    for number, (workload, _) in enumerate(reports):
+        by_workload.setdefault(workload, []).append(number)
+    changes = [
+        _pod_reports(services, executor, key, [reports[number][1] for number in numbers])
+        for key, numbers in by_workload.items()
+    ]
+    results, position = await execute_each(services, metadata, [each.change for each in changes])
+    outcomes = [PodReportOutcome() for _ in reports]
+    for change, result, numbers in zip(changes, results, by_workload.values(), strict=True):
+        refusals = [result.failure] * len(numbers) if result.failure else change.refusals
+        for number, refusal in zip(numbers, refusals, strict=True):
+            outcomes[number] = PodReportOutcome(failure=refusal)
+    return outcomes, position
+
+
+class _PodReports:
+    """The command on one workload, with the refusals of the decision that was made last."""
+
+    def __init__(self, change: StreamCommand, refusals: list[Exception | None]) -> None:
+        self.change = change
+        self.refusals = refusals
+
+
+def _pod_reports(
+    services: ApplicationServices, executor: str, workload: str, reports: Sequence[PodReport]
+) -> _PodReports:
+    eviction = services.ids.new()
+    refusals: list[Exception | None] = []
+
+    def decide(context: DecisionContext) -> tuple[DomainEvent, ...]:
+        known = context.state
+        policy = known.spec.node_loss_policy if isinstance(known, Workload) else None
+        command = ReportPods(
+            executor=executor,
+            reports=tuple(reports),
+            nodes=frozenset(nodes_of_executor(context.config, executor)),
+            lost_nodes=frozenset(abandoned_nodes(context.config, policy)),
+            eviction=eviction,
+        )
+        refusals[:] = pod_report_refusals(context.state, command)
+        return WORKLOAD.decide(context.state, command, context.at)
+
+    stream = workload_stream(workload)
+    return _PodReports(StreamCommand(stream=stream, decide=decide), refusals)

@@ -1,6 +1,6 @@
 """Which nodes an Executor selects, and why an Executor is inactive."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -73,6 +73,32 @@ def require_selected(
 def nodes_of_executor(config: ObjectSet, name: str) -> Iterator[str]:
     """The nodes that an executor has registered, by name."""
     return (key for key, node in sorted(config.nodes.items()) if node.spec.executor == name)
+
+
+def abandoned_nodes(config: ObjectSet, of_workload: NodeLossPolicy | None) -> Iterator[str]:
+    """The nodes of lost executors on which the pods of a workload are not waited for."""
+    return (
+        name
+        for name, node in config.nodes.items()
+        if node.spec.is_executor_lost
+        and loss_policy(config, node.spec.executor, of_workload) != "Wait"
+    )
+
+
+def executor_of_flavors(config: ObjectSet, flavors: Iterable[str]) -> str:
+    """The oldest Executor that selects the nodes of one of the flavors; empty where none does."""
+    known = [config.resource_flavors[name] for name in flavors if name in config.resource_flavors]
+    for executor in sorted(config.executors.values(), key=_age):
+        if any(
+            flavor.name in executor.spec.flavors
+            or (
+                executor.spec.node_selector
+                and _has_labels(flavor.spec.node_labels, executor.spec.node_selector)
+            )
+            for flavor in known
+        ):
+            return executor.name
+    return ""
 
 
 def loss_policy(

@@ -11,6 +11,7 @@ import msgspec
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import MessageOrText
 from headgate.domain.workloads.events import CheckStateName, DeactivationCause, WorkloadOwner
+from headgate.domain.workloads.pod_events import PodReason, PodReportType
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet
 from headgate.domain.workloads.specs import WorkloadSpec
@@ -92,6 +93,39 @@ class ReportFinished(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int | None = None
     succeeded: bool
     message: MessageOrText = ""
+
+
+class PodReport(msgspec.Struct, frozen=True, kw_only=True):
+    """What an executor reports of one run of one pod; `node` matters to pods without a place."""
+
+    uid: str
+    attempt: int
+    pod_set: str = "main"
+    index: int
+    run: int
+    type: PodReportType
+    reason: PodReason | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    message: str = ""
+    started_at: Instant | None = None
+    finished_at: Instant | None = None
+    result: str = ""
+    node: str = ""
+
+
+class ReportPods(msgspec.Struct, frozen=True, kw_only=True):
+    """Reports of one executor on pods of the workload.
+
+    `nodes` are its nodes; no pod is waited for on `lost_nodes`, of executors that are lost under
+    another policy than Wait. `eviction` is the id of the eviction that a failed pod may begin.
+    """
+
+    executor: str
+    reports: tuple[PodReport, ...] = ()
+    nodes: frozenset[str] = frozenset()
+    lost_nodes: frozenset[str] = frozenset()
+    eviction: str = ""
 
 
 class AcknowledgeEviction(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,6 +244,7 @@ WorkloadCommand = (
     | ReportReclaimable
     | ReportCheckState
     | ReportFinished
+    | ReportPods
     | AcknowledgeEviction
     | ReportEvictionProgress
     | ReportStopping

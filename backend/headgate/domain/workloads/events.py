@@ -11,6 +11,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, MessageOrText
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.pod_events import WorkloadPodsReported
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import (
     PreemptionEvent,
@@ -26,6 +27,7 @@ EvictionReason = Literal[
     "ClusterQueueStopped",
     "LocalQueueStopped",
     "NodeFailures",
+    "PodFailed",
     "Deactivated",
     "Requeued",
     "Cancelled",
@@ -340,6 +342,7 @@ WorkloadEvent = (
     | WorkloadPlaced
     | WorkloadScaledDown
     | WorkloadPodsReclaimed
+    | WorkloadPodsReported
     | WorkloadEvicted
     | EvictionAcknowledged
     | EvictionProgressed

@@ -10,6 +10,9 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.pod_events import WorkloadPodsReported
+from headgate.domain.workloads.pods.attempt_pods import FIRST_LAYOUT, changed_layout
+from headgate.domain.workloads.pods.pod_progress import after_report
 from headgate.domain.workloads.priority import with_full_boost
 from headgate.domain.workloads.state import (
     ConditionChange,
@@ -33,6 +36,7 @@ from headgate.domain.workloads.transitions.eviction import (
     apply_reservation_dropped,
     apply_stopped,
 )
+from headgate.domain.workloads.transitions.partial_eviction import with_layout
 from headgate.domain.workloads.transitions.preemption import (
     apply_eviction_acknowledged,
     apply_eviction_progressed,
@@ -136,6 +140,8 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             return _placed(workload, event)
         case e.WorkloadScaledDown():
             return _scaled_down(workload, event)
+        case WorkloadPodsReported():
+            return _pods_reported(workload, event)
         case e.WorkloadPodsReclaimed():
             return _reclaimed(workload, event)
         case e.EvictionAcknowledged():
@@ -208,6 +214,8 @@ def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Inst
     return replace(
         workload,
         attempt=workload.attempt + 1,
+        layout=FIRST_LAYOUT,
+        progress={},
         admission=event.admission,
         checks=event.checks,
         check_states=retained_check_states(workload, event.checks),
@@ -273,7 +281,17 @@ def _pods_not_ready(workload: Workload, event: e.WorkloadPodsNotReady, at: Insta
 
 def _placed(workload: Workload, event: e.WorkloadPlaced) -> Workload:
     stay = tuple(host for host in workload.pods_gone if host not in event.replaced)
-    return replace(workload, admission=event.admission, unhealthy_nodes={}, pods_gone=stay)
+    placed = replace(workload, admission=event.admission, unhealthy_nodes={}, pods_gone=stay)
+    if not event.replaced or workload.admission is None:
+        return placed
+    layout = changed_layout(workload.admission, event.admission, workload.layout)
+    return with_layout(placed, workload, layout)
+
+
+def _pods_reported(workload: Workload, event: WorkloadPodsReported) -> Workload:
+    if event.attempt != workload.attempt:
+        return workload
+    return replace(workload, progress=after_report(workload.progress, event.pods))
 
 
 def _scaled_down(workload: Workload, event: e.WorkloadScaledDown) -> Workload:
@@ -281,7 +299,11 @@ def _scaled_down(workload: Workload, event: e.WorkloadScaledDown) -> Workload:
     stays = hosts_of(event.admission)
     failed = {host: why for host, why in workload.unhealthy_nodes.items() if host in stays}
     gone = tuple(host for host in workload.pods_gone if host in stays)
-    return replace(workload, admission=event.admission, unhealthy_nodes=failed, pods_gone=gone)
+    scaled = replace(workload, admission=event.admission, unhealthy_nodes=failed, pods_gone=gone)
+    if workload.admission is None:
+        return scaled
+    layout = changed_layout(workload.admission, event.admission, workload.layout)
+    return with_layout(scaled, workload, layout)
 
 
 def _reclaimed(workload: Workload, event: e.WorkloadPodsReclaimed) -> Workload:

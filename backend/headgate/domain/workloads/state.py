@@ -17,6 +17,8 @@ from headgate.domain.workloads.events import (
     WorkloadOwner,
 )
 from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.pods.attempt_pods import FIRST_LAYOUT, AttemptLayout
+from headgate.domain.workloads.pods.pod_progress import PodProgress
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
@@ -181,6 +183,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     `covered_hold` is a user's hold under an admin's. `cancelling_at` is set from the request to
     cancel until the pods have stopped.
 
+    `layout` and `progress` tell of the pods of the attempt where executors report on single pods.
     `attempt` numbers its executions: each quota reservation begins one; 0 before the first.
 
     `unhealthy_nodes` are its hosts that failed, with the reason; `pods_gone` its hosts without a
@@ -208,6 +211,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     checks: tuple[str, ...] = ()
     check_states: dict[str, AdmissionCheckState] = {}
     reclaimable: dict[str, int] = {}
+    layout: AttemptLayout = FIRST_LAYOUT
+    progress: dict[str, PodProgress] = {}
     unhealthy_nodes: dict[str, str] = {}
     pods_gone: tuple[str, ...] = ()
     nomination: Admission | None = None

@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from headgate.domain.log_history import EventIgnored
+from headgate.domain.values.index_ranges import text_of_ranges
 from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads import events as facts
 from headgate.domain.workloads import preemption_events as preemption
 from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.pod_events import WorkloadPodsReported
 
 MAX_TITLE_HOSTS = 8
 """Hosts that a line names; a large gang has hundreds."""
@@ -65,6 +67,10 @@ EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {
     facts.WorkloadPodsReclaimed: lambda e: (
         message("TitlePodsCompleted"),
         message("DetailPods", pods=_counts(e.reclaimable)),
+    ),
+    WorkloadPodsReported: lambda e: (
+        message("TitlePodsReported", executor=e.executor),
+        message("DetailPodsReported", pods=_reported(e)),
     ),
     facts.WorkloadEvicted: lambda e: (message("TitleEvicted", reason=e.reason), e.message),
     facts.EvictionAcknowledged: lambda e: (
@@ -172,3 +178,11 @@ def _hosts(admission: Any) -> Message:  # noqa: ANN401 - an Admission
 
 def _counts(pods: Mapping[str, int]) -> tuple[Message, ...]:
     return tuple(message("PodsOfSet", count=count, pod_set=name) for name, count in pods.items())
+
+
+def _reported(event: WorkloadPodsReported) -> tuple[str, ...]:
+    """The pods of a report by set and index ranges, with what is told of them."""
+    return tuple(
+        f"{each.pod_set} {text_of_ranges(each.indices)} {each.reason or each.type}"
+        for each in event.pods
+    )

@@ -23,6 +23,7 @@ from headgate.domain.workloads.commands import (
     ReportCheckState,
     ReportEvictionProgress,
     ReportFinished,
+    ReportPods,
     ReportPodsGone,
     ReportPodsReady,
     ReportReclaimable,
@@ -45,6 +46,7 @@ from headgate.domain.workloads.decide.executor_reports import (
     report_stopping,
 )
 from headgate.domain.workloads.decide.hold import hold, release
+from headgate.domain.workloads.decide.pod_reports import report_pods
 from headgate.domain.workloads.decide.preconditions import require_exists, require_unfinished
 from headgate.domain.workloads.decide.spec_rules import (
     annotation_violations,
@@ -98,6 +100,8 @@ def decide(
             return report_reclaimable(state, command)
         case ReportCheckState():
             return report_check_state(state, command)
+        case ReportPods():
+            return report_pods(state, command, at)
         case ReportFinished():
             return report_finished(state, command)
         case AcknowledgeEviction():

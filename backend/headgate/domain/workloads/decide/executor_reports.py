@@ -50,6 +50,7 @@ from headgate.domain.workloads.state import (
     Eviction,
     Workload,
     WorkloadState,
+    condition,
     is_admitted,
     is_condition_true,
     phase_of,
@@ -211,7 +212,7 @@ def report_stopped(state: WorkloadState, command: ReportStopped) -> tuple[Worklo
         require_attempt(workload, command.attempt)
     if eviction is not workload.eviction:
         return _partial_stop_events(workload, command.eviction)
-    return (WorkloadStopped(eviction=eviction.id), *_events_after_stop(workload))
+    return (WorkloadStopped(eviction=eviction.id), *events_after_stop(workload))
 
 
 def is_cancellable(eviction: Eviction) -> bool:
@@ -245,12 +246,16 @@ def _partial_stop_events(workload: Workload, eviction: str) -> tuple[WorkloadEve
     return (shrunk_event(workload, pod_eviction),)
 
 
-def _events_after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:
+def events_after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:
+    """What was pending on the stop of all pods: deletion, an end, or requeueing."""
     if workload.terminating_at is not None:
         return (WorkloadDeleted(),)
     if workload.cancelling_at is not None:
         return (WorkloadFinished(reason="Cancelled", message=CANCELLED_WHILE_RUNNING),)
     eviction = workload.eviction
+    if eviction is not None and eviction.reason == "PodFailed":
+        evicted = condition(workload, "Evicted")
+        return (WorkloadFinished(reason="Failed", message=evicted.message if evicted else ""),)
     if eviction is None or not workload.spec.active or workload.requeue.requeue_at is not None:
         return ()
     if eviction.reason == "Deactivated":

@@ -4,13 +4,20 @@ Several rounds may each evict some pods. Each takes pods ranked before those tha
 asked for, so that no pod is promised twice; they may stop in any order.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.pods.attempt_pods import (
+    AttemptLayout,
+    attempt_pods,
+    changed_layout,
+    pod_nodes,
+)
 from headgate.domain.workloads.pods.eviction_units import without_pods
+from headgate.domain.workloads.pods.pod_progress import PodProgress, without_pods_at
 from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk
 from headgate.domain.workloads.state import Eviction, PodEviction, Workload
 
@@ -38,9 +45,62 @@ def apply_shrunk(workload: Workload, event: WorkloadShrunk) -> Workload:
     hosts = hosts_of(admission)
     failed = {host: why for host, why in workload.unhealthy_nodes.items() if host in hosts}
     gone = tuple(host for host in workload.pods_gone if host in hosts)
-    return replace(
+    shrunk = replace(
         workload, admission=admission, pod_evictions=left, unhealthy_nodes=failed, pods_gone=gone
     )
+    nodes = pod_nodes(workload.admission, workload.layout)
+    removed = {
+        name: _taken(list(nodes.get(name, ())), count, event.later.get(name, 0))
+        for name, count in event.pods.items()
+    }
+    layout = changed_layout(workload.admission, admission, workload.layout, removed)
+    return with_layout(shrunk, workload, layout)
+
+
+def with_layout(after: Workload, before: Workload, layout: AttemptLayout) -> Workload:
+    """The workload with the layout, and without progress of pods that left or have another run."""
+    progress: dict[str, PodProgress] = dict(before.progress)
+    assert before.admission is not None, "only the admission of an attempt changes"
+    known = {(p.pod_set, p.index): p.run for p in attempt_pods(before.admission, before.layout)}
+    for name in before.progress:
+        left = layout.nodes.get(name, {})
+        runs = layout.runs.get(name, {})
+        changed = [
+            index
+            for (of_set, index), run in known.items()
+            if of_set == name and (index not in left or runs.get(index, 1) != run)
+        ]
+        progress = without_pods_at(progress, name, changed)
+    return replace(after, layout=layout, progress=progress)
+
+
+def pods_of_evictions(
+    workload: Workload,
+) -> Iterator[tuple[PodEviction, dict[str, tuple[int, ...]]]]:
+    """The partial evictions, oldest first, with the indices of their pods by pod set.
+
+    Each takes the last pods in rank order that no earlier one takes.
+    """
+    if workload.admission is None:
+        return
+    nodes = pod_nodes(workload.admission, workload.layout)
+    later: dict[str, int] = {}
+    for each in workload.pod_evictions:
+        yield (
+            each,
+            {
+                name: _taken(list(nodes.get(name, ())), count, later.get(name, 0))
+                for name, count in each.pods.items()
+            },
+        )
+        for name, count in each.pods.items():
+            later[name] = later.get(name, 0) + count
+
+
+def _taken(indices: list[int], count: int, later: int) -> tuple[int, ...]:
+    """The last `count` indices before the last `later` ones."""
+    end = max(0, len(indices) - later)
+    return tuple(indices[max(0, end - count) : end])
 
 
 def shrunk_event(workload: Workload, pod_eviction: PodEviction) -> WorkloadShrunk:

@@ -1392,6 +1392,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/executors/{name}/assignments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What an executor is to run and to stop, by workload
+         * @description Only pods on its nodes that have not ended.
+         */
+        get: operations["listExecutorAssignments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report on pods, many at once
+         * @description A refused report stops no other one; one that repeats what is known is accepted.
+         */
+        post: operations["reportPods"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/assignments/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Changes of an executor's assignments as they come
+         * @description Resumes after `Last-Event-ID` or `after`; ends once the process is superseded.
+         */
+        get: operations["watchExecutorAssignments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/acknowledge": {
         parameters: {
             query?: never;
@@ -2461,6 +2521,21 @@ export interface components {
              */
             time: string;
         };
+        /** AssignedPod */
+        AssignedPod: {
+            index: number;
+            rank: number;
+            run: number;
+            node: string;
+        };
+        /** AssignedPodSet */
+        AssignedPodSet: {
+            name: string;
+            template: {
+                [key: string]: unknown;
+            };
+            pods: components["schemas"]["AssignedPod"][];
+        };
         /** Assignment */
         Assignment: {
             workload: string;
@@ -3302,6 +3377,38 @@ export interface components {
             /** @default  */
             bootId?: string;
         };
+        /** ExecutorItem */
+        ExecutorItem: {
+            workload: string;
+            uid: string;
+            attempt: number;
+            owner?: components["schemas"]["Owner"] | null;
+            annotations?: {
+                [key: string]: string;
+            };
+            /** @enum {string} */
+            nodeLossPolicy: "Replace" | "Fence" | "Wait";
+            worldSize: number;
+            rendezvous?: components["schemas"]["RendezvousView"] | null;
+            hosts: string[];
+            podSets: components["schemas"]["AssignedPodSet"][];
+            podSetUpdates?: components["schemas"]["PodSetUpdate"][];
+            eviction?: components["schemas"]["StopOrder"] | null;
+            stop?: components["schemas"]["StopOrder"] | null;
+            podEvictions?: components["schemas"]["StopOrder"][];
+        };
+        /** ExecutorItemPage */
+        ExecutorItemPage: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            logId: string;
+            chain: string;
+            items: components["schemas"]["ExecutorItem"][];
+            continue?: string | null;
+        };
         /** ExecutorList */
         ExecutorList: {
             apiVersion: string;
@@ -4108,6 +4215,11 @@ export interface components {
             metadata: components["schemas"]["PendingListMeta"];
             items: components["schemas"]["PendingWorkload"][];
         };
+        /** PodIndices */
+        PodIndices: {
+            podSet: string;
+            indices: string;
+        };
         /** PodLogRetention */
         PodLogRetention: {
             maxMebibytes: number;
@@ -4128,6 +4240,61 @@ export interface components {
              */
             position: number;
             places: components["schemas"]["PodPlace"][];
+        };
+        /** PodReportBatch */
+        PodReportBatch: {
+            reports: components["schemas"]["PodReportBody"][];
+        };
+        /** PodReportBody */
+        PodReportBody: {
+            workload: string;
+            uid: string;
+            attempt: number;
+            /** @default main */
+            podSet?: string;
+            index: number;
+            run: number;
+            /** @enum {string} */
+            type: "started" | "ready" | "finished" | "stopped";
+            /** @enum {null|string} */
+            reason?: "Completed" | "Error" | "OOMKilled" | "DeadlineExceeded" | "StartFailed" | "NodeLost" | "Evicted" | null;
+            exitCode?: number | null;
+            signal?: number | null;
+            /** @default  */
+            message?: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            startedAt?: string | null;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            finishedAt?: string | null;
+            /** @default  */
+            result?: string;
+            /** @default  */
+            node?: string;
+        };
+        /** PodReportResult */
+        PodReportResult: {
+            accepted: boolean;
+            /** @default  */
+            code?: string;
+            /** @default  */
+            detail?: string;
+            /** @default  */
+            remedy?: string;
+        };
+        /** PodReportResults */
+        PodReportResults: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            outcomes: components["schemas"]["PodReportResult"][];
         };
         /** PodSet */
         PodSet: {
@@ -4551,6 +4718,11 @@ export interface components {
             position: number;
             nodes: components["schemas"]["RegistrationOutcome"][];
         };
+        /** RendezvousView */
+        RendezvousView: {
+            host: string;
+            port: number;
+        };
         /** Report */
         Report: {
             /** @example team-a/train-7 */
@@ -4864,6 +5036,16 @@ export interface components {
             default?: "Immediate" | "Soft";
             /** @default 1800 */
             maxGraceSeconds?: number;
+        };
+        /** StopOrder */
+        StopOrder: {
+            id: string;
+            reason: string;
+            message: string;
+            deadline?: string | null;
+            preemptor?: string | null;
+            handler?: string | null;
+            pods?: components["schemas"]["PodIndices"][];
         };
         /** StopRequest */
         StopRequest: {
@@ -11478,6 +11660,145 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listExecutorAssignments: {
+        parameters: {
+            query?: {
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: {
+                /** @description The epoch that the claim answered; required */
+                "Headgate-Executor-Epoch"?: number | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Assignments of one executor, by workload, and the point of the log that they hold at. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExecutorItemPage"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    reportPods: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The epoch that the claim answered; required */
+                "Headgate-Executor-Epoch"?: number | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PodReportBatch"];
+            };
+        };
+        responses: {
+            /** @description What became of each report, in order. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PodReportResults"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    watchExecutorAssignments: {
+        parameters: {
+            query?: {
+                after?: number | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: {
+                /** @description The epoch that the claim answered; required */
+                "Headgate-Executor-Epoch"?: number | null;
+                "Last-Event-ID"?: string | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description `event: assignment` with one workload as the executor is to run it, or with `ended: true`; `event: reset` tells the executor to list all assignments again */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             400: components["responses"]["Problem400"];

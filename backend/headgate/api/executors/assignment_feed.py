@@ -1,0 +1,206 @@
+"""The stream of assignments: which executors each change of a workload concerns, told once.
+
+A journal in memory has the latest changes by executor, so that a stream resumes where it ended.
+What the journal does not cover is answered with a reset, after which the client lists all
+assignments.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from headgate.application.application_services import ApplicationServices
+from headgate.application.live_state.live_state import LiveReader
+from headgate.domain.kinds.configured_object import StatusEvent
+from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.streams import kind_and_key
+from headgate.domain.views.executor_assignments import executors_of
+from headgate.domain.workloads.state import Workload
+
+MAX_JOURNAL = 50_000
+SECONDS_BETWEEN_FLUSHES = 0.03
+SECONDS_BETWEEN_HEARTBEATS = 15.0
+SECONDS_BETWEEN_CHECKS = 5.0
+
+Render = Callable[[ApplicationServices, str, Sequence[str]], Awaitable[Mapping[str, Any]]]
+"""The items of an executor by workload; workloads that are not the executor's are left out."""
+
+
+class Attempt(NamedTuple):
+    """One attempt of a workload, and the executors that have or had pods of it."""
+
+    uid: str
+    number: int
+    executors: frozenset[str]
+
+
+class Change(NamedTuple):
+    """A change of a workload at a position, with its attempt before and after."""
+
+    position: int
+    workload: str
+    attempts: tuple[Attempt, ...]
+
+
+class AssignmentFeed:
+    """Tells streams of executors which workloads changed; idle until the first stream opens."""
+
+    def __init__(self, services: ApplicationServices, render: Render) -> None:
+        self._services = services
+        self._render = render
+        self._attempts: dict[str, Attempt] = {}
+        self._journal: deque[Change] = deque()
+        self._begins_at = 0
+        self._position = 0
+        self._is_begun = False
+        self._resets = 0
+        self._more = asyncio.Event()
+        self._closed = False
+
+    def publish(self, batch: Sequence[RecordedEvent]) -> None:
+        """Takes new events in, after they have been folded."""
+        if not self._is_begun:
+            return
+        cluster_state = self._services.reader.cluster_state
+        for recorded in batch:
+            kind, key = kind_and_key(recorded.stream)
+            if kind == "workload":
+                self._note(recorded.position, key)
+            elif kind in {"node", "executor"} and not isinstance(recorded.event, StatusEvent):
+                self._note_all(recorded.position)
+        self._position = cluster_state.position
+        while len(self._journal) > MAX_JOURNAL:
+            self._begins_at = self._journal.popleft().position
+        self._wake()
+
+    def rewind(self) -> None:
+        """Forgets everything, as the log has lost events; all streams are told to list anew."""
+        self._is_begun = False
+        self._resets += 1
+        self._wake()
+
+    def close(self) -> None:
+        """Ends every stream."""
+        self._closed = True
+        self._wake()
+
+    async def watch(
+        self, executor: str, after: int | None, may_go_on: Callable[[], Awaitable[bool]]
+    ) -> AsyncGenerator[bytes, None]:
+        """The changes of an executor's assignments after a position, with heartbeats.
+
+        It ends when `may_go_on`, asked every few seconds, says no.
+        """
+        self._begin()
+        cursor = self._position if after is None else after
+        yield b"retry: 1000\n: position %d\n\n" % cursor
+        resets, asked_at, told_at = self._resets, time.monotonic(), time.monotonic()
+        while not self._closed:
+            if time.monotonic() - asked_at >= SECONDS_BETWEEN_CHECKS:
+                if not await may_go_on():
+                    return
+                asked_at = time.monotonic()
+            if resets != self._resets or not self._begins_at <= cursor <= self._position:
+                self._begin()
+                resets, cursor = self._resets, self._position
+                yield _frame("reset", cursor, {"position": cursor})
+            more, position = self._more, self._position
+            async for frame in self._changes(executor, cursor, position):
+                told_at = time.monotonic()
+                yield frame
+            cursor = position
+            if time.monotonic() - told_at >= SECONDS_BETWEEN_HEARTBEATS:
+                told_at = time.monotonic()
+                yield b": heartbeat %d\nevent: heartbeat\n\n" % position
+            await _first_of(more, SECONDS_BETWEEN_CHECKS)
+
+    async def _changes(
+        self, executor: str, after: int, position: int
+    ) -> AsyncGenerator[bytes, None]:
+        """One frame for each workload that changed for the executor between two positions."""
+        touched: dict[str, Attempt] = {}
+        for change in reversed(self._journal):
+            if change.position <= after:
+                break
+            for attempt in change.attempts:
+                if change.position <= position and executor in attempt.executors:
+                    touched.setdefault(change.workload, attempt)
+        if not touched:
+            return
+        items = await self._render(self._services, executor, list(touched))
+        for workload, attempt in reversed(touched.items()):
+            ended = {
+                "workload": workload,
+                "uid": attempt.uid,
+                "attempt": attempt.number,
+                "ended": True,
+            }
+            yield _frame("assignment", position, items.get(workload, ended))
+
+    def _begin(self) -> None:
+        if self._is_begun:
+            return
+        cluster_state = self._services.reader.cluster_state
+        self._journal.clear()
+        self._attempts = {}
+        self._position = self._begins_at = cluster_state.position
+        self._is_begun = True
+        for key, workload in cluster_state.workloads.items():
+            found = self._attempt(workload)
+            if found.executors:
+                self._attempts[key] = found
+
+    def _attempt(self, workload: Workload) -> Attempt:
+        config = self._services.reader.cluster_state.config
+        return Attempt(workload.uid, workload.attempt, executors_of(config, workload))
+
+    def _note(self, position: int, key: str) -> None:
+        before = self._attempts.pop(key, None)
+        workload = self._services.reader.cluster_state.workloads.get(key)
+        after = None if workload is None else self._attempt(workload)
+        if after is not None and after.executors:
+            self._attempts[key] = after
+        found = tuple(each for each in (after, before) if each is not None and each.executors)
+        if found:
+            self._journal.append(Change(position, key, found))
+
+    def _note_all(self, position: int) -> None:
+        """Nodes may have changed their executor: every workload may have."""
+        workloads = self._services.reader.cluster_state.workloads
+        for key, workload in workloads.items():
+            if self._attempts.get(key, _NONE).executors != self._attempt(workload).executors:
+                self._note(position, key)
+
+    def _wake(self) -> None:
+        self._more.set()
+        self._more = asyncio.Event()
+
+
+_NONE = Attempt("", 0, frozenset())
+
+
+async def _first_of(more: asyncio.Event, seconds: float) -> None:
+    """Waits for the next change and a little longer, so that several are sent as one."""
+    try:
+        await asyncio.wait_for(more.wait(), seconds)
+    except TimeoutError:
+        return
+    await asyncio.sleep(SECONDS_BETWEEN_FLUSHES)
+
+
+def _frame(event: str, position: int, body: Any) -> bytes:  # noqa: ANN401 - JSON
+    encoded = msgspec.json.encode(body)
+    return b"id: %d\nevent: %b\ndata: %b\n\n" % (position, event.encode(), encoded)
+
+
+def feed_of(services: ApplicationServices, render: Render) -> AssignmentFeed:
+    """The feed of a process, listening to its reader."""
+    feed, reader = AssignmentFeed(services, render), services.reader
+    assert isinstance(reader, LiveReader), "a stream is of the present"
+    reader.listen(feed.publish)
+    reader.on_rewind(feed.rewind)
+    return feed

@@ -1,0 +1,56 @@
+"""Sets of small numbers as sorted ranges: a hundred thousand indices in order are one range."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+IndexRanges = tuple[tuple[int, int], ...]
+"""Ranges `(first, last)`, both included, in order and with a gap between any two."""
+
+
+def ranges_of(indices: Iterable[int]) -> IndexRanges:
+    """The ranges of numbers, given in any order and any number of times."""
+    found: list[tuple[int, int]] = []
+    for index in sorted(set(indices)):
+        if found and found[-1][1] == index - 1:
+            found[-1] = (found[-1][0], index)
+        else:
+            found.append((index, index))
+    return tuple(found)
+
+
+def joined(ranges: IndexRanges, other: IndexRanges) -> IndexRanges:
+    """The ranges of the numbers in either."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted((*ranges, *other)):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return tuple(found)
+
+
+def without(ranges: IndexRanges, indices: Iterable[int]) -> IndexRanges:
+    """The ranges of the numbers that are not among `indices`."""
+    gone = frozenset(index for index in indices if contains(ranges, index))
+    return ranges if not gone else ranges_of(i for i in members(ranges) if i not in gone)
+
+
+def contains(ranges: IndexRanges, index: int) -> bool:
+    """Whether the number is in a range."""
+    place = bisect_right(ranges, (index, float("inf")))
+    return place > 0 and ranges[place - 1][1] >= index
+
+
+def count_of(ranges: IndexRanges) -> int:
+    """How many numbers there are."""
+    return sum(last - first + 1 for first, last in ranges)
+
+
+def members(ranges: IndexRanges) -> Iterator[int]:
+    """The numbers in order."""
+    return (index for first, last in ranges for index in range(first, last + 1))
+
+
+def text_of_ranges(ranges: IndexRanges) -> str:
+    """The ranges as people and Kubernetes write them: `0-4,7`."""
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)

@@ -1,0 +1,151 @@
+"""What an executor is to run and to stop: the pods of admitted workloads that are its own."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+import msgspec
+
+from headgate.domain.kinds.executor import PortRange
+from headgate.domain.kinds.executor_nodes import executor_of_flavors, loss_policy
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.workloads.pods.attempt_pods import (
+    AttemptPod,
+    assigned_nodes,
+    attempt_pods,
+    pod_nodes,
+)
+from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS
+from headgate.domain.workloads.specs import NodeLossPolicy
+from headgate.domain.workloads.state import Eviction, Workload, is_admitted
+from headgate.domain.workloads.transitions.partial_eviction import pods_of_evictions
+
+
+class Rendezvous(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the pods of an attempt meet: the node of rank 0, and a port there."""
+
+    host: str
+    port: int
+
+
+class PodOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """An eviction of some pods; `pods` has the indices of those of the executor by pod set."""
+
+    eviction: Eviction
+    pods: dict[str, tuple[int, ...]]
+
+
+class ExecutorAssignment(msgspec.Struct, frozen=True, kw_only=True):
+    """One workload as one executor is to run or stop it.
+
+    `hosts` has the node of each rank of the whole workload, `pods` those of this executor that have
+    not ended. `ends` says that the eviction is for good: the workload is cancelled, deleted or has
+    failed.
+    """
+
+    workload: Workload
+    node_loss_policy: NodeLossPolicy
+    hosts: tuple[str, ...]
+    rendezvous: Rendezvous | None
+    pods: tuple[AttemptPod, ...]
+    ends: bool
+    pod_orders: tuple[PodOrder, ...] = ()
+
+
+def executors_of(config: ObjectSet, workload: Workload) -> frozenset[str]:
+    """The executors that have pods of an admitted workload; none for any other workload."""
+    if not is_admitted(workload) or workload.finished_at is not None or not config.executors:
+        return frozenset()
+    assert workload.admission is not None, "what is admitted has a place"
+    found = {
+        _executor_at(config, workload, name, node)
+        for name, nodes in pod_nodes(workload.admission, workload.layout).items()
+        for node in dict.fromkeys(nodes.values())
+    }
+    return frozenset(found - {""})
+
+
+def assignment_for(
+    config: ObjectSet, workload: Workload, executor: str
+) -> ExecutorAssignment | None:
+    """The workload as the executor is to run it; None where it has no pods of it."""
+    if executor not in executors_of(config, workload):
+        return None
+    assert workload.admission is not None, "what is admitted has a place"
+    pods = tuple(attempt_pods(workload.admission, workload.layout))
+    own = tuple(
+        pod
+        for pod in pods
+        if _executor_at(config, workload, pod.pod_set, pod.node) == executor
+        and not workload.progress.get(pod.pod_set, NO_PROGRESS).has_ended(pod.index)
+    )
+    chosen = {(pod.pod_set, pod.index) for pod in own}
+    return ExecutorAssignment(
+        workload=workload,
+        node_loss_policy=loss_policy(config, executor, workload.spec.node_loss_policy),
+        hosts=_hosts(workload, pods),
+        rendezvous=_rendezvous(config, workload, pods),
+        pods=own,
+        ends=is_ending(workload),
+        pod_orders=tuple(_orders(workload, chosen)),
+    )
+
+
+def is_ending(workload: Workload) -> bool:
+    """Whether an eviction of the workload is for good."""
+    failed = workload.eviction is not None and workload.eviction.reason == "PodFailed"
+    return failed or workload.terminating_at is not None or workload.cancelling_at is not None
+
+
+def _hosts(workload: Workload, pods: tuple[AttemptPod, ...]) -> tuple[str, ...]:
+    """The node of each rank; of pods that have left, the node they would have now is unknown."""
+    assert workload.admission is not None, "what is admitted has a place"
+    size = sum(
+        workload.layout.counts.get(given.name, len(assigned_nodes(given)))
+        for given in workload.admission.pod_set_assignments
+    )
+    hosts = [""] * size
+    for pod in pods:
+        hosts[pod.rank] = pod.node
+    return tuple(hosts)
+
+
+def _rendezvous(
+    config: ObjectSet, workload: Workload, pods: tuple[AttemptPod, ...]
+) -> Rendezvous | None:
+    first = pods[0] if pods else None
+    if first is None:
+        return None
+    found = config.executors.get(_executor_at(config, workload, first.pod_set, first.node))
+    ports = PortRange() if found is None else found.spec.rendezvous_ports
+    return Rendezvous(host=first.node, port=rendezvous_port(ports, workload.uid, workload.attempt))
+
+
+def rendezvous_port(ports: PortRange, uid: str, attempt: int) -> int:
+    """A port of the range that follows from the attempt alone, so that it never changes."""
+    drawn = int.from_bytes(sha256(f"{uid}/{attempt}".encode()).digest()[:8], "big")
+    return ports.first + drawn % (ports.last - ports.first + 1)
+
+
+def _executor_at(config: ObjectSet, workload: Workload, pod_set: str, node: str) -> str:
+    """The executor of a node; of a pod without a node the oldest that selects its flavor."""
+    if node:
+        known = config.nodes.get(node)
+        return known.spec.executor if known is not None else ""
+    assert workload.admission is not None, "what is admitted has a place"
+    for given in workload.admission.pod_set_assignments:
+        if given.name == pod_set:
+            return executor_of_flavors(config, given.flavors.values())
+    return ""
+
+
+def _orders(workload: Workload, chosen: set[tuple[str, int]]) -> Iterator[PodOrder]:
+    if workload.eviction is not None:
+        return
+    for pod_eviction, taken in pods_of_evictions(workload):
+        pods = {
+            name: tuple(index for index in indices if (name, index) in chosen)
+            for name, indices in taken.items()
+        }
+        if any(pods.values()):
+            left = {name: indices for name, indices in pods.items() if indices}
+            yield PodOrder(eviction=pod_eviction.eviction, pods=left)

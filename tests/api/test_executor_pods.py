@@ -1,0 +1,220 @@
+"""Executors read what to run pod by pod, and report on single pods."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.api.callers import KUEUE, Api, flavor, local_queue
+from tests.api.test_executor_protocol import HOST, RACK, Process, a_node, an_executor
+
+HERE = "/v1/namespaces/team-a/workloads"
+POOL = "pods"
+
+
+def a_kueue_object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"apiVersion": KUEUE, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+@pytest.fixture(scope="module")
+def processes(admin: Api, callers: dict[str, Api]) -> tuple[Process, Process]:
+    """Two executors with one host of two cores each."""
+    levels = {"levels": [{"nodeLabel": RACK}, {"nodeLabel": HOST}]}
+    admin.post("/v1/topologies", a_kueue_object("Topology", "racks", levels))
+    pools = flavor(POOL, topologyName="racks", nodeLabels={"pool": POOL})
+    admin.post("/v1/resourceflavors", pools)
+    quota = {"name": POOL, "resources": [{"name": "cpu", "nominalQuota": "99"}]}
+    groups = [{"coveredResources": ["cpu"], "flavors": [quota]}]
+    spec = {"resourceGroups": groups, "namespaceSelector": {}}
+    admin.post("/v1/clusterqueues", a_kueue_object("ClusterQueue", POOL, spec))
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue(POOL, POOL))
+    made = []
+    for name in ("one", "two"):
+        selector = {"pool": POOL, "of": name}
+        assert (
+            admin.post("/v1/executors", an_executor(name, nodeSelector=selector)).status_code == 201
+        )
+        process = Process(callers["executor"], name)
+        labels = {"pool": POOL, RACK: "r1", "of": name}
+        process.register({**a_node(f"host-{name}", POOL, cpu="2"), "labels": labels})
+        made.append(process)
+    return made[0], made[1]
+
+
+def gang(count: int) -> dict[str, Any]:
+    pod = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+    template = {"spec": pod}
+    request = {"preferred": RACK}
+    return {"name": "main", "count": count, "template": template, "topologyRequest": request}
+
+
+Start = Callable[[str, int], dict[str, Any]]
+
+
+@pytest.fixture
+def start(processes: tuple[Process, Process], submitted: Callable[..., dict[str, Any]]) -> Start:
+    """Submit a gang of that many pods; the workload once it is admitted."""
+    assert processes
+
+    def started(name: str, count: int) -> dict[str, Any]:
+        found = submitted(name, POOL, podSets=[gang(count)])
+        assert found["status"]["phase"] == "Starting", found["status"]
+        return found
+
+    return started
+
+
+def assigned(process: Process) -> dict[str, dict[str, Any]]:
+    """What the process is to run, by workload."""
+    items = process.get("assignments").json()["items"]
+    return {each["workload"]: each for each in items}
+
+
+def item_of(process: Process, name: str) -> dict[str, Any]:
+    return assigned(process)[f"team-a/{name}"]
+
+
+def about(item: dict[str, Any], index: int, kind: str, **fields: Any) -> dict[str, Any]:
+    (pods,) = item["podSets"]
+    run = next(pod["run"] for pod in pods["pods"] if pod["index"] == index)
+    named = {name: item[name] for name in ("workload", "uid", "attempt")}
+    return {**named, "podSet": pods["name"], "index": index, "run": run, "type": kind, **fields}
+
+
+def indices(item: dict[str, Any]) -> list[int]:
+    return [pod["index"] for each in item["podSets"] for pod in each["pods"]]
+
+
+def report(process: Process, *reports: dict[str, Any]) -> list[Any]:
+    answer = process.post("reports", {"reports": list(reports)})
+    assert answer.status_code == 200, answer.text
+    return [each["accepted"] or each["code"] for each in answer.json()["outcomes"]]
+
+
+def phase(admin: Api, name: str) -> str:
+    return str(admin.get(f"{HERE}/{name}").json()["status"]["phase"])
+
+
+def test_each_executor_reads_its_own_pods_with_ranks_and_hosts(
+    processes: tuple[Process, Process], start: Start, admin: Api
+) -> None:
+    found = start("ranks", 4)
+    items = [item_of(process, "ranks") for process in processes]
+    assert {items[0]["attempt"], items[1]["attempt"]} == {1}
+    assert items[0]["uid"] == found["metadata"]["uid"]
+    assert sorted(indices(items[0]) + indices(items[1])) == [0, 1, 2, 3]
+    assert sorted(items[0]["hosts"]) == ["host-one"] * 2 + ["host-two"] * 2
+    assert items[0]["worldSize"] == 4
+    for item in items:
+        for pod in item["podSets"][0]["pods"]:
+            assert item["hosts"][pod["rank"]] == pod["node"]
+    assert items[0]["rendezvous"] == items[1]["rendezvous"]
+    assert items[0]["rendezvous"]["host"] == items[0]["hosts"][0]
+    assert 20_000 <= items[0]["rendezvous"]["port"] <= 29_999
+    assert items[0]["podSets"][0]["template"]["spec"]["containers"][0]["name"] == "c"
+    admin.post(f"{HERE}/ranks/cancel", {"reason": "done"})
+    for process, item in zip(processes, items, strict=True):
+        told = item_of(process, "ranks")
+        assert (told["stop"]["reason"], "eviction" in told) == ("Cancelled", False)
+        assert report(process, *(about(item, i, "stopped") for i in indices(item))) == [True, True]
+    assert phase(admin, "ranks") == "Cancelled"
+    assert "team-a/ranks" not in assigned(processes[0])
+
+
+def test_a_workload_runs_and_succeeds_by_the_reports_of_its_pods(
+    processes: tuple[Process, Process], start: Start, admin: Api
+) -> None:
+    start("succeeds", 4)
+    told: list[dict[str, Any]] = []
+    for number, process in enumerate(processes):
+        item = item_of(process, "succeeds")
+        told = [about(item, i, kind) for i in indices(item) for kind in ("started", "ready")]
+        assert set(report(process, *told)) == {True}
+        assert phase(admin, "succeeds") == ("Starting", "Running")[number]
+    position = admin.get("/v1/system").json()["position"]
+    assert set(report(process, *told)) == {True}
+    assert admin.get("/v1/system").json()["position"] == position
+    for process in processes:
+        item = item_of(process, "succeeds")
+        done = [about(item, i, "finished", exitCode=0, result=f"r{i}") for i in indices(item)]
+        assert set(report(process, *done)) == {True}
+    assert phase(admin, "succeeds") == "Succeeded"
+
+
+def test_a_failed_pod_stops_the_others_and_fails_the_workload(
+    processes: tuple[Process, Process], start: Start, admin: Api
+) -> None:
+    start("fails", 4)
+    one, two = (item_of(process, "fails") for process in processes)
+    first, *rest = indices(one)
+    told = [about(one, i, "started") for i in indices(one)]
+    failed = about(one, first, "finished", exitCode=3, reason="Error")
+    assert set(report(processes[0], *told, failed)) == {True}
+    assert phase(admin, "fails") == "Evicting"
+    left = item_of(processes[0], "fails")
+    assert left["stop"]["reason"] == "PodFailed"
+    assert indices(left) == rest
+    report(processes[0], *(about(one, i, "stopped") for i in rest))
+    assert phase(admin, "fails") == "Evicting"
+    report(processes[1], *(about(two, i, "stopped") for i in indices(two)))
+    found = admin.get(f"{HERE}/fails").json()["status"]
+    assert found["phase"] == "Failed"
+    ended = next(each for each in found["conditions"] if each["type"] == "Finished")
+    assert "exit code 3" in ended["message"]
+
+
+def test_each_bad_report_is_refused_by_itself(
+    processes: tuple[Process, Process], start: Start, admin: Api
+) -> None:
+    start("refused", 4)
+    process, other = processes
+    item = item_of(process, "refused")
+    index = indices(item)[0]
+    good = about(item, index, "started")
+    assert report(
+        process,
+        {**good, "workload": "team-a/never-was"},
+        {**good, "uid": "another"},
+        {**good, "attempt": 2},
+        {**good, "run": 2},
+        {**good, "index": 99},
+        {**good, "podSet": "unknown"},
+        {**good, "exitCode": -1},
+        good,
+    ) == [
+        "ObjectNotFound",
+        "EarlierWorkload",
+        "StaleAttempt",
+        "StaleRun",
+        "UnknownPod",
+        "UnknownPod",
+        "ReportInvalid",
+        True,
+    ]
+    assert report(other, good) == ["PodOfOtherExecutor"]
+    admin.post(f"{HERE}/refused/cancel", {"reason": "done"})
+    for each in processes:
+        found = item_of(each, "refused")
+        report(each, *(about(found, i, "stopped") for i in indices(found)))
+
+
+def test_a_late_report_of_the_first_attempt_leaves_the_second(
+    processes: tuple[Process, Process], start: Start, admin: Api, schedule: Callable[[], int]
+) -> None:
+    start("twice", 4)
+    first = [item_of(process, "twice") for process in processes]
+    admin.post(f"{HERE}/twice/requeue", {"reason": "again"})
+    for process, item in zip(processes, first, strict=True):
+        told = item_of(process, "twice")
+        assert told["eviction"]["reason"] == "Requeued"
+        report(process, *(about(item, i, "stopped") for i in indices(item)))
+    admin.caught_up("/v1/queues", schedule())
+    second = item_of(processes[0], "twice")
+    assert second["attempt"] == 2
+    late = about(first[0], indices(first[0])[0], "finished", exitCode=1)
+    assert report(processes[0], late) == ["StaleAttempt"]
+    assert phase(admin, "twice") == "Starting"
+    admin.post(f"{HERE}/twice/cancel", {"reason": "done"})
+    for process in processes:
+        item = item_of(process, "twice")
+        report(process, *(about(item, i, "stopped") for i in indices(item)))
