@@ -22,7 +22,7 @@ from headgate.api.executors.controller import Executors, report_routes
 from headgate.api.executors.pods import ExecutorPods, assignment_items
 from headgate.api.executors.protocol import ExecutorProtocol
 from headgate.api.headers import add_headers
-from headgate.api.history import History
+from headgate.api.history import Erasures, History
 from headgate.api.nodes import NodeActions
 from headgate.api.objects import controllers as object_controllers
 from headgate.api.parameters import (
@@ -159,6 +159,7 @@ def _version_one() -> Router:
             StuckWorkloadsPage,
             Simulations,
             History,
+            Erasures,
             Cycles,
             Backtests,
             Tokens,

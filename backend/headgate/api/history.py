@@ -10,8 +10,8 @@ from litestar.params import FromQuery, JSONBody, QueryParameter
 
 from headgate.adapters.manifests.registry import KIND_OF_STREAM
 from headgate.adapters.manifests.render import render_written
-from headgate.api.answers import Answer, answer_view, response
-from headgate.api.callers import Caller, services_of
+from headgate.api.answers import Answer, answer, answer_view, response
+from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import IdempotencyHeader, SubmitDryRun
@@ -20,8 +20,11 @@ from headgate.api.simulations import simulated
 from headgate.application.commands.execute import execute
 from headgate.application.config_history import Revision as RecordedRevision
 from headgate.application.config_history import RevisionQuery, revert_command, revisions
+from headgate.application.erasure import ErasureRequest
+from headgate.application.erasure import erase as erase_content
 from headgate.application.queries.views import timestamp
 from headgate.domain.kinds.configured_object import Absent, Configured
+from headgate.domain.rejection import InvalidRequest
 from headgate.domain.streams import kind_and_key
 from headgate.event_log.catalogue import stored_name_of
 
@@ -124,6 +127,52 @@ class History(Controller):
         )
         call = await command_request(request, object_writer(KIND_OF_STREAM[kind]), options)
         return answer_command(await execute(services, call, [change]))
+
+
+class ErasureOrder(RequestBody, kw_only=True, frozen=True):
+    """What to erase: all that was written of the object of a stream, or one digest, and why.
+
+    `force` erases also what a workload that has not ended, or an object, refers to.
+    """
+
+    stream: Annotated[str, msgspec.Meta(max_length=600, examples=["workload/team-a/train-7"])] = ""
+    digest: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$", max_length=64)] = ""
+    reason: Annotated[str, msgspec.Meta(max_length=1024)] = ""
+    force: bool = False
+
+
+class Erased(Schema, kw_only=True, frozen=True):
+    """The digests that were erased, and the streams of objects that referred to them."""
+
+    position: Position
+    digests: list[str]
+    users: list[str]
+
+
+class Erasures(Controller):
+    """Erasure of pod templates and of objects as written."""
+
+    path = "/erasures"
+    tags = ["History"]
+
+    @post(
+        operation_id="eraseContent",
+        summary="Erase what was written, and record that without the content",
+        status_code=200,
+        responses=response(Erased),
+        opt={"right": "configure erasures"},
+    )
+    async def erase(self, request: Caller, data: JSONBody[ErasureOrder]) -> Answer:
+        """Events keep the digest; the pods of an erased template cannot be started again."""
+        if bool(data.stream) == bool(data.digest):
+            raise InvalidRequest.at("", "NotExactlyOne", fields=("stream", "digest"))
+        wanted = ErasureRequest(stream=data.stream, digest=data.digest, is_forced=data.force)
+        origin = origin_of(request, data.reason)
+        erased = await erase_content(services_of(request), origin, wanted)
+        body = Erased(
+            position=erased.position, digests=list(erased.digests), users=list(erased.users)
+        )
+        return answer(body, position=erased.position)
 
 
 MISSING = object()

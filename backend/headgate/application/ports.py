@@ -165,6 +165,13 @@ class EventLog(Protocol):
     def append(self, units: Sequence[AppendUnit]) -> list[Verdict]:
         """Append each unit with its own verdict, all in one transaction, in order."""
 
+    def erase(self, unit: AppendUnit, digests: Collection[str]) -> Verdict:
+        """Delete what was written, by digest, and append the event of it, in one transaction.
+
+        Nothing is deleted unless the unit is appended. No append is under way meanwhile that keeps
+        one of these bodies for its events.
+        """
+
     def head(self) -> int:
         """The last position, 0 while empty."""
 

@@ -13,7 +13,7 @@ from headgate.cli.commands.batch_script import read_script
 from headgate.cli.failures import CommandFailed, ExitCode, Failure, exit_for
 
 SECTIONS = {
-    "Workloads": ("submit", "run", "pods", "why", "timeline", "wait", "simulate",
+    "Workloads": ("submit", "run", "logs", "pods", "why", "timeline", "wait", "simulate",
                   "cancel", "hold", "release"),
     "Resources": ("apply", "lint", "get", "list", "describe", "delete", "history", "revert"),
     "Observe": ("watch", "events", "preemptions", "evictions", "cycles"),
@@ -21,7 +21,7 @@ SECTIONS = {
     "Operate": ("stuck", "requeue", "activate", "deactivate", "bulk", "batch", "stop", "resume",
                 "drain", "cordon", "uncordon", "node", "protect", "gate"),
     "Simulate and replay": ("backtest", "replay", "executor"),
-    "Server and admin": ("up", "agent", "doctor", "migrate", "verify", "log", "token",
+    "Server and admin": ("up", "agent", "doctor", "migrate", "verify", "log", "erase", "token",
                          "serviceaccount", "can-i", "whoami", "version"),
 }  # fmt: skip
 """Commands by purpose; each command is in one section (tests/cli/test_help.py)."""

@@ -4,6 +4,7 @@ import msgspec
 
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import ObjectReference
 
 
 class LogRewound(msgspec.Struct, frozen=True, kw_only=True, tag="log.rewound"):
@@ -17,6 +18,16 @@ class LogRewound(msgspec.Struct, frozen=True, kw_only=True, tag="log.rewound"):
     read_up_to: int
     head: int
     observer: str
+
+
+class ContentErased(msgspec.Struct, frozen=True, kw_only=True, tag="log.content_erased"):
+    """Pod templates or objects as written were deleted, by their digests; the content is nowhere.
+
+    `object` is the owner of the content; None where only a digest was given.
+    """
+
+    digests: tuple[str, ...]
+    object: ObjectReference | None = None
 
 
 class EventIgnored(msgspec.Struct, frozen=True, kw_only=True, tag="log.event_ignored"):
@@ -41,7 +52,11 @@ class LogHistory(msgspec.Struct, frozen=True, kw_only=True, tag="log_history"):
 LogHistoryState = Absent | LogHistory
 
 
-def evolve(state: LogHistoryState, event: LogRewound, at: Instant) -> LogHistoryState:
-    """The history after an event."""
+def evolve(
+    state: LogHistoryState, event: LogRewound | ContentErased, at: Instant
+) -> LogHistoryState:
+    """The history after an event; an erasure has its own stream and leaves no state."""
+    if isinstance(event, ContentErased):
+        return state
     count = state.count if isinstance(state, LogHistory) else 0
     return LogHistory(last=event, at=at, count=count + 1)

@@ -5,12 +5,14 @@ from typing import TypeAlias
 import msgspec
 
 from headgate.domain.kinds.configured_object import ObjectEvent
-from headgate.domain.log_history import EventIgnored, LogRewound
+from headgate.domain.log_history import ContentErased, EventIgnored, LogRewound
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadEvent, WorkloadOwner, WorkloadSubmitted
 
-DomainEvent: TypeAlias = ObjectEvent | WorkloadEvent | RoundEvent | LogRewound | EventIgnored
+DomainEvent: TypeAlias = (
+    ObjectEvent | WorkloadEvent | RoundEvent | LogRewound | ContentErased | EventIgnored
+)
 
 
 class EventMetadata(msgspec.Struct, frozen=True, kw_only=True):

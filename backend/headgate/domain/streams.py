@@ -10,6 +10,10 @@ LOG_STREAM = "log/history"
 """The stream of what happened to the log itself."""
 
 
+ERASURE_STREAM = "log/erasures"
+"""The stream of erasures of what was written."""
+
+
 def workload_stream(key: str) -> str:
     """The stream of the workload with that key (`namespace/name`)."""
     return f"workload/{key}"

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from headgate.domain.kinds.registry import KINDS
-from headgate.domain.log_history import EventIgnored, LogRewound
+from headgate.domain.log_history import ContentErased, EventIgnored, LogRewound
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.workloads.events import WorkloadEvent
@@ -13,6 +13,7 @@ EVENT_CLASSES: tuple[type[DomainEvent], ...] = (
     *get_args(WorkloadEvent),
     *get_args(RoundEvent),
     LogRewound,
+    ContentErased,
 )
 
 

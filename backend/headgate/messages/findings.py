@@ -255,6 +255,7 @@ TEXTS: Mapping[str, Text] = {
     "UsageIsNeverNegative": Text("Usage is never negative"),
     "VictimsHoldQuota": Text("Victims hold quota"),
     "WhatStopsWasEvicted": Text("What stops was evicted"),
+    "ErasedContentIsGone": Text("Erased content is gone"),
     "WhatWasWrittenIsKept": Text("What was written is kept"),
     "WorkloadsComeThroughLocalQueue": Text("Workloads come through a LocalQueue"),
 }

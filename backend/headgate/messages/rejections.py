@@ -42,6 +42,15 @@ TEXTS: Mapping[str, Text] = {
     "NodeNotRevertible": Text(
         "What a node reports cannot be rolled back", "Apply the node, or uncordon it."
     ),
+    "WrittenContentInEvents": Text(
+        "The pod templates of {stream} are in their events, from before they stood beside the log",
+        "They cannot be erased; archive and drop that part of the log.",
+    ),
+    "WrittenContentInUse": Text(
+        "{count:object} refer to this content: {objects}",
+        "Wait until the workloads have ended, or erase it in spite of that (force).",
+    ),
+    "WrittenContentNotKept": Text("Nothing is kept of {wanted}", "Name a digest or an object."),
     "StreamNotFound": Text("No history of {stream}", "Name it as kind/name."),
     # Roles and service accounts
     "ClusterQueueNotGranted": Text(

@@ -2,10 +2,10 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 
 from headgate.adapters.memory.database import MemoryDatabase, stored_event
-from headgate.application.ports import AppendUnit, EventCount, EventFilter, Verdict
+from headgate.application.ports import Appended, AppendUnit, EventCount, EventFilter, Verdict
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
 from headgate.event_log.catalogue import stored_name_of
@@ -21,6 +21,15 @@ class MemoryEventLog:
     def append(self, units: Sequence[AppendUnit]) -> list[Verdict]:
         """Append each unit with its own verdict, in order."""
         return self._database.append(units)
+
+    def erase(self, unit: AppendUnit, digests: Collection[str]) -> Verdict:
+        """Delete what was written, by digest, and append the event of it."""
+        with self._database.lock:
+            (verdict,) = self._database.append([unit])
+            if isinstance(verdict, Appended):
+                for digest in digests:
+                    self._database.written.pop(digest, None)
+        return verdict
 
     def head(self) -> int:
         """The last position, 0 while empty."""

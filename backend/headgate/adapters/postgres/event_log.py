@@ -1,11 +1,14 @@
 """The log on Postgres: appends by one server-side call a group, reads by position."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
+
+import psycopg
 
 from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
 from headgate.application.ports import (
+    Appended,
     AppendUnit,
     EventCount,
     EventFilter,
@@ -111,6 +114,7 @@ _FORGET_LOST_PAST = (
     "DELETE FROM state_cache WHERE position > (SELECT position FROM log_head)",
     "DELETE FROM cycle_record WHERE input_position > (SELECT position FROM log_head)",
 )
+_ERASE = "SELECT written_object_erase(%s::text[])"
 _HEAD = "SELECT position FROM log_head"
 _POINT = "SELECT log_id::text, log_chain_at(%s) FROM log_head"
 _CHAIN_START = "SELECT position, chain FROM log_chain ORDER BY position LIMIT 1"
@@ -165,6 +169,18 @@ class PostgresEventLog:
                 row = connection.execute(_APPEND_WRITTEN, values).fetchone()
         assert row is not None
         return verdicts_of(units, row[0])
+
+    def erase(self, unit: AppendUnit, digests: Collection[str]) -> Verdict:
+        """Delete what was written, by digest, and append the event of it, in one transaction."""
+        appended = written_runs([unit])
+        with connection_of(self._pool) as connection, connection.transaction() as transaction:
+            connection.execute(_ERASE, (sorted(digests),))
+            row = connection.execute(_APPEND, appended).fetchone()
+            assert row is not None
+            (verdict,) = verdicts_of([unit], row[0])
+            if not isinstance(verdict, Appended):
+                raise psycopg.Rollback(transaction)
+        return verdict
 
     def head(self) -> int:
         """The last position, 0 while empty."""

@@ -39,7 +39,7 @@ READABLE = frozenset(
     }
 )  # fmt: skip
 """Resources that every role reads; of those in namespaces only what its scope shows."""
-ADMINISTERED = frozenset({"backtests", "readmodels", "serviceaccounts", "tokens"})
+ADMINISTERED = frozenset({"backtests", "erasures", "readmodels", "serviceaccounts", "tokens"})
 """Resources of admins alone."""
 RESOURCES = READABLE | ADMINISTERED
 

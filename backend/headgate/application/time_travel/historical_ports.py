@@ -83,6 +83,10 @@ class HistoricalLog:
         """Raises: appends go to the live log alone."""
         raise AssertionError(f"{len(units)} units were to be appended to the past")
 
+    def erase(self, unit: AppendUnit, digests: Collection[str]) -> Verdict:
+        """Raises: content is erased at the present alone."""
+        raise AssertionError(f"{len(digests)} bodies were to be erased at {unit.at} in the past")
+
     def head(self) -> int:
         """The position it ends at."""
         return self.point.position

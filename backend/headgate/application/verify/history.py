@@ -9,7 +9,7 @@ from headgate.application.verify.lifecycle_audit import LifecycleAudit
 from headgate.application.verify.pending_audit import unexplained
 from headgate.application.verify.quota_audit import QuotaAudit, SizeAudit
 from headgate.application.verify.round_audit import RoundAudit
-from headgate.domain.log_history import LogRewound
+from headgate.domain.log_history import ContentErased, LogRewound
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.events import RoundEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
@@ -88,7 +88,7 @@ class History:
             self._read_workload(key, event, recorded.at)
         elif isinstance(event, RoundEvent):
             self.rounds.read(recorded.stream, event, recorded.at)
-        elif not isinstance(event, LogRewound):
+        elif not isinstance(event, LogRewound | ContentErased):
             self.settings.read(kind, key, event)
 
     def conclude(self, now: Instant) -> None:

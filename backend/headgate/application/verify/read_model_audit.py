@@ -5,22 +5,31 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any
 
-from headgate.application.erasure import digests_of
 from headgate.application.ports import Loaded, ReadModels
 from headgate.application.verify.findings import Findings
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import evolve_state
-from headgate.domain.recorded_event import RecordedEvent, with_owner_of_actor
+from headgate.domain.log_history import ContentErased
+from headgate.domain.recorded_event import DomainEvent, RecordedEvent, with_owner_of_actor
 from headgate.domain.streams import kind_and_key
+from headgate.domain.workloads.events import WorkloadSpecChanged, WorkloadSubmitted
 
 BATCH = 500
+
+
+def digests_of(event: DomainEvent) -> tuple[str, ...]:
+    """The digests of the object or the pod templates as written that an event refers to."""
+    if isinstance(event, WorkloadSubmitted | WorkloadSpecChanged):
+        return tuple(pod_set.written for pod_set in event.spec.pod_sets if pod_set.written)
+    digest = getattr(event, "written", "")
+    return (digest,) if digest else ()
 
 
 class States:
     """Every object and round as its own stream makes it, stream by stream.
 
     `written` has the digest of each object or pod template as written that an event refers to, and
-    the first event.
+    the first event since it was last erased; `erased` those that were, and are referred to no more.
     """
 
     def __init__(self) -> None:
@@ -28,6 +37,7 @@ class States:
         self.states: dict[str, Any] = {}
         self.versions: dict[str, int] = {}
         self.written: dict[str, tuple[int, str]] = {}
+        self.erased: dict[str, tuple[int, str]] = {}
 
     def read(self, recorded: RecordedEvent) -> None:
         """Fold one event into its stream's state."""
@@ -36,8 +46,13 @@ class States:
         event = with_owner_of_actor(recorded)
         self.states[recorded.stream] = evolve_state(kind, before, event, recorded.at)
         self.versions[recorded.stream] = recorded.version
+        if isinstance(recorded.event, ContentErased):
+            for digest in recorded.event.digests:
+                self.written.pop(digest, None)
+                self.erased[digest] = (recorded.position, recorded.stream)
         for digest in digests_of(recorded.event):
             self.written.setdefault(digest, (recorded.position, recorded.stream))
+            self.erased.pop(digest, None)
         self.position = recorded.position
 
 
@@ -67,6 +82,14 @@ def check_written(states: States, read_models: ReadModels, findings: Findings) -
                 findings.add("WhatWasWrittenIsKept", f"nothing is kept under {digest}")
             elif sha256(body).hexdigest() != digest:
                 findings.add("WhatWasWrittenIsKept", f"another body is kept under {digest}")
+
+
+def check_erased(states: States, read_models: ReadModels, findings: Findings) -> None:
+    """Find content that is kept although it was erased, as after the restore of a table."""
+    for digests in _batches(sorted(states.erased)):
+        for digest in sorted(read_models.written(digests)):
+            findings.at(*states.erased[digest])
+            findings.add("ErasedContentIsGone", f"a body is kept under {digest}")
 
 
 def _compare_one(states: States, loaded: Loaded, findings: Findings) -> None:

@@ -8,7 +8,12 @@ from headgate.application.ports import GapInLog, ReadModels
 from headgate.application.verify.chain_audit import ChainedLog, audit_chain
 from headgate.application.verify.findings import Findings, Verification
 from headgate.application.verify.history import History, SequenceAudit
-from headgate.application.verify.read_model_audit import States, check_written, compare
+from headgate.application.verify.read_model_audit import (
+    States,
+    check_erased,
+    check_written,
+    compare,
+)
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.messages.catalogue import text_of
@@ -103,4 +108,5 @@ class Verifier:
                     "FollowerShowsWhatItsRebuildingShows", f"{differing} rows differ"
                 )
         check_written(states, self._read_models, history.findings)
+        check_erased(states, self._read_models, history.findings)
         history.counts["read-model rows"] = compare(states, self._read_models, history.findings)

@@ -87,6 +87,41 @@ def revert(
         show(f"{stream} rolled back to its revision of position {to}")
 
 
+def erase(
+    ctx: typer.Context,
+    *,
+    kind: Annotated[str, argument("KIND", "Kind, or KIND/NAME")] = "",
+    name: OneName = "",
+    digest: Annotated[str, option("DIGEST", "Only this digest (status.podTemplates)")] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Also what present objects refer to")
+    ] = False,
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    reason: Reason = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip confirmation")] = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Erase pod templates, or an object as written, from the server (admin).
+
+    Events keep the digest. Example: `headgate erase workload/train-7 --reason "token in env"`
+    """
+    if bool(kind) == bool(digest):
+        raise CommandFailed(
+            "specify one: KIND NAME, KIND/NAME or --digest DIGEST", code=ExitCode.USAGE
+        )
+    kind, name = kind_and_name(kind, name)
+    stream = stream_of(kind, name, namespace) if kind else ""
+    wanted = f"what was written of {stream}" if stream else f"the content of digest {digest}"
+    if not yes and not typer.confirm(f"Erase {wanted}? This cannot be undone.", err=True):
+        raise typer.Exit(ExitCode.FAILURE)
+    asked = {"stream": stream, "digest": digest, "reason": reason, "force": force}
+    with client_of(ctx) as client:
+        found = client.act("/v1/erasures", asked)
+    if not show_value(found, output):
+        for each in found["digests"]:
+            show(f"digest/{each} erased")
+
+
 def kind_and_name(kind: str, name: str) -> tuple[str, str]:
     """Returns kind and name of `KIND NAME` or `KIND/NAME`."""
     if name:

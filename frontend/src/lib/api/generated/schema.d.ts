@@ -1996,6 +1996,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/erasures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Erase what was written, and record that without the content
+         * @description Events keep the digest; the pods of an erased template cannot be started again.
+         */
+        post: operations["eraseContent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/cycles": {
         parameters: {
             query?: never;
@@ -3219,6 +3239,30 @@ export interface components {
             without?: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
             /** @enum {null|string} */
             withChange?: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled" | null;
+        };
+        /** Erased */
+        Erased: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            digests: string[];
+            users: string[];
+        };
+        /** ErasureOrder */
+        ErasureOrder: {
+            /**
+             * @default
+             * @example workload/team-a/train-7
+             */
+            stream?: string;
+            /** @default  */
+            digest?: string;
+            /** @default  */
+            reason?: string;
+            /** @default false */
+            force?: boolean;
         };
         /** EventPage */
         EventPage: {
@@ -13054,6 +13098,45 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Reverted"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    eraseContent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ErasureOrder"];
+            };
+        };
+        responses: {
+            /** @description The digests that were erased, and the streams of objects that referred to them. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erased"];
                 };
             };
             400: components["responses"]["Problem400"];
