@@ -49,6 +49,8 @@ METHOD_PROBLEMS = {
     "put": (412, 415, 428),
     "delete": (412,),
 }
+OF_MANY = ("apply", "reportMany", "submitWorkloads")
+"""Operations on many objects, each with an outcome of its own."""
 ANY_OBJECT = {
     "type": "object",
     "description": "An object of any kind, as its kind's own address takes it",
@@ -131,8 +133,9 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
     operation["security"] = [{"token": []}]
     for status in (*COMMON_PROBLEMS, *METHOD_PROBLEMS.get(method, ())):
         responses.setdefault(str(status), {"$ref": f"#/components/responses/Problem{status}"})
-    if "207" in responses:
-        responses["422"] = _all_refused(responses["207"])
+    if operation["operationId"] in OF_MANY:
+        responses["207"] = {**responses["200"], "description": "Some were refused"}
+        responses["422"] = _all_refused(responses["200"])
     operation["responses"] = dict(sorted(responses.items()))
     for status, response in responses.items():
         if status.startswith("2"):

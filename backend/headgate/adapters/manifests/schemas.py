@@ -83,7 +83,8 @@ def object_schema(
     )
 
 
-Quantity = str | int | float
+Quantity = str | float
+"""An integer is a number as well: named beside it, it would fit two schemas of a oneOf."""
 
 
 Duration = str

@@ -1,0 +1,124 @@
+"""The first release that waits for later ones decides beside the present one on one database."""
+
+import os
+import subprocess
+import sys
+import tarfile
+from io import BytesIO
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from headgate.application.ports import Appended, NewEvent
+from headgate.domain.log_history import EventIgnored
+from tests.architecture.sources import ROOT
+from tests.contracts.adapters import on_postgres
+from tests.contracts.events import unit
+from tests.workers.cluster import admitted, cluster, record, submitted, submitted_many
+from tests.workers.scheduler_runs import Worker
+
+TOLERANT_SINCE = "c8f996ca46bf08958046e800a28c3f9ed4834ab6"
+"""The first commit that reads events, fields and columns of the next release (ADR 0028)."""
+
+DECIDE = """
+import sys
+from headgate.bootstrap import open_platform
+from headgate.application.scheduling_loop.run_partition import sweep
+from headgate.settings import Settings
+
+def fail(_, failure):
+    raise failure
+
+platform = open_platform(Settings(database_url=sys.argv[1], broker_url="memory://"))
+scheduler = platform.scheduler(fail)
+for _ in range(4):
+    sweep(scheduler, frozenset(), lambda: False)
+import headgate
+print(headgate.__path__[0])
+platform.close()
+"""
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of the recorded commit, from git history."""
+    directory = Path(tmp_path_factory.mktemp("earlier"))
+    packed = subprocess.run(
+        ["git", "-C", str(ROOT), "archive", TOLERANT_SINCE, "backend", "workers"],
+        check=False,
+        capture_output=True,
+    )
+    if packed.returncode != 0:
+        pytest.skip(f"the history has no {TOLERANT_SINCE}: {packed.stderr.decode()[:200]}")
+    with tarfile.open(fileobj=BytesIO(packed.stdout)) as archive:
+        archive.extractall(directory, filter="data")
+    return directory
+
+
+def decide(earlier: Path, url: str) -> "subprocess.CompletedProcess[str]":
+    """A worker of the earlier release decides whatever is due."""
+    path = os.pathsep.join((str(earlier / "backend"), str(earlier / "workers")))
+    return subprocess.run(
+        [sys.executable, "-c", DECIDE, url],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        cwd=earlier,
+        timeout=120,
+    )
+
+
+@pytest.mark.nightly
+def test_both_decide_on_a_log_with_an_added_event_field_and_column(
+    earlier: Path, fresh_database_url: str
+) -> None:
+    """An upgrade, and a rollback by one release: either goes on after the other."""
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+        for table in ("event", "workload", "stream", "partition", "object"):
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN later text DEFAULT 'x'")
+    ignorable = EventIgnored(
+        name="palette.mixed", schema_version=1, body=b'{"ignorable":true,"tint":"blue"}'
+    )
+    widened = EventIgnored(
+        name="workload.pods_ready",
+        schema_version=9,
+        body=b'{"readable_since":1,"recovered":false,"tint":"blue"}',
+    )
+    with on_postgres(fresh_database_url) as adapters:
+        record(adapters.log, *cluster("gpu"), *submitted_many("gpu", 2))
+        Worker(adapters).sweep()
+        Worker(adapters).sweep()
+        assert len(admitted(adapters.log)) == 2
+        first = adapters.log.append([unit(NewEvent(stream="palette/blue", event=ignorable))])
+        stream = "workload/team/job-gpu-0"
+        version = len(list(adapters.log.read_stream(stream)))
+        widening = unit(NewEvent(stream=stream, event=widened), expected={stream: version})
+        assert all(
+            isinstance(verdict, Appended) for verdict in (*first, *adapters.log.append([widening]))
+        )
+        record(adapters.log, submitted("between", "gpu"))
+
+        rolled_back = decide(earlier, fresh_database_url)
+
+        assert rolled_back.returncode == 0, rolled_back.stderr[-2000:]
+        assert rolled_back.stdout.strip() == str(earlier / "backend" / "headgate")
+        assert "team/between" in admitted(adapters.log)
+        record(adapters.log, submitted("after", "gpu"))
+        Worker(adapters, "upgraded").sweep()
+        assert len(admitted(adapters.log)) == 4
+
+
+def test_an_event_that_matters_makes_it_wait_with_the_reason(
+    earlier: Path, fresh_database_url: str
+) -> None:
+    event = EventIgnored(name="workload.tinted", schema_version=1, body=b'{"tint":"blue"}')
+    with on_postgres(fresh_database_url) as adapters:
+        record(adapters.log, *cluster("gpu"), submitted("job", "gpu"))
+        adapters.log.append([unit(NewEvent(stream="workload/team/other", event=event))])
+
+        waiting = decide(earlier, fresh_database_url)
+
+    assert waiting.returncode != 0
+    assert "ReleaseTooOld: the event workload.tinted" in waiting.stderr
