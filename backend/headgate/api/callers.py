@@ -20,8 +20,8 @@ Caller = Request[Identity, None, Any]
 
 
 READ_WORKLOADS = Right("read", "workloads")
+ASKED, UNNAMED = "read identity", "configure readmodels"
 REPORT_EXECUTORS = Right("report", "executors")
-READ_METHODS = ("GET", "HEAD", "OPTIONS")
 STREAMED = "StreamWithoutPast"
 """The code of streams, which have no past (`opt={"live": ...}`)."""
 PAST = "past"
@@ -97,7 +97,7 @@ def _authorize(scope: Scope, identity: Identity) -> None:
     A queue administrator acts on workloads and LocalQueues of its ClusterQueues: which these are,
     only the state tells, and the command judges.
     """
-    right, place = right_of(scope["route_handler"], scope), scope["path_params"]
+    right, place = right_of(scope["route_handler"], str(scope.get("method"))), scope["path_params"]
     namespace = str(place.get("namespace", ""))
     queue = str(place.get("name", "")) if right.resource == "clusterqueues" else ""
     identity.require(right, namespace=namespace, cluster_queue=queue)
@@ -105,10 +105,12 @@ def _authorize(scope: Scope, identity: Identity) -> None:
         identity.require_executor(str(place.get("name", "")))
 
 
-def right_of(handler: BaseRouteHandler, scope: Scope) -> Right:
-    """The right that a route names; a change that names none is an admin's alone."""
-    usual = "read system" if scope.get("method") in READ_METHODS else "configure readmodels"
-    return right_named(handler.opt.get("right", usual))
+def right_of(handler: BaseRouteHandler, method: str) -> Right:
+    """The right that a route names; one that names none is an admin's alone.
+
+    OPTIONS tells which methods an address has, and every user may ask that.
+    """
+    return right_named(ASKED if method == "OPTIONS" else handler.opt.get("right", UNNAMED))
 
 
 def require_namespace(identity: Identity, namespace: str) -> None:

@@ -112,12 +112,9 @@ def _is_within(place: str, bounds: tuple[str, ...]) -> bool:
     return place in bounds if place else bool(bounds)
 
 
-UNNAMED = {"report": "report workloads", "submit": "submit workloads"}
-
-
 def right_named(text: str) -> Right:
     """Returns the right that a route names as `verb resource`."""
-    said, _, resource = UNNAMED.get(text, text).partition(" ")
+    said, _, resource = text.partition(" ")
     verb = next(verb for verb in VERBS if verb == said)
     assert resource in RESOURCES, text
     return Right(verb, resource)
