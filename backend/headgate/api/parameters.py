@@ -188,6 +188,8 @@ EVERYWHERE = ("at", "minPosition")
 """What every address takes, before its handler is asked."""
 
 
+MAX_ACTION_BYTES = 65_536
+"""The limit of a body with a reason and a few fields: decoding it holds up no other request."""
 MAX_PARAMETER_CHARACTERS = 8_000
 """The limit of each query parameter that has no lower one."""
 

@@ -14,6 +14,7 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import (
+    MAX_ACTION_BYTES,
     IdempotencyHeader,
     Owner,
     Points,
@@ -202,7 +203,12 @@ def actions() -> Router:
     """One handler for each verb and kind of queue."""
     makers = (_cluster_queue_handler, _local_queue_handler)
     handlers = [maker(verb) for maker in makers for verb in VERBS]
-    return Router(path="/", tags=["Queues"], route_handlers=handlers)
+    return Router(
+        path="/",
+        tags=["Queues"],
+        route_handlers=handlers,
+        request_max_body_size=MAX_ACTION_BYTES,
+    )
 
 
 class QueueTarget(msgspec.Struct, frozen=True):

@@ -108,7 +108,7 @@ class ResourceGroupSchema(ManifestSchema, kw_only=True, frozen=True):
 class FairSharingSchema(ManifestSchema, kw_only=True, frozen=True):
     """The weight in fair sharing."""
 
-    weight: str | int | float | None = None
+    weight: str | float | None = None
 
 
 class FairSharingStatusSchema(ManifestSchema, kw_only=True, frozen=True):

@@ -11,7 +11,7 @@ from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, command_request
 from headgate.api.manifests import answer_workload, object_writer
-from headgate.api.parameters import DryRun, IdempotencyHeader
+from headgate.api.parameters import MAX_ACTION_BYTES, DryRun, IdempotencyHeader
 from headgate.api.schemas import RequestBody
 from headgate.api.workloads.changes import act_on_workload
 from headgate.api.workloads.schemas import Action, WorkloadObject
@@ -59,6 +59,7 @@ def router() -> Router:
         path="/namespaces/{namespace:str}/workloads",
         tags=["Workload"],
         route_handlers=[_handler(verb) for verb in SUMMARIES],
+        request_max_body_size=MAX_ACTION_BYTES,
     )
 
 
