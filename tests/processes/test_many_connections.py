@@ -1,5 +1,6 @@
 """Connections by the thousand, silent, slow or streaming, leave the API to all others."""
 
+import asyncio
 import resource
 import select
 import socket
@@ -131,28 +132,55 @@ def test_requests_come_back_with_time_up_to_the_burst() -> None:
         {"viewer": RequestLimit(requests_per_second=2, burst=3, streams=1)}, lambda: now[0]
     )
 
-    def granted() -> int:
+    async def granted() -> int:
         count = 0
         while True:
             try:
-                with limits.request(_user(), is_stream=False):
+                async with limits.request(_user(), is_stream=False):
                     count += 1
             except TooManyRequests:
                 return count
 
-    assert granted() == 3
-    now[0] = 1.0
-    assert granted() == 2
-    now[0] = 100.0
-    assert granted() == 3
-    with limits.request(_user("other"), is_stream=True), pytest.raises(TooManyStreams):  # noqa: SIM117
-        with limits.request(_user("other"), is_stream=True):
-            pass
+    async def scenario() -> None:
+        assert await granted() == 3
+        now[0] = 1.0
+        assert await granted() == 2
+        now[0] = 100.0
+        assert await granted() == 3
+        async with limits.request(_user("other"), is_stream=True):
+            with pytest.raises(TooManyStreams):
+                async with limits.request(_user("other"), is_stream=True):
+                    pass
+
+    asyncio.run(scenario())
+
+
+def test_a_user_has_so_many_requests_at_work_and_another_is_not_kept_waiting() -> None:
+    limit = RequestLimit(requests_per_second=100, burst=100, streams=1, at_once=2)
+
+    async def scenario() -> None:
+        limits, at_work, over = RequestLimits({"viewer": limit}), list[str](), asyncio.Event()
+
+        async def ask(name: str) -> None:
+            async with limits.request(_user(name), is_stream=False):
+                at_work.append(name)
+                await over.wait()
+
+        asked = [asyncio.create_task(ask("much")) for _ in range(5)]
+        asked.append(asyncio.create_task(ask("little")))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert at_work == ["much", "much", "little"]
+        over.set()
+        await asyncio.gather(*asked)
+        assert at_work.count("much") == 5
+
+    asyncio.run(scenario())
 
 
 def test_an_admin_has_more_by_default_and_settings_change_a_role() -> None:
     assert DEFAULT_LIMITS["admin"] == RequestLimit(
-        requests_per_second=1_000, burst=2_000, streams=1_000
+        requests_per_second=1_000, burst=2_000, streams=1_000, at_once=512
     )
     limits = read_limits(" viewer=5/6/7 ")
     assert limits["viewer"] == RequestLimit(requests_per_second=5, burst=6, streams=7)

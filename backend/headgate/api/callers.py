@@ -56,8 +56,11 @@ def authenticated(app: ASGIApp) -> ASGIApp:
         scope["user"] = identity = await _identity(scope)
         _authorize(scope, identity)
         services: ApplicationServices = scope["litestar_app"].state.services
-        is_stream = scope["route_handler"].opt.get("live") == STREAMED
-        with services.request_limits.request(identity, is_stream=is_stream):
+        told = scope["route_handler"].opt
+        is_stream, is_long = told.get("live") == STREAMED, bool(told.get("long"))
+        async with services.request_limits.request(
+            identity, is_stream=is_stream, takes_turns=not is_stream and not is_long
+        ):
             await app(scope, receive, send)
 
     return check

@@ -58,7 +58,7 @@ class Simulations(Controller):
         status_code=200,
         operation_class=request_documents(EXAMPLE_WORKLOAD),
         responses=response(SimulationView),
-        opt={"right": "read simulations", "past": True},
+        opt={"right": "read simulations", "past": True, "long": True},
     )
     async def simulate(
         self,

@@ -82,6 +82,7 @@ TEXTS: Mapping[str, Text] = {
     "PositionAhead": Text("The event log is at position {head}, not yet at {position}"),
     "ReadsOverloaded": Text("Too many long reads"),
     "RequestRateExceeded": Text("This token may make {maximum:request} a second"),
+    "TooManyRequestsAtOnce": Text("This token has {maximum:request} open already"),
     "TooManyStreams": Text("This token may have {maximum:event stream} open at once"),
     "SimulationTooLong": Text("The simulation takes too long"),
     "TooManyChanges": Text("A simulation has at most {maximum:change}"),

@@ -11,6 +11,7 @@ from headgate.api.pages import after_token, continue_token
 from headgate.api.parameters import label_selector, listed, owner_named
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.workloads.schemas import PHASES
+from headgate.application.cooperative import each, run_yielding
 from headgate.application.ports import Loaded, WorkloadQuery
 from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.application.queries.workloads import timelines
@@ -101,7 +102,8 @@ async def list_workloads(
             (found[-1].state.created_at, found[-1].state.key), question
         )
     scope = request.user.namespaces
-    items = [manifest_of(services, "Workload", one.state, one.position, scope) for one in found]
+    shown = (manifest_of(services, "Workload", one.state, one.position, scope) for one in found)
+    items = await run_yielding(each(shown))
     body = {
         "apiVersion": API_VERSION,
         "kind": "WorkloadList",

@@ -1,8 +1,9 @@
 """How many requests and event streams a user may have, by role."""
 
+import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import msgspec
@@ -10,23 +11,29 @@ import msgspec
 from headgate.application.access.identity import Identity
 from headgate.application.failures import UseCaseFailure
 
+MAX_WAITING = 1_000
+"""Requests of a user that are worked on or wait for their turn; one more is refused."""
 MAX_KNOWN = 10_000
 """Tokens with counts; beyond it those that have nothing open are forgotten."""
 
 
 class RequestLimit(msgspec.Struct, frozen=True, kw_only=True):
-    """The requests a second, the burst on top of an idle time, and the open streams of a token."""
+    """The requests a second, the burst on top of an idle time, and the open streams of a user.
+
+    Of the requests of a user at most `at_once` are worked on; the others wait for their turn.
+    """
 
     requests_per_second: int
     burst: int
     streams: int
+    at_once: int = 1
 
 
-ADMIN_LIMIT = RequestLimit(requests_per_second=1_000, burst=2_000, streams=1_000)
+ADMIN_LIMIT = RequestLimit(requests_per_second=1_000, burst=2_000, streams=1_000, at_once=512)
 USER_LIMIT = RequestLimit(requests_per_second=200, burst=400, streams=100)
 DEFAULT_LIMITS: Mapping[str, RequestLimit] = {
     "admin": ADMIN_LIMIT,
-    "executor": RequestLimit(requests_per_second=500, burst=1_000, streams=100),
+    "executor": RequestLimit(requests_per_second=500, burst=1_000, streams=100, at_once=64),
 }
 """By role; a role that is not named here has `USER_LIMIT`."""
 
@@ -58,17 +65,36 @@ def read_limits(text: str) -> dict[str, RequestLimit]:
                 f"{part!r} is not ROLE=REQUESTS/BURST/STREAMS, such as viewer=50/100/20"
             )
         rate, burst, streams = map(int, numbers)
-        found[role] = RequestLimit(requests_per_second=rate, burst=burst, streams=streams)
+        found[role] = msgspec.structs.replace(
+            found.get(role, USER_LIMIT), requests_per_second=rate, burst=burst, streams=streams
+        )
     return found
 
 
 @dataclass(slots=True)
 class _Use:
-    """What a token has used: the requests left at an instant, and its open streams."""
+    """What a user has used: the requests left at an instant, open streams, and those at work."""
 
     left: float
     at: float
+    turns: asyncio.Semaphore
     streams: int = 0
+    waiting: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything of the user is open now."""
+        return bool(self.streams or self.waiting)
+
+
+@asynccontextmanager
+async def _turn(use: _Use) -> AsyncIterator[None]:
+    use.waiting += 1
+    try:
+        async with use.turns:
+            yield
+    finally:
+        use.waiting -= 1
 
 
 class RequestLimits:
@@ -81,16 +107,29 @@ class RequestLimits:
         self._elapsed = elapsed
         self._uses: dict[str, _Use] = {}
 
-    @contextmanager
-    def request(self, identity: Identity, *, is_stream: bool) -> Iterator[None]:
-        """Counts a request while it lasts; raises `TooManyRequests` and `TooManyStreams`."""
+    @asynccontextmanager
+    async def request(
+        self, identity: Identity, *, is_stream: bool, takes_turns: bool = True
+    ) -> AsyncIterator[None]:
+        """Counts a request while it lasts, from its turn on; a stream needs none.
+
+        Long work in threads takes no turn either: its threads are bounded by user.
+
+        Raises `TooManyRequests` and `TooManyStreams`.
+        """
         limit = self._limit_of(identity)
         use = self._use_of(identity, limit)
         if use.left < 1:
             raise TooManyRequests("RequestRateExceeded", maximum=limit.requests_per_second)
         if is_stream and use.streams >= limit.streams:
             raise TooManyStreams("TooManyStreams", maximum=limit.streams)
+        if takes_turns and use.waiting >= MAX_WAITING:
+            raise TooManyRequests("TooManyRequestsAtOnce", maximum=MAX_WAITING)
         use.left -= 1
+        if not is_stream and takes_turns:
+            async with _turn(use):
+                yield
+            return
         use.streams += is_stream
         try:
             yield
@@ -107,8 +146,8 @@ class RequestLimits:
         use = self._uses.get(key)
         if use is None:
             if len(self._uses) >= MAX_KNOWN:
-                self._uses = {k: known for k, known in self._uses.items() if known.streams}
-            use = self._uses[key] = _Use(limit.burst, now)
+                self._uses = {k: known for k, known in self._uses.items() if known.is_open}
+            use = self._uses[key] = _Use(limit.burst, now, asyncio.Semaphore(limit.at_once))
         use.left = min(limit.burst, use.left + (now - use.at) * limit.requests_per_second)
         use.at = now
         return use
