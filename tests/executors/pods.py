@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from headgate.adapters.system.stopwatch import wall_clock
-from headgate.executor.assignments import AssignedPod, AssignedPodSet, Assignment, Rendezvous
+from headgate.executor.assignments import AssignedPod, AssignedPodSet, Assignment, Owner, Rendezvous
 from headgate.executor.core import ExecutorCore
 from headgate.executor.substrate import ObservedRun, PodPlan, RunKey
 from headgate.executor.substrates.agent.host import AgentHost, HostSettings
@@ -43,7 +43,7 @@ def template_of(*command: str, container: dict[str, Any] | None = None, **spec: 
 
 
 def plan_of(key: RunKey, template: Any, **settings: Any) -> PodPlan:
-    made = {"owner": "user:ada", "node": "host-1", "environment": {}, "hosts": ("host-1",)}
+    made = {"owner": "ada", "node": "host-1", "environment": {}, "hosts": ("host-1",)}
     return PodPlan(key=key, log_id=LOG, template=template, **{**made, **settings})
 
 
@@ -70,7 +70,7 @@ def assignment_of(
         workload="team-a/train",
         uid=UID,
         attempt=attempt,
-        owner="user:ada",
+        owner=Owner(user="ada"),
         world_size=pods,
         rendezvous=Rendezvous(host="host-1", port=20_001),
         hosts=("host-1",) * pods,

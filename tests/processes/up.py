@@ -44,7 +44,16 @@ class Up:
         """Start it only."""
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [HEADGATE, "up", "--directory", str(self.data), "--port", "0", *arguments],
+                [
+                    HEADGATE,
+                    "up",
+                    "--directory",
+                    str(self.data),
+                    "--port",
+                    "0",
+                    "--no-agent",
+                    *arguments,
+                ],
                 env=environment(),
                 stdout=output,
                 stderr=subprocess.STDOUT,

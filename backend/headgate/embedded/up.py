@@ -91,7 +91,7 @@ class UpOptions:
     port: int | None = None
     workers: int = 1
     demo: bool = False
-    agent: bool = False
+    agent: bool = True
 
 
 @dataclass(frozen=True, slots=True)

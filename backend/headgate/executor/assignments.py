@@ -17,6 +17,12 @@ class Rendezvous(msgspec.Struct, frozen=True, kw_only=True):
     port: int = 0
 
 
+class Owner(msgspec.Struct, frozen=True, kw_only=True):
+    """The user who submitted a workload."""
+
+    user: str = ""
+
+
 class AssignedPod(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A pod of this executor with its current run; an empty node leaves the choice to it."""
 
@@ -63,10 +69,10 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     workload: str
     uid: str
     attempt: int
-    owner: str = ""
+    owner: Owner | None = None
     node_loss_policy: NodeLossPolicy = "Replace"
     world_size: int | None = None
-    rendezvous: Rendezvous = Rendezvous()
+    rendezvous: Rendezvous | None = None
     hosts: tuple[str, ...] = ()
     pod_sets: tuple[AssignedPodSet, ...] = ()
     eviction: Order | None = None
@@ -109,7 +115,7 @@ def _runs_of(assignment: Assignment, log_id: str, max_output_bytes: int) -> Iter
             plan = PodPlan(
                 key=key,
                 log_id=log_id,
-                owner=assignment.owner,
+                owner=assignment.owner.user if assignment.owner else "",
                 node=pod.node,
                 template=pod_set.template,
                 environment=environment_of(assignment, key, pod),
@@ -128,7 +134,8 @@ def environment_of(assignment: Assignment, key: RunKey, pod: AssignedPod) -> dic
     """
     namespace, _, name = assignment.workload.partition("/")
     world = "" if assignment.world_size is None else str(assignment.world_size)
-    host, port = assignment.rendezvous.host, assignment.rendezvous.port
+    meeting = assignment.rendezvous or Rendezvous()
+    host, port = meeting.host, meeting.port
     found = {
         "HEADGATE_NAMESPACE": namespace,
         "HEADGATE_WORKLOAD": name,

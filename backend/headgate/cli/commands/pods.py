@@ -42,7 +42,7 @@ from headgate.cli.options import (
 from headgate.cli.presentation.output import Format, for_terminal, say, show_answer
 from headgate.cli.presentation.units import age_of, seconds_of
 from headgate.cli.session import client_of
-from headgate.client.client import HeadgateClient
+from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.pod_logs import PodLogStream, PodOutput
 from headgate.client.problems import ServerProblem
 
@@ -50,6 +50,7 @@ OWN_FAILURE = 125
 """The exit code where the command did not run or its end is not known (as of docker run)."""
 SIGNALLED = 128
 LOOK_SECONDS = 5.0
+PODS_REPORTED = "workload.pods_reported"
 SECONDS_FOR_THE_REST = 15.0
 POD_HEADERS = ("pod", "rank", "run", "state", "node", "exit", "reason", "age")
 
@@ -330,14 +331,27 @@ class RunSession:
                 self._client.remove(self._path, "interrupted again")
 
     def _exit_code(self, phase: str) -> int:
-        """Returns the highest code of the pods, as srun does."""
-        codes = [_code_of(pod) for pod in self._client.items(f"{self._path}/pods")]
-        highest = max(codes, default=0)
+        """Returns the highest code of the pods that ended by themselves, as srun does."""
         if phase == "Succeeded":
             return 0
         if phase == "Cancelled" and self._interrupts:
             return SIGNALLED + signal.SIGINT
-        return highest or OWN_FAILURE
+        return max((_code_of(pods) for pods in self._finished()), default=0) or OWN_FAILURE
+
+    def _finished(self) -> Iterator[Object]:
+        """Returns what was reported of pods that finished in the newest attempt."""
+        query = {"stream": f"workload/{self._key}", "type": PODS_REPORTED, "limit": str(PAGE_SIZE)}
+        attempt = 0
+        while True:
+            page = self._client.read("/v1/events", query)
+            for event in page["items"]:
+                attempt = attempt or event["data"]["attempt"]
+                if event["data"]["attempt"] != attempt:
+                    return
+                yield from (each for each in event["data"]["pods"] if each["type"] == "finished")
+            if not page.get("next"):
+                return
+            query["before"] = str(page["next"])
 
 
 def _because(status: Object) -> str:
@@ -347,13 +361,14 @@ def _because(status: Object) -> str:
     return ""
 
 
-def _code_of(pod: Object) -> int:
-    """Returns the exit code of a pod; one that never started is a failure of the run."""
-    if pod.get("signal"):
-        return SIGNALLED + int(pod["signal"])
-    if pod.get("exitCode") is not None:
-        return int(pod["exitCode"])
-    return OWN_FAILURE if pod.get("reason") in {"StartFailed", "NodeLost"} else 0
+def _code_of(pods: Object) -> int:
+    """Returns the exit code of pods; those that never ran are a failure of the run."""
+    if pods.get("signal"):
+        return SIGNALLED + int(pods["signal"])
+    code = pods.get("exitCode", pods.get("exit_code"))
+    if code is not None:
+        return int(code)
+    return OWN_FAILURE if pods.get("reason") in {"StartFailed", "NodeLost"} else 0
 
 
 def _pod_row(pod: Object) -> list[str]:

@@ -80,12 +80,11 @@ def executor() -> Object:
 
 
 def queue(node: NodeDescription) -> list[Object]:
-    """Returns a namespace and its queue, with all that this machine has as quota."""
-    quotas = [
-        {"name": name, "nominalQuota": quantity}
-        for name, quantity in node.capacity.items()
-        if name != "pods"
-    ]
+    """Returns a namespace and its queue, with all that this machine has as quota.
+
+    Pods count too, so that a pod without requests has a flavor, and by that a node.
+    """
+    quotas = [{"name": name, "nominalQuota": quantity} for name, quantity in node.capacity.items()]
     flavor = {"nodeLabels": {EXECUTOR_LABEL: LOCAL}, "topologyName": LOCAL}
     group = {
         "coveredResources": [each["name"] for each in quotas],

@@ -47,7 +47,7 @@ def up(
     demo: Annotated[bool, typer.Option("--demo", help="Load demo data")] = False,
     agent: Annotated[
         bool, typer.Option("--agent/--no-agent", help="Run pods on this machine")
-    ] = False,
+    ] = True,
 ) -> None:
     """Run a local all-in-one server (Ctrl-C to stop)."""
     settings = from_environment()

@@ -105,8 +105,7 @@ def checkpoint_signal(template: Object) -> int:
 
 def account_of(owner: str, rules: PodRules) -> Account | None:
     """Returns the account of a pod; None for the agent's own. Raises `CannotStart`."""
-    name = rules.accounts.get(owner) or rules.accounts.get(owner.partition(":")[2])
-    name = name or rules.default_account
+    name = rules.accounts.get(owner) or rules.default_account
     if not name or os.geteuid() != ROOT:
         if os.geteuid() == ROOT and not rules.allow_root:
             raise CannotStart(
