@@ -15,7 +15,7 @@ from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.scheduling.partition.wakes import wakes_of
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.events import WorkloadSubmitted
+from headgate.domain.workloads.events import WorkloadOwner, WorkloadSubmitted
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
 from headgate.domain.workloads.state import is_admitted
 
@@ -87,6 +87,7 @@ def submitted(name: str, queue: str, cpu_milli: int = 1_000) -> StreamEvent:
         namespace=NAMESPACE,
         name=name,
         spec=WorkloadSpec(pod_sets=(pods,), queue_name=queue),
+        owner=WorkloadOwner(user="ada"),
     )
     return workload_stream(f"{NAMESPACE}/{name}"), event
 
