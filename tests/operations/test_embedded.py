@@ -1,6 +1,7 @@
 """The parts that `headgate up` is made of."""
 
 import os
+import resource
 import socket
 import stat
 import subprocess
@@ -217,12 +218,14 @@ def test_a_program_without_heartbeat_is_killed_and_restarted(
     assert told[1] == "was killed by signal 9; starting it again"
 
 
-def test_processes_are_remembered_as_far_as_the_disk_has_space(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_are_remembered_as_far_as_the_disk_has_space(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path)
-    (tmp_path / "started.new").symlink_to("/dev/full")
-
-    directory.record_started({"self": os.getpid()})
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # A write beyond the limit fails as on a full disk; Python ignores the signal for it.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        directory.record_started({"self": os.getpid()})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
     assert directory.leftovers() == []
