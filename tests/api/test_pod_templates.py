@@ -8,7 +8,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from headgate.adapters.manifests.pod_templates import MAX_TEMPLATE_BYTES
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import Platform
 from headgate.settings import Settings
@@ -144,16 +143,6 @@ def test_what_a_namespace_adds_is_shown_and_comes_back_without_a_change(admin: A
     assert back.headers["ETag"] == read.headers["ETag"], back.text
 
 
-def test_a_template_has_a_limit(admin: Api) -> None:
-    large = deepcopy(TEMPLATE)
-    large["spec"]["containers"][0]["args"] = ["x" * MAX_TEMPLATE_BYTES]
-    refused = admin.post(HERE, running("large", large))
-
-    assert refused.status_code == 422
-    (error,) = refused.json()["errors"]
-    assert error["pointer"] == "/spec/podSets/0/template"
-
-
 def test_verify_finds_a_template_that_is_gone(
     admin: Api, platform: Platform, settings: Settings
 ) -> None:
@@ -176,3 +165,13 @@ def test_verify_finds_a_template_that_is_gone(
     assert template_of(shown)["spec"]["containers"] == [
         {"name": "train", "resources": {"requests": {"cpu": "1500m"}}}
     ]
+
+
+def test_a_literal_secret_is_warned_of_where_it_stands(admin: Api) -> None:
+    made = admin.post(HERE, running("warned")).json()
+    (warning,) = made["warnings"]
+
+    assert (warning["rule"], warning["severity"]) == ("LiteralSecret", "warning")
+    assert warning["pointer"] == "/spec/podSets/0/template/spec/containers/0/env/0"
+    assert "API_TOKEN" in warning["message"]
+    assert "s3cr3t" not in json.dumps(warning)

@@ -32,10 +32,6 @@ TEXTS: Mapping[str, Text] = {
     "NotOneObject": Text(
         "Body has {count:object}; expected one {kind}", "Send one, or send all to /v1/apply."
     ),
-    "TemplateTooLarge": Text(
-        "Pod template has {length:byte}; at most {maximum} allowed",
-        "Move scripts and data to files or an image.",
-    ),
     "NamespaceFull": Text(
         "Namespace {namespace} has {count:object}; at most {maximum} allowed",
         "Delete finished workloads, let objectRetentionPolicies do so, or raise"

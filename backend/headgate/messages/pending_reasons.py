@@ -215,6 +215,10 @@ PREEMPTION: Mapping[str, Text] = {
 """Searches for victims, rules that protect candidates, and how rounds end."""
 
 QUEUES: Mapping[str, Text] = {
+    "LiteralSecret": Text(
+        "{name} has a literal value and is named like a secret",
+        "Write a reference: valueFrom.secretKeyRef. headgate erase removes what was written.",
+    ),
     "PendingUntilChanged": Text("{found}. {count:workload} pending until that changes"),
     "QueueMissing": Text(
         "{kind} {name} does not exist[ in namespace {namespace}]",

@@ -6,14 +6,10 @@ import msgspec
 
 from headgate.adapters.manifests.fields import Fields, quantity_text
 from headgate.adapters.manifests.selectors import read_node_affinity, read_tolerations
-from headgate.domain.rejection import violation
 from headgate.domain.values.quantities import NotAQuantity, Requests, nanos_of
 from headgate.domain.workloads.pods.requests import ALWAYS, Nanos, PodResources, pod_requests
 from headgate.domain.workloads.pods.templates import TemplateParts, template_parts
 from headgate.domain.workloads.specs import Scheduling
-
-MAX_TEMPLATE_BYTES = 1_572_864
-"""1.5 MiB, the size of the largest object that etcd takes from Kubernetes."""
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,21 +40,11 @@ def read_template(fields: Fields) -> Template:
         labels=labels,
         annotations=annotations,
         pointer=fields.pointer,
-        parts=_parts(fields),
+        parts=template_parts(fields.values),
     )
     pod.reject_unknown()
     fields.reject_unknown()
     return read
-
-
-def _parts(fields: Fields) -> TemplateParts:
-    parts = template_parts(fields.values)
-    if len(parts.body) > MAX_TEMPLATE_BYTES:
-        length, maximum = len(parts.body), MAX_TEMPLATE_BYTES
-        fields.problems.append(
-            violation(fields.pointer, "TemplateTooLarge", length=length, maximum=maximum)
-        )
-    return parts
 
 
 def template_bodies(templates: Iterable[Template]) -> tuple[bytes, ...]:

@@ -3,7 +3,7 @@
 As in Kueue such work is accepted and waits: its queue may be made or resumed later.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import msgspec
@@ -20,6 +20,7 @@ from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
 from headgate.domain.streams import stream_of
 from headgate.domain.values.message import message
 from headgate.domain.values.pointers import moved
+from headgate.domain.workloads.pods.templates import literal_secrets
 from headgate.domain.workloads.state import Workload
 from headgate.messages.catalogue import remedy_of, text_of
 
@@ -28,6 +29,7 @@ FieldPointers: TypeAlias = tuple[tuple[str, str], ...]
 
 QUEUE_NAME = "/spec/queueName"
 POD_SETS = "/spec/podSets"
+MAX_TEMPLATES_WARNED = 20
 
 
 class _KeptOut(msgspec.Struct):
@@ -55,7 +57,35 @@ def warnings_about(
             key = (after.namespace, after.spec.queue_name, found.reason)
             known.setdefault(key, _KeptOut(after, found, places)).count += 1
         yield
-    return [_warning(cluster_state, one, scope) for one in known.values()]
+    kept_out = [_warning(cluster_state, one, scope) for one in known.values()]
+    return [*kept_out, *_secret_warnings(pairs)]
+
+
+def _secret_warnings(pairs: Iterable[tuple[CommandResult, FieldPointers]]) -> Iterator[AdviceView]:
+    """One warning for each variable that is named like a secret, of each template the first."""
+    seen: set[str] = set()
+    for changed, places in pairs:
+        bodies = {kept.digest: kept.body for kept in changed.templates}
+        pod_sets = changed.after.spec.pod_sets if isinstance(changed.after, Workload) else ()
+        for number, pod_set in enumerate(pod_sets):
+            body = bodies.get(pod_set.written)
+            if body is None or pod_set.written in seen or len(seen) >= MAX_TEMPLATES_WARNED:
+                continue
+            seen.add(pod_set.written)
+            for pointer, name in literal_secrets(msgspec.json.decode(body)):
+                found = message("LiteralSecret", name=name)
+                yield AdviceView(
+                    kind="Workload",
+                    namespace=changed.after.namespace,
+                    name=changed.after.name,
+                    pointer=moved(f"{POD_SETS}/{number}/template{pointer}", places),
+                    rule="LiteralSecret",
+                    severity="warning",
+                    code=found.code,
+                    arguments=message_json(found)["arguments"],
+                    message=f"{text_of(found)}.",
+                    remedy=remedy_of(found),
+                )
 
 
 def _warning(cluster_state: ClusterState, one: _KeptOut, scope: NamespaceScope) -> AdviceView:

@@ -81,6 +81,71 @@ def with_known_templates(spec: WorkloadSpec, before: WorkloadSpec) -> WorkloadSp
     return replace(spec, pod_sets=pod_sets)
 
 
+def required_capabilities(template: TemplateFields) -> tuple[str, ...]:
+    """What an executor must honour to run pods of a whole template as written, sorted.
+
+    Names are those of the fields that change what runs (`args`, `image`, `workingDir`), with
+    `env.secretKeyRef`, `env.fieldRef` and others by `valueFrom`, and `volumes.<type>` by type.
+    Fields that rules read or the server honours, and that describe a pod alone, need nothing.
+    Fields that no executor honours are kept and named all the same.
+    """
+    pod = template.get("spec")
+    if not isinstance(pod, dict):
+        return ()
+    found = {name for name, value in pod.items() if name not in POD_FIELDS_FREE and value}
+    found -= {"volumes"}
+    for volume in _mappings(pod.get("volumes")):
+        found |= {f"volumes.{kind}" for kind in volume if kind != "name"}
+    for container in _containers_of(template):
+        found |= {n for n, value in container.items() if n not in CONTAINER_FIELDS_FREE and value}
+        for variable in _mappings(container.get("env")):
+            source = variable.get("valueFrom")
+            found |= {f"env.{kind}" for kind in source} if isinstance(source, dict) else set()
+    if pod.get("initContainers"):
+        found.add("initContainers")
+    if len(_mappings(pod.get("containers"))) > 1:
+        found.add("containers.several")
+    return tuple(sorted(found))
+
+
+POD_FIELDS_FREE = frozenset(
+    {*POD_FIELDS_READ, "affinity", "preemptionPolicy", "restartPolicy", "schedulerName"}
+)
+CONTAINER_FIELDS_FREE = frozenset(
+    {*CONTAINER_FIELDS_READ, "imagePullPolicy", "ports", "volumeMounts"}
+)
+
+
+def literal_secrets(template: TemplateFields) -> tuple[tuple[str, str], ...]:
+    """Environment variables of a whole template that are named like secrets and have their value.
+
+    Each is a JSON pointer into the template, and the name of the variable.
+    """
+    return tuple(
+        (f"/spec/{field}/{number}/env/{index}", str(variable["name"]))
+        for field in ("initContainers", "containers")
+        for number, container in enumerate(_mappings((template.get("spec") or {}).get(field)))
+        for index, variable in enumerate(_mappings(container.get("env")))
+        if variable.get("value") and _is_named_like_secret(str(variable.get("name") or ""))
+    )
+
+
+SECRET_WORDS = ("TOKEN", "PASSWORD", "PASSWD", "SECRET", "KEY", "CREDENTIALS")
+
+
+def _is_named_like_secret(name: str) -> bool:
+    return name.upper().replace("-", "_").rpartition("_")[2] in SECRET_WORDS
+
+
+def _containers_of(template: TemplateFields) -> list[TemplateFields]:
+    pod = template.get("spec") or {}
+    return [*_mappings(pod.get("initContainers")), *_mappings(pod.get("containers"))]
+
+
+def _mappings(values: Any) -> list[TemplateFields]:  # noqa: ANN401 - what was written
+    return [each for each in values or () if isinstance(each, dict)]
+
+
 def _with_known(pod_set: PodSet, known: PodSet | None) -> PodSet:
     if known is None:
         return pod_set
