@@ -218,3 +218,39 @@ def test_a_late_report_of_the_first_attempt_leaves_the_second(
     for process in processes:
         item = item_of(process, "twice")
         report(process, *(about(item, i, "stopped") for i in indices(item)))
+
+
+def test_pods_are_shown_by_attempt_with_state_and_exit_code(
+    processes: tuple[Process, Process],
+    start: Start,
+    admin: Api,
+    schedule: Callable[[], int],
+) -> None:
+    start("shown", 4)
+    path = f"{HERE}/shown/pods"
+    items = [item_of(process, "shown") for process in processes]
+    first, second = indices(items[0])
+    running = [about(items[0], first, kind) for kind in ("started", "ready")]
+    report(processes[0], *running, about(items[0], second, "started"))
+    report(processes[1], about(items[1], indices(items[1])[0], "finished", exitCode=0, result="ok"))
+    found = admin.get(path).json()
+    assert (found["attempt"], found["attempts"]) == (1, 1)
+    by_index = {each["index"]: each for each in found["items"]}
+    states = [by_index[index]["state"] for index in (first, second, *indices(items[1]))]
+    assert states == ["Running", "Starting", "Succeeded", "Assigned"]
+    ended = by_index[indices(items[1])[0]]
+    assert (ended["exitCode"], ended["reason"], ended["result"]) == (0, "Completed", "ok")
+    assert ended["node"] == "host-two"
+    page = admin.get(f"{path}?limit=3").json()
+    rest = admin.get(f"{path}?limit=3&continue={page['continue']}").json()["items"]
+    assert page["items"] + rest == found["items"]
+    admin.post(f"{HERE}/shown/requeue", {"reason": "again"})
+    for process, item in zip(processes, items, strict=True):
+        report(process, *(about(item, i, "stopped") for i in indices(item)))
+    admin.caught_up("/v1/queues", schedule())
+    assert {each["state"] for each in admin.get(path).json()["items"]} <= {"Assigned"}
+    past = {each["state"] for each in admin.get(f"{path}?attempt=1").json()["items"]}
+    assert past == {"Stopped", "Succeeded"}
+    unknown = admin.get(f"{path}?attempt=9")
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "AttemptNotFound")
+    admin.post(f"{HERE}/shown/cancel", {"reason": "done"})

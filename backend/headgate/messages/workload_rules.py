@@ -6,6 +6,9 @@ from headgate.messages.rendering import Text
 
 TEXTS: Mapping[str, Text] = {
     # Commands and reports that the phase of the workload rejects
+    "AttemptNotFound": Text(
+        "No attempt {attempt}; the newest is {present_attempt}", "Use an attempt up to that one."
+    ),
     "AttemptMissing": Text(
         "Workload {workload} is in attempt {present_attempt}, and the report names none",
         "Send attempt as the assignment gives it; stop the pods of earlier attempts.",

@@ -3,7 +3,7 @@
 import asyncio
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Controller, get, post
@@ -399,6 +399,3 @@ def _result(outcome: PodReportOutcome, is_visible: IsVisible) -> PodReportResult
     return PodReportResult(
         accepted=False, code=problem.code, detail=problem.detail, remedy=problem.remedy
     )
-
-
-PodState = Literal["Assigned", "Starting", "Running", "Succeeded", "Failed", "Stopped", "Lost"]

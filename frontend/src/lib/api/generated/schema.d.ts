@@ -1452,6 +1452,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/namespaces/{namespace}/workloads/{name}/pods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The pods of one attempt of a workload
+         * @description As their executors reported them; of each pod the newest run, or all runs.
+         */
+        get: operations["listPods"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/evictions/{eviction}/acknowledge": {
         parameters: {
             query?: never;
@@ -4408,6 +4428,28 @@ export interface components {
             /** @default false */
             erased?: boolean;
         };
+        /** PodView */
+        PodView: {
+            podSet: string;
+            index: number;
+            rank?: number | null;
+            run: number;
+            /** @enum {string} */
+            state: "Assigned" | "Starting" | "Running" | "Succeeded" | "Failed" | "Stopped" | "Lost";
+            /** @default  */
+            node?: string;
+            exitCode?: number | null;
+            signal?: number | null;
+            /** @enum {null|string} */
+            reason?: "Completed" | "Error" | "OOMKilled" | "DeadlineExceeded" | "StartFailed" | "NodeLost" | "Evicted" | null;
+            /** @default  */
+            message?: string;
+            startedAt?: string | null;
+            readyAt?: string | null;
+            finishedAt?: string | null;
+            /** @default  */
+            result?: string;
+        };
         /** PodsGoneReport */
         PodsGoneReport: {
             uid: string;
@@ -5586,6 +5628,18 @@ export interface components {
             metadata: components["schemas"]["ObjectMeta"];
             spec: components["schemas"]["WorkloadSpec"];
             status?: components["schemas"]["WorkloadStatus"] | null;
+        };
+        /** WorkloadPodPage */
+        WorkloadPodPage: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            attempt: number;
+            attempts: number;
+            items: components["schemas"]["PodView"][];
+            continue?: string | null;
         };
         /** WorkloadPriorityClassList */
         WorkloadPriorityClassList: {
@@ -11897,6 +11951,57 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listPods: {
+        parameters: {
+            query?: {
+                attempt?: number | null;
+                podSet?: string;
+                runs?: "newest" | "all";
+                /** @description At most so many items */
+                limit?: number;
+                /** @description The `metadata.continue` of the page before */
+                continue?: string | null;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                namespace: string;
+                /** @description The workload's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Pods of one attempt of a workload, by pod set and index; `attempts` is its newest attempt. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkloadPodPage"];
                 };
             };
             400: components["responses"]["Problem400"];
