@@ -13,7 +13,8 @@ from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.maintenance import migrate
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.tail import PostgresTail
-from headgate.application.ports import GapInLog, Unavailable
+from headgate.application.failures import GapInLog
+from headgate.application.ports import Unavailable
 from headgate.embedded.postgres import EmbeddedPostgres
 from headgate.event_log.chain import LogPoint
 from headgate.event_log.codec import Unstorable

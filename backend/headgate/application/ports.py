@@ -218,40 +218,8 @@ class EventLog(Protocol):
         """
 
 
-class GapInLog(AssertionError):
-    """A position is missing or went backwards: reading on would silently lose facts.
-
-    `came` is the position that was met instead, where that is known.
-    """
-
-    def __init__(self, told: str, came: int = 0) -> None:
-        super().__init__(told)
-        self.came = came
-
-
 class Unavailable(Exception):
     """The database or broker cannot be reached; the same call may succeed later."""
-
-
-class MigrationRefused(Exception):
-    """The database cannot be migrated by this release, or not now; nothing was changed."""
-
-
-class ReleaseTooOld(Unavailable):
-    """The log holds an event of a later release, and going on without it would be wrong.
-
-    A process waits: it neither ends nor goes on from the events before, and answers nothing from
-    the log until a release that knows the event takes its place.
-    """
-
-    def __init__(self, name: str, schema_version: int, position: int) -> None:
-        super().__init__(
-            f"the event {name} (schema version {schema_version}) at position {position} "
-            "is of a later release: upgrade this one"
-        )
-        self.name = name
-        self.schema_version = schema_version
-        self.position = position
 
 
 class ReadModels(Protocol):

@@ -7,13 +7,12 @@ import psycopg
 
 from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
+from headgate.application.failures import GapInLog, ReleaseTooOld
 from headgate.application.ports import (
     Appended,
     AppendUnit,
     EventCount,
     EventFilter,
-    GapInLog,
-    ReleaseTooOld,
     Verdict,
     WrittenObject,
 )

@@ -9,8 +9,8 @@ import psycopg
 from headgate.adapters.postgres.connections import Pool, connection_of, outage_cause
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
-from headgate.application.failures import OutageCause
-from headgate.application.ports import MigrationRefused, PartitionRow, Unavailable
+from headgate.application.failures import MigrationRefused, OutageCause
+from headgate.application.ports import PartitionRow, Unavailable
 
 _FORGET_KEYS = """
     DELETE FROM idempotency WHERE (key, actor) IN (

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import structlog
 
 from headgate.application.cooperative import Cooperative, Result, run_yielding
+from headgate.application.failures import GapInLog, ReleaseTooOld
 from headgate.application.live_state.snapshot_store import (
     Snapshot,
     SnapshotStore,
     StateCache,
 )
-from headgate.application.ports import EventLog, GapInLog, ReleaseTooOld, Tail, Unavailable
+from headgate.application.ports import EventLog, Tail, Unavailable
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.event_log.chain import LogBatch, LogPoint, PastLost

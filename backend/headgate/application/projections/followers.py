@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from headgate.application.ports import EventLog, Followers, GapInLog, Unavailable
+from headgate.application.failures import GapInLog
+from headgate.application.ports import EventLog, Followers, Unavailable
 from headgate.event_log.chain import PastLost
 
 RETRY_SECONDS = 30.0

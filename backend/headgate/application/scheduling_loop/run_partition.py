@@ -12,11 +12,11 @@ from headgate.application.cycles.cycle_records import (
     discard_record,
     record_of,
 )
+from headgate.application.failures import GapInLog
 from headgate.application.live_state.live_state import LiveState
 from headgate.application.ports import (
     Appended,
     Fence,
-    GapInLog,
     Ids,
     Partitions,
     PartitionSession,

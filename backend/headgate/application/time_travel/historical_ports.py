@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from headgate.application.cooperative import Cooperative, Result, run_yielding
+from headgate.application.failures import ReleaseTooOld
 from headgate.application.ports import (
     AppendUnit,
     EventCount,
@@ -16,7 +17,6 @@ from headgate.application.ports import (
     Followers,
     Loaded,
     ReadModels,
-    ReleaseTooOld,
     Replayed,
     Verdict,
     WorkloadQuery,

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from headgate.application.bounded_executor import BoundedExecutor
-from headgate.application.failures import Archived
+from headgate.application.failures import Archived, GapInLog
 from headgate.application.live_state.snapshot_store import Snapshot, SnapshotStore, StateCache
-from headgate.application.ports import EventLog, GapInLog
+from headgate.application.ports import EventLog
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.event_log.chain import LogPoint

@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Protocol
 
-from headgate.application.ports import GapInLog, ReadModels
+from headgate.application.failures import GapInLog
+from headgate.application.ports import ReadModels
 from headgate.application.verify.chain_audit import ChainedLog, audit_chain
 from headgate.application.verify.findings import Findings, Verification
 from headgate.application.verify.history import History, SequenceAudit

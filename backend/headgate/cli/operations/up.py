@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
-from headgate.application.ports import MigrationRefused, Unavailable
+from headgate.application.failures import MigrationRefused
+from headgate.application.ports import Unavailable
 from headgate.bootstrap import migrate as run_migrations
 from headgate.cli.failures import CommandFailed
 from headgate.cli.options import option
