@@ -122,7 +122,6 @@ def submit(
     """
     require_simulation(expect, simulate=simulate)
     manifest: Object = {}
-    batch_script = read_script(Path(script[0]), script[1:]) if script else None
     if files:
         documents = _documents_only(files, name, queue, cpu, memory, *(script or []))
     else:
@@ -134,29 +133,21 @@ def submit(
             pods=pods,
             minimum=min_pods,
             priority_class=priority_class,
-            topology=topology_of(
-                required_topology, preferred_topology, unconstrained=unconstrained_topology
-            ),
+            topology=topology_of(required_topology, preferred_topology, unconstrained_topology),
             labels=pairs(label),
             run_seconds=run_seconds,
             maximum_execution_seconds=max_execution_seconds,
             preemptibility=preemptibility,
             single_pods=single_pods,
         )
-        manifest = manifest_of(options)
-        if batch_script is not None:
-            directory = chdir or str(Path.cwd())
-            manifest = with_command(manifest, batch_script.command, pairs(env), directory)
-            _say_ignored(batch_script.ignored)
+        manifest = _with_script(manifest_of(options), script, env, chdir)
         documents = msgspec.json.encode(manifest)
     with client_of(ctx) as client:
         if simulate:
             show_simulation(client.simulate(documents), output, expect)
             return
-        batch = _submit(client, documents, manifest, dry_run=dry_run)
-        _show_batch(batch, output, dry_run=dry_run)
-        if wait and not dry_run:
-            wait_for_admission(client, batch, seconds_of(timeout))
+        seconds = seconds_of(timeout) if wait and not dry_run else None
+        _submit_and_show(client, documents, manifest, output, dry_run=dry_run, wait_seconds=seconds)
 
 
 def _submit(client: HeadgateClient, documents: bytes, manifest: Object, *, dry_run: bool) -> Batch:
@@ -260,7 +251,7 @@ def requests_of(cpu: str, memory: str, gpu: int, others: list[str]) -> dict[str,
     return {**{name: value for name, value in named.items() if value}, **pairs(others)}
 
 
-def topology_of(required: str, preferred: str, *, unconstrained: bool) -> Object:
+def topology_of(required: str, preferred: str, unconstrained: bool) -> Object:
     """Returns the topology request of a pod set; refuses more than one level."""
     named = {"required": required, "preferred": preferred, "unconstrained": unconstrained}
     chosen = {name: value for name, value in named.items() if value}
@@ -271,6 +262,30 @@ def topology_of(required: str, preferred: str, *, unconstrained: bool) -> Object
             code=ExitCode.USAGE,
         )
     return chosen
+
+
+def _with_script(manifest: Object, script: list[str] | None, env: list[str], chdir: str) -> Object:
+    """Returns the manifest with a batch script as its command, if there is one."""
+    if not script:
+        return manifest
+    found = read_script(Path(script[0]), script[1:])
+    _say_ignored(found.ignored)
+    return with_command(manifest, found.command, pairs(env), chdir or str(Path.cwd()))
+
+
+def _submit_and_show(
+    client: HeadgateClient,
+    documents: bytes,
+    manifest: Object,
+    output: Format,
+    *,
+    dry_run: bool,
+    wait_seconds: float | None,
+) -> None:
+    batch = _submit(client, documents, manifest, dry_run=dry_run)
+    _show_batch(batch, output, dry_run=dry_run)
+    if wait_seconds is not None:
+        wait_for_admission(client, batch, wait_seconds)
 
 
 def _say_ignored(options: list[str]) -> None:
