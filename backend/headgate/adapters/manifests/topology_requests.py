@@ -136,3 +136,36 @@ def _constraints(fields: Fields) -> list[Any] | None:
         return value
     fields.note(CONSTRAINTS, "LayersNotJson")
     return None
+
+
+def rendered_pod_index(index: PodIndex | None) -> dict[str, Any]:
+    """The fields of a topology request that say how pods are numbered; none without an index."""
+    if index is None:
+        return {}
+    fields = {
+        "podIndexLabel": index.label,
+        "subGroupIndexLabel": index.sub_group_label,
+        "subGroupCount": index.sub_group_count or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def rendered_topology_request(request: TopologyRequest) -> dict[str, Any]:
+    """A topology request without its pod index; one slice layer is written in the short form."""
+    fields = {
+        "required": request.required,
+        "preferred": request.preferred,
+        "unconstrained": request.unconstrained,
+        "podSetGroupName": request.pod_set_group_name,
+        "balanced": request.balanced or None,
+    }
+    rendered: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    layers = request.slice_layers
+    if len(layers) == 1:
+        rendered["podSetSliceRequiredTopology"] = layers[0].level
+        rendered["podSetSliceSize"] = layers[0].size
+    elif layers:
+        rendered[_CONSTRAINTS_FIELD] = [
+            {"topology": layer.level, "size": layer.size} for layer in layers
+        ]
+    return rendered

@@ -20,7 +20,12 @@ from headgate.adapters.manifests.preemption_settings import (
 )
 from headgate.adapters.manifests.priority_classes import class_of_workload
 from headgate.adapters.manifests.times import rfc3339
-from headgate.adapters.manifests.topology_requests import read_pod_index, read_topology_request
+from headgate.adapters.manifests.topology_requests import (
+    read_pod_index,
+    read_topology_request,
+    rendered_pod_index,
+    rendered_topology_request,
+)
 from headgate.domain.kinds.configuration import ResourceRules, quota_amounts
 from headgate.domain.values.quantities import scaled
 from headgate.domain.values.selectors import toleration_fields
@@ -31,7 +36,7 @@ from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.pods.templates import whole_template
 from headgate.domain.workloads.priority import unboosted_priority
 from headgate.domain.workloads.protection import protection_of
-from headgate.domain.workloads.specs import PodIndex, PodSet, TopologyRequest, WorkloadSpec
+from headgate.domain.workloads.specs import PodSet, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import AdmissionCheckState, Workload, phase_of
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 from headgate.messages.catalogue import worded
@@ -295,42 +300,13 @@ def _rendered_pod_set(pod_set: PodSet) -> dict[str, Any]:
     rendered["template"] = completed_template(pod_set)
     if pod_set.topology_request is not None or pod_set.pod_index is not None:
         request = pod_set.topology_request or TopologyRequest()
-        rendered["topologyRequest"] = _topology_request(request) | _pod_index(pod_set.pod_index)
+        rendered["topologyRequest"] = rendered_topology_request(request) | rendered_pod_index(
+            pod_set.pod_index
+        )
     if pod_set.disruption_mode != "All":
         rendered["disruptionMode"] = pod_set.disruption_mode
     if pod_set.priority_class_name:
         rendered["priorityClassName"] = pod_set.priority_class_name
-    return rendered
-
-
-def _pod_index(index: PodIndex | None) -> dict[str, Any]:
-    if index is None:
-        return {}
-    fields = {
-        "podIndexLabel": index.label,
-        "subGroupIndexLabel": index.sub_group_label,
-        "subGroupCount": index.sub_group_count or None,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
-
-
-def _topology_request(request: TopologyRequest) -> dict[str, Any]:
-    fields = {
-        "required": request.required,
-        "preferred": request.preferred,
-        "unconstrained": request.unconstrained,
-        "podSetGroupName": request.pod_set_group_name,
-        "balanced": request.balanced or None,
-    }
-    rendered: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
-    layers = request.slice_layers
-    if len(layers) == 1:
-        rendered["podSetSliceRequiredTopology"] = layers[0].level
-        rendered["podSetSliceSize"] = layers[0].size
-    elif layers:
-        rendered["podsetSliceRequiredTopologyConstraints"] = [
-            {"topology": layer.level, "size": layer.size} for layer in layers
-        ]
     return rendered
 
 
