@@ -11,7 +11,7 @@ from headgate.api.services import application_services
 from headgate.application.access.identity import ADMIN
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.decide import decide_commands, unit_of_results
-from headgate.application.commands.workload_commands import submission
+from headgate.application.commands.submission_commands import submission
 from headgate.application.cooperative import at_once
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_state import LiveReader

@@ -21,7 +21,7 @@ from headgate.application.access.rights import Right
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import DesiredObject, StreamCommand
-from headgate.application.commands.workload_commands import submission
+from headgate.application.commands.submission_commands import submission
 from headgate.application.cooperative import each, run_yielding
 from headgate.application.simulations.simulate import SimulationView, Viewer
 from headgate.application.simulations.simulate import simulate as foresee

@@ -27,7 +27,7 @@ from headgate.api.parameters import instant_or_none
 from headgate.api.problems import invalid_request, problem_of, visible_to
 from headgate.api.simulations import simulated
 from headgate.api.workloads.schemas import Action
-from headgate.application.commands import workload_commands
+from headgate.application.commands import submission_commands, workload_commands
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import (
@@ -87,7 +87,7 @@ async def submit(request: Caller, body: bytes, key: str | None, *, dry_run: bool
         request, workload_writer(request, desired, 201), CommandOptions(key=key, is_dry_run=dry_run)
     )
     try:
-        handled = await workload_commands.submit(services_of(request), call, wanted)
+        handled = await submission_commands.submit(services_of(request), call, wanted)
     except Rejection as rejection:
         raise with_written_pointers(rejection, desired) from rejection
     location = f"{request.scope['path'].rstrip('/')}/{wanted.name}"
@@ -103,7 +103,7 @@ async def replace(request: Caller, target: Target, body: bytes) -> Answer:
         return await simulated(request, [change], desired)
     call = await command_request(request, workload_writer(request, desired), target.options())
     try:
-        handled = await workload_commands.replace(services, call, wanted, target.expected)
+        handled = await submission_commands.replace(services, call, wanted, target.expected)
     except Rejection as rejection:
         raise with_written_pointers(rejection, desired) from rejection
     return await answer_workload(request, handled, given=wanted.templates)
@@ -165,7 +165,7 @@ async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> A
 
     call = await command_request(request, write, CommandOptions(key=key, tells_failures=True))
     services = services_of(request)
-    handled = await workload_commands.submit_together(services, call, _wanted_by(entries))
+    handled = await submission_commands.submit_together(services, call, _wanted_by(entries))
     return answer_command(handled)
 
 
@@ -177,7 +177,7 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
     for start in range(0, len(items), ITEMS_PER_APPEND):
         part = items[start : start + ITEMS_PER_APPEND]
         entries = await run_yielding(each(_entry(request, value) for value in part))
-        submits = workload_commands.submit_each(
+        submits = submission_commands.submit_each(
             services, request.user, metadata, _wanted_by(entries)
         )
         parts.append(entries)

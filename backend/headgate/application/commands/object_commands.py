@@ -16,7 +16,7 @@ from headgate.application.commands.requests import (
     DesiredObject,
     StreamCommand,
 )
-from headgate.application.commands.workload_commands import change_of_spec, submission
+from headgate.application.commands.submission_commands import change_of_spec, submission
 from headgate.application.cooperative import each, run_yielding
 from headgate.domain.kinds.admission_check import ReportCheck
 from headgate.domain.kinds.configured_object import Absent, Configured

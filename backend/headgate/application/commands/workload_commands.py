@@ -1,11 +1,11 @@
-"""Submit and change workloads."""
+"""Act on workloads, protect them, and record what is reported of them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
-from headgate.application.access.identity import OPERATE_WORKLOADS, SUBMIT_WORKLOADS, Identity
+from headgate.application.access.identity import OPERATE_WORKLOADS, Identity
 from headgate.application.access.rights import Right, granting
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import execute, execute_each
@@ -14,16 +14,13 @@ from headgate.application.commands.requests import (
     CommandResponse,
     CommandResult,
     DecisionContext,
-    DesiredObject,
     StreamCommand,
 )
-from headgate.application.cooperative import each, run_yielding
 from headgate.application.workload_filter import listed_cluster_queue
 from headgate.domain.kinds.configuration import SUBMITTING_ROLES
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.rejection import Violation, violation
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
@@ -32,7 +29,6 @@ from headgate.domain.workloads.commands import (
     ActivateWorkload,
     CancelWorkload,
     ChangeProtection,
-    ChangeSpec,
     DeactivateWorkload,
     DeleteWorkload,
     HoldWorkload,
@@ -47,174 +43,17 @@ from headgate.domain.workloads.commands import (
     ReportStopping,
     RequeueWorkload,
     SetPreemptionGate,
-    Submit,
     WorkloadCommand,
 )
-from headgate.domain.workloads.decide.decider import WORKLOAD, with_default_queue
-from headgate.domain.workloads.decide.spec_rules import workload_violations
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.pods.limit_ranges import (
-    limit_range_bounds,
-    pod_limit_violations,
-    pod_runtime_violations,
-    with_pod_defaults,
-)
-from headgate.domain.workloads.pods.templates import with_known_templates
-from headgate.domain.workloads.priority import (
-    class_name_violations,
-    diverging_pod_sets,
-    resolve_priority,
-    with_priority_boost,
-    without_priority_boost,
-)
+from headgate.domain.workloads.priority import class_name_violations
 from headgate.domain.workloads.protection import protection_bound
-from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import TENANT_AUTHORITIES, Authority, Workload, ordered_by
-from headgate.domain.workloads.submission_rules import (
-    RoleRule,
-    protection_violations,
-    submission_violations,
-)
+from headgate.domain.workloads.submission_rules import RoleRule, protection_violations
 
 
-async def submit(
-    services: ApplicationServices, request: CommandRequest, desired: DesiredObject
-) -> CommandResponse:
-    """Submits a workload."""
-    return await execute(services, request, [submission(services, desired, request.identity)])
-
-
-async def submit_each(
-    services: ApplicationServices,
-    identity: Identity,
-    metadata: EventMetadata,
-    desired: Sequence[DesiredObject],
-) -> tuple[list[CommandResult], int]:
-    """Submits each workload by itself; returns the results and the position."""
-    changes = [submission(services, one, identity) for one in desired]
-    return await execute_each(services, metadata, changes)
-
-
-async def submit_together(
-    services: ApplicationServices, request: CommandRequest, desired: Sequence[DesiredObject]
-) -> CommandResponse:
-    """The same under an idempotency key: one append, so that the answer is kept with it."""
-    identity = request.identity
-    changes = await run_yielding(each(submission(services, one, identity) for one in desired))
-    return await execute(services, request, changes)
-
-
-async def replace(
-    services: ApplicationServices,
-    request: CommandRequest,
-    desired: DesiredObject,
-    version: int | None,
-) -> CommandResponse:
-    """Give a workload another spec, as far as its stage allows."""
-    return await execute(
-        services, request, [change_of_spec(services, desired, request.identity, version)]
-    )
-
-
-def submission(
-    services: ApplicationServices, desired: DesiredObject, identity: Identity
-) -> StreamCommand:
-    """The change that submits a workload, which its submitter owns."""
-    uid = services.ids.new()
-
-    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
-        identity.require(SUBMIT_WORKLOADS, namespace=desired.namespace)
-        config = context.config
-        classes, rules = config.workload_priority_classes, config.configuration.preemption
-        spec = resolve_priority(
-            _placed(desired, config),
-            classes,
-            has_explicit_priority=desired.has_explicit_priority,
-            rules=rules,
-        )
-        spec = with_priority_boost(
-            spec, desired.annotations, classes, is_allowed=rules.priority_boost
-        )
-        _require_bounds(identity, desired, spec, None, config)
-        command = Submit(
-            uid=uid,
-            namespace=desired.namespace,
-            name=desired.name,
-            labels=desired.labels,
-            annotations=desired.annotations,
-            spec=spec,
-            diverging=diverging_pod_sets(spec, classes),
-            owner=identity.owner,
-        )
-        return WORKLOAD.decide(context.state, command, context.at)
-
-    return StreamCommand(
-        stream=desired.stream, decide=decide, is_new=True, templates=desired.templates
-    )
-
-
-def change_of_spec(
-    services: ApplicationServices,
-    desired: DesiredObject,
-    identity: Identity,
-    version: int | None = None,
-) -> StreamCommand:
-    """The change that gives a workload another spec."""
-    eviction = services.ids.new()
-
-    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
-        state = context.state
-        config = context.config
-        identity.require(SUBMIT_WORKLOADS, namespace=desired.namespace)
-        authority = authority_over(identity, f"{desired.namespace}/{desired.name}", context)
-        classes = config.workload_priority_classes
-        known = state if isinstance(state, Workload) else None
-        before = without_priority_boost(known.spec) if known else None
-        rules = config.configuration.preemption
-        spec = resolve_priority(
-            _placed(desired, config, before),
-            classes,
-            has_explicit_priority=desired.has_explicit_priority,
-            before=before,
-            rules=rules,
-        )
-        boosts = rules.priority_boost
-        spec = with_priority_boost(spec, desired.annotations, classes, known, is_allowed=boosts)
-        _require_bounds(identity, desired, spec, known.spec if known else None, config)
-        command = ChangeSpec(
-            labels=desired.labels,
-            annotations=desired.annotations,
-            spec=spec,
-            diverging=diverging_pod_sets(spec, classes),
-            eviction=eviction,
-            authority=authority,
-            by=ordered_by(authority, identity.name),
-        )
-        return WORKLOAD.decide(state, command, context.at)
-
-    return StreamCommand(
-        stream=desired.stream,
-        decide=decide,
-        version=version,
-        position=desired.position,
-        templates=desired.templates,
-    )
-
-
-def _require_bounds(
-    identity: Identity,
-    desired: DesiredObject,
-    spec: WorkloadSpec,
-    before: WorkloadSpec | None,
-    config: ObjectSet,
-) -> None:
-    """Raises `InvalidObject` where the rules for the user's roles forbid priority or protection."""
-    bounds = _bounds(identity, SUBMIT_WORKLOADS, desired.namespace, config)
-    found = submission_violations(spec, before, bounds, config.workload_priority_classes)
-    raise_if_invalid("Workload", desired.name, found)
-
-
-def _bounds(
+def rules_for_roles(
     identity: Identity, right: Right, namespace: str, config: ObjectSet
 ) -> tuple[RoleRule, ...]:
     """The rules for the roles by which a user has a right; none where one of them is unbounded."""
@@ -223,26 +62,6 @@ def _bounds(
         return ()
     rules = config.configuration.submission
     return tuple((role, rules.rule_for(role, namespace)) for role in roles)
-
-
-def _placed(
-    desired: DesiredObject, config: ObjectSet, before: WorkloadSpec | None = None
-) -> WorkloadSpec:
-    """The spec with its queue and what its pods get; refused if that contradicts what they ask for.
-
-    Pods that are as they were before stay as they are, also where the range has changed since.
-    """
-    spec = with_default_queue(desired.spec, desired.namespace, config.local_queues, before)
-    bounds = limit_range_bounds(config.limit_ranges, desired.namespace)
-    if before is not None:
-        spec = with_known_templates(spec, before)
-    spec = with_pod_defaults(spec, bounds, config.runtime_classes, before)
-    if before is not None and before.pod_sets == spec.pod_sets:
-        return spec
-    contradicted = (*pod_limit_violations(spec, bounds), *pod_runtime_violations(spec))
-    if contradicted:
-        raise_if_invalid("Workload", desired.name, (*contradicted, *workload_violations(spec)))
-    return spec
 
 
 NO_CLUSTER_QUEUE = "-"
@@ -388,7 +207,7 @@ def _require_protection_bounds(
     identity: Identity, context: DecisionContext, protection: int, desired: Protection
 ) -> None:
     workload: Workload = context.state
-    bounds = _bounds(identity, OPERATE_WORKLOADS, workload.namespace, context.config)
+    bounds = rules_for_roles(identity, OPERATE_WORKLOADS, workload.namespace, context.config)
     pointer = POINTER if desired.class_name else "/preemptionPriority"
     found = [
         tuple(protection_violations(pointer, protection, workload.spec, role, rule))

@@ -1,0 +1,197 @@
+"""Submit workloads and give them other specs, within the bounds of the user's roles."""
+
+from collections.abc import Sequence
+
+from headgate.application.access.identity import SUBMIT_WORKLOADS, Identity
+from headgate.application.application_services import ApplicationServices
+from headgate.application.commands.execute import execute, execute_each
+from headgate.application.commands.requests import (
+    CommandRequest,
+    CommandResponse,
+    CommandResult,
+    DecisionContext,
+    DesiredObject,
+    StreamCommand,
+)
+from headgate.application.commands.workload_commands import authority_over, rules_for_roles
+from headgate.application.cooperative import each, run_yielding
+from headgate.domain.metadata import raise_if_invalid
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.recorded_event import EventMetadata
+from headgate.domain.workloads.commands import ChangeSpec, Submit
+from headgate.domain.workloads.decide.decider import WORKLOAD, with_default_queue
+from headgate.domain.workloads.decide.spec_rules import workload_violations
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.pods.limit_ranges import (
+    limit_range_bounds,
+    pod_limit_violations,
+    pod_runtime_violations,
+    with_pod_defaults,
+)
+from headgate.domain.workloads.pods.templates import with_known_templates
+from headgate.domain.workloads.priority import (
+    diverging_pod_sets,
+    resolve_priority,
+    with_priority_boost,
+    without_priority_boost,
+)
+from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.state import Workload, ordered_by
+from headgate.domain.workloads.submission_rules import submission_violations
+
+
+async def submit(
+    services: ApplicationServices, request: CommandRequest, desired: DesiredObject
+) -> CommandResponse:
+    """Submits a workload."""
+    return await execute(services, request, [submission(services, desired, request.identity)])
+
+
+async def submit_each(
+    services: ApplicationServices,
+    identity: Identity,
+    metadata: EventMetadata,
+    desired: Sequence[DesiredObject],
+) -> tuple[list[CommandResult], int]:
+    """Submits each workload by itself; returns the results and the position."""
+    changes = [submission(services, one, identity) for one in desired]
+    return await execute_each(services, metadata, changes)
+
+
+async def submit_together(
+    services: ApplicationServices, request: CommandRequest, desired: Sequence[DesiredObject]
+) -> CommandResponse:
+    """The same under an idempotency key: one append, so that the answer is kept with it."""
+    identity = request.identity
+    changes = await run_yielding(each(submission(services, one, identity) for one in desired))
+    return await execute(services, request, changes)
+
+
+async def replace(
+    services: ApplicationServices,
+    request: CommandRequest,
+    desired: DesiredObject,
+    version: int | None,
+) -> CommandResponse:
+    """Give a workload another spec, as far as its stage allows."""
+    return await execute(
+        services, request, [change_of_spec(services, desired, request.identity, version)]
+    )
+
+
+def submission(
+    services: ApplicationServices, desired: DesiredObject, identity: Identity
+) -> StreamCommand:
+    """The change that submits a workload, which its submitter owns."""
+    uid = services.ids.new()
+
+    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        identity.require(SUBMIT_WORKLOADS, namespace=desired.namespace)
+        config = context.config
+        classes, rules = config.workload_priority_classes, config.configuration.preemption
+        spec = resolve_priority(
+            _placed(desired, config),
+            classes,
+            has_explicit_priority=desired.has_explicit_priority,
+            rules=rules,
+        )
+        spec = with_priority_boost(
+            spec, desired.annotations, classes, is_allowed=rules.priority_boost
+        )
+        _require_bounds(identity, desired, spec, None, config)
+        command = Submit(
+            uid=uid,
+            namespace=desired.namespace,
+            name=desired.name,
+            labels=desired.labels,
+            annotations=desired.annotations,
+            spec=spec,
+            diverging=diverging_pod_sets(spec, classes),
+            owner=identity.owner,
+        )
+        return WORKLOAD.decide(context.state, command, context.at)
+
+    return StreamCommand(
+        stream=desired.stream, decide=decide, is_new=True, templates=desired.templates
+    )
+
+
+def change_of_spec(
+    services: ApplicationServices,
+    desired: DesiredObject,
+    identity: Identity,
+    version: int | None = None,
+) -> StreamCommand:
+    """The change that gives a workload another spec."""
+    eviction = services.ids.new()
+
+    def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
+        state = context.state
+        config = context.config
+        identity.require(SUBMIT_WORKLOADS, namespace=desired.namespace)
+        authority = authority_over(identity, f"{desired.namespace}/{desired.name}", context)
+        classes = config.workload_priority_classes
+        known = state if isinstance(state, Workload) else None
+        before = without_priority_boost(known.spec) if known else None
+        rules = config.configuration.preemption
+        spec = resolve_priority(
+            _placed(desired, config, before),
+            classes,
+            has_explicit_priority=desired.has_explicit_priority,
+            before=before,
+            rules=rules,
+        )
+        boosts = rules.priority_boost
+        spec = with_priority_boost(spec, desired.annotations, classes, known, is_allowed=boosts)
+        _require_bounds(identity, desired, spec, known.spec if known else None, config)
+        command = ChangeSpec(
+            labels=desired.labels,
+            annotations=desired.annotations,
+            spec=spec,
+            diverging=diverging_pod_sets(spec, classes),
+            eviction=eviction,
+            authority=authority,
+            by=ordered_by(authority, identity.name),
+        )
+        return WORKLOAD.decide(state, command, context.at)
+
+    return StreamCommand(
+        stream=desired.stream,
+        decide=decide,
+        version=version,
+        position=desired.position,
+        templates=desired.templates,
+    )
+
+
+def _require_bounds(
+    identity: Identity,
+    desired: DesiredObject,
+    spec: WorkloadSpec,
+    before: WorkloadSpec | None,
+    config: ObjectSet,
+) -> None:
+    """Raises `InvalidObject` where the rules for the user's roles forbid priority or protection."""
+    bounds = rules_for_roles(identity, SUBMIT_WORKLOADS, desired.namespace, config)
+    found = submission_violations(spec, before, bounds, config.workload_priority_classes)
+    raise_if_invalid("Workload", desired.name, found)
+
+
+def _placed(
+    desired: DesiredObject, config: ObjectSet, before: WorkloadSpec | None = None
+) -> WorkloadSpec:
+    """The spec with its queue and what its pods get; refused if that contradicts what they ask for.
+
+    Pods that are as they were before stay as they are, also where the range has changed since.
+    """
+    spec = with_default_queue(desired.spec, desired.namespace, config.local_queues, before)
+    bounds = limit_range_bounds(config.limit_ranges, desired.namespace)
+    if before is not None:
+        spec = with_known_templates(spec, before)
+    spec = with_pod_defaults(spec, bounds, config.runtime_classes, before)
+    if before is not None and before.pod_sets == spec.pod_sets:
+        return spec
+    contradicted = (*pod_limit_violations(spec, bounds), *pod_runtime_violations(spec))
+    if contradicted:
+        raise_if_invalid("Workload", desired.name, (*contradicted, *workload_violations(spec)))
+    return spec
