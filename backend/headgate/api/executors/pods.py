@@ -17,10 +17,16 @@ from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import STREAMED, Caller, is_still_authorized, origin_of, services_of
 from headgate.api.executors.assignment_feed import AssignmentFeed
 from headgate.api.executors.protocol import REPORTS, Epoch, Name, required_epoch
+from headgate.api.executors.schemas import (
+    PodReportBatch,
+    PodReportBody,
+    PodReportResult,
+    PodReportResults,
+)
 from headgate.api.pages import Continue, Limit, after_token, continue_token
 from headgate.api.parameters import instant_or_none, whole_number
 from headgate.api.problems import problem_of, visible_to
-from headgate.api.schemas import Free, Position, RequestBody, Schema, Timestamp
+from headgate.api.schemas import Free, Position, Schema
 from headgate.api.workloads.schemas import Owner, PodSetUpdate
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import executor_commands
@@ -36,14 +42,11 @@ from headgate.domain.views.executor_assignments import (
     executors_of,
 )
 from headgate.domain.workloads.commands import PodReport
-from headgate.domain.workloads.pod_events import PodReason, PodReportType
 from headgate.domain.workloads.specs import NodeLossPolicy
 from headgate.domain.workloads.state import Eviction, Workload, condition
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from headgate.messages.catalogue import worded
 from headgate.messages.rendering import IsVisible
-
-MAX_REPORTS = 5_000
 
 
 class RendezvousView(Schema, kw_only=True, frozen=True):
@@ -119,48 +122,6 @@ class ExecutorItemPage(Schema, kw_only=True, frozen=True):
     chain: str
     items: list[ExecutorItem]
     continue_: str | None = msgspec.field(default=None, name="continue")
-
-
-class PodReportBody(RequestBody, kw_only=True, frozen=True):
-    """What happened to one run of one pod."""
-
-    workload: str
-    uid: str
-    attempt: int
-    pod_set: str = "main"
-    index: int
-    run: int
-    type: PodReportType
-    reason: PodReason | None = None
-    exit_code: int | None = None
-    signal: int | None = None
-    message: str = ""
-    started_at: Timestamp | None = None
-    finished_at: Timestamp | None = None
-    result: str = ""
-    node: str = ""
-
-
-class PodReportBatch(RequestBody, kw_only=True, frozen=True):
-    """Reports on pods, of any workloads and in any order."""
-
-    reports: Annotated[list[PodReportBody], msgspec.Meta(max_length=MAX_REPORTS)]
-
-
-class PodReportResult(Schema, kw_only=True, frozen=True):
-    """What became of one report."""
-
-    accepted: bool
-    code: str = ""
-    detail: str = ""
-    remedy: str = ""
-
-
-class PodReportResults(Schema, kw_only=True, frozen=True):
-    """What became of each report, in order."""
-
-    position: Position
-    outcomes: list[PodReportResult]
 
 
 STREAM_DESCRIPTION = (

@@ -24,6 +24,7 @@ from headgate.api.workloads.schemas import (
     Shrinking,
     UnhealthyNode,
 )
+from headgate.domain.workloads.pod_events import PodReason, PodReportType
 from headgate.domain.workloads.state import Phase
 
 Attempt = (
@@ -223,3 +224,48 @@ class ReportOutcomes(Schema, kw_only=True, frozen=True):
 
     position: Position
     results: list[ReportOutcome]
+
+
+MAX_REPORTS = 5_000
+
+
+class PodReportBody(RequestBody, kw_only=True, frozen=True):
+    """What happened to one run of one pod."""
+
+    workload: str
+    uid: str
+    attempt: int
+    pod_set: str = "main"
+    index: int
+    run: int
+    type: PodReportType
+    reason: PodReason | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    message: str = ""
+    started_at: Timestamp | None = None
+    finished_at: Timestamp | None = None
+    result: str = ""
+    node: str = ""
+
+
+class PodReportBatch(RequestBody, kw_only=True, frozen=True):
+    """Reports on pods, of any workloads and in any order."""
+
+    reports: Annotated[list[PodReportBody], msgspec.Meta(max_length=MAX_REPORTS)]
+
+
+class PodReportResult(Schema, kw_only=True, frozen=True):
+    """What became of one report."""
+
+    accepted: bool
+    code: str = ""
+    detail: str = ""
+    remedy: str = ""
+
+
+class PodReportResults(Schema, kw_only=True, frozen=True):
+    """What became of each report, in order."""
+
+    position: Position
+    outcomes: list[PodReportResult]
