@@ -21,6 +21,7 @@ from headgate.api.executors.assignment_feed import feed_of
 from headgate.api.executors.controller import Executors, report_routes
 from headgate.api.executors.pods import ExecutorPods, assignment_items
 from headgate.api.executors.protocol import ExecutorProtocol
+from headgate.api.executors.sent_logs import ExecutorLogs
 from headgate.api.headers import add_headers
 from headgate.api.history import Erasures, History
 from headgate.api.nodes import NodeActions
@@ -31,16 +32,17 @@ from headgate.api.parameters import (
     read_at,
     reject_unknown_parameters,
 )
-from headgate.api.pod_logs import ExecutorLogs, WorkloadLogs
+from headgate.api.pod_logs import WorkloadLogs
 from headgate.api.preemptions import Preemptions
 from headgate.api.problems import answer_failure, exception_handlers
 from headgate.api.queues import Queues
 from headgate.api.queues import actions as queue_actions
+from headgate.api.service_accounts import ServiceAccounts
 from headgate.api.services import application_services
 from headgate.api.simulations import Simulations
 from headgate.api.stuck_workloads import StuckWorkloadsPage
 from headgate.api.system import LintPage, OverviewPage, System, is_alive, is_ready, metrics
-from headgate.api.tokens import Access, ServiceAccounts, Tokens
+from headgate.api.tokens import Access, Tokens
 from headgate.api.topologies import TopologyMaps
 from headgate.api.web_pages import (
     all_problems,

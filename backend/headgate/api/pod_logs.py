@@ -1,28 +1,21 @@
-"""Pod logs: chunks that executors send, and the logs of a workload, read or followed."""
+"""The logs of a workload's pods, read or followed."""
 
 import asyncio
-from base64 import b64decode
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
-from litestar import Controller, get, post
+from litestar import Controller, get
 from litestar.openapi import ResponseSpec
-from litestar.params import HeaderParameter, JSONBody, PathParameter, QueryParameter
+from litestar.params import HeaderParameter, PathParameter, QueryParameter
 from litestar.response import Stream
 
 from headgate.adapters.manifests.times import rfc3339
-from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import STREAMED, Caller, is_still_authorized, services_of
 from headgate.api.events import HEADERS
-from headgate.api.executors.protocol import Epoch, required_epoch
-from headgate.api.executors.protocol import Name as ExecutorName
 from headgate.api.parameters import instant_or_none, listed, whole_number
-from headgate.api.problems import problem_of, visible_to
-from headgate.api.schemas import Position, RequestBody, Schema
 from headgate.api.workloads.queries import loaded_workload
 from headgate.application.application_services import ApplicationServices
-from headgate.application.commands.executor_commands import require_newest
 from headgate.application.pod_logs.log_queries import (
     LogQuery,
     RunChunk,
@@ -37,189 +30,20 @@ from headgate.application.pod_logs.store import (
     LOG_STREAMS,
     MEBIBYTE,
     KeptRun,
-    LogAppend,
     LogChunk,
-    LogRun,
     LogStore,
     LogStream,
 )
-from headgate.domain.kinds.configured_object import Absent, Configured
-from headgate.domain.rejection import IllegalNow, InvalidRequest, NotFound, Rejection
-from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.rejection import InvalidRequest
+from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.message import workload_reference
-from headgate.domain.workloads.decide.preconditions import require_same_uid
 from headgate.domain.workloads.state import Workload
 
-MAX_CHUNKS = 2_000
-MAX_CHUNK_BYTES = MEBIBYTE
 MAX_TAIL_LINES = 100_000
 SECONDS_BETWEEN_CHECKS = 10.0
 SECOND = 1_000_000
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
-
-
-class SentChunk(RequestBody, kw_only=True, frozen=True):
-    """Output of one run of a pod: `content` is base64, `offset` counts the bytes of the stream.
-
-    `final` says that the run has no more output; such a chunk may be empty.
-    """
-
-    workload: Annotated[str, msgspec.Meta(max_length=507, examples=["team-a/train-7"])]
-    uid: Annotated[str, msgspec.Meta(max_length=64)]
-    attempt: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
-    pod_set: Annotated[str, msgspec.Meta(max_length=63)] = "main"
-    index: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
-    run: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)] = 1
-    stream: LogStream = "stdout"
-    offset: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
-    content: Annotated[str, msgspec.Meta(max_length=10_000_000)] = ""
-    final: bool = False
-
-
-class SentChunks(RequestBody, kw_only=True, frozen=True):
-    """Chunks of many pods, each by itself."""
-
-    chunks: Annotated[list[SentChunk], msgspec.Meta(max_length=MAX_CHUNKS)]
-
-
-class ChunkOutcome(Schema, kw_only=True, frozen=True):
-    """What became of one chunk."""
-
-    accepted: bool
-    code: str = ""
-    detail: str = ""
-    remedy: str = ""
-
-
-class ChunkOutcomes(Schema, kw_only=True, frozen=True):
-    """What became of each chunk, in order."""
-
-    position: Position
-    outcomes: list[ChunkOutcome]
-
-
-class ExecutorLogs(Controller):
-    """Logs as executors send them."""
-
-    path = "/executors/{name:str}/logs"
-    tags = ["Executors"]
-
-    @post(
-        operation_id="sendPodLogs",
-        summary="Send output of pods",
-        status_code=200,
-        responses=response(ChunkOutcomes),
-        opt={"right": "report executors"},
-    )
-    async def send(
-        self, request: Caller, name: ExecutorName, data: JSONBody[SentChunks], epoch: Epoch = None
-    ) -> Answer:
-        """Bytes that were sent before are not kept again, so a request may be repeated."""
-        await require_newest(services_of(request), name, required_epoch(epoch))
-        outcomes = await keep_chunks(request, name, data.chunks)
-        position = services_of(request).reader.position
-        body = ChunkOutcomes(position=position, outcomes=outcomes)
-        return answer(body, position=position)
-
-
-async def keep_chunks(
-    request: Caller, executor: str, sent: Sequence[SentChunk]
-) -> list[ChunkOutcome]:
-    """Keeps the chunks of known pods; the outcome of each, in order."""
-    services = services_of(request)
-    config = services.reader.cluster_state.config.of_kind("executor").get(executor)
-    if config is None:
-        (found,) = await asyncio.to_thread(services.models.load, [stream_of("executor", executor)])
-        if not isinstance(found.state, Configured):
-            raise NotFound("ObjectNotFound", kind="Executor", name=executor)
-        config = found.state
-    keys = sorted({chunk.workload for chunk in sent})
-    loaded = await asyncio.to_thread(services.models.load, [workload_stream(key) for key in keys])
-    workloads = {key: one.state for key, one in zip(keys, loaded, strict=True)}
-    at = services.clock.now()
-    outcomes: list[ChunkOutcome] = []
-    taken: dict[LogRun, tuple[list[LogChunk], bool]] = {}
-    for chunk in sent:
-        try:
-            run = _run_of(request, chunk, workloads[chunk.workload])
-            content = _content_of(chunk)
-        except Rejection as rejection:
-            outcomes.append(_refused(request, rejection))
-            continue
-        chunks, is_final = taken.get(run, ([], False))
-        if content:
-            chunks.append(
-                LogChunk(stream=chunk.stream, offset=chunk.offset, at=at, content=content)
-            )
-        taken[run] = (chunks, is_final or chunk.final)
-        outcomes.append(ChunkOutcome(accepted=True))
-    limit_bytes = config.spec.log_retention.max_mebibytes * MEBIBYTE
-    appends = [
-        LogAppend(
-            run=run,
-            chunks=tuple(chunks),
-            limit_bytes=limit_bytes,
-            executor=executor,
-            is_final=is_final,
-        )
-        for run, (chunks, is_final) in taken.items()
-    ]
-    await asyncio.to_thread(_append_all, services.pod_logs, appends)
-    return outcomes
-
-
-def _append_all(store: LogStore, appends: Sequence[LogAppend]) -> None:
-    for each in appends:
-        store.append(each)
-
-
-def _run_of(request: Caller, chunk: SentChunk, state: Any) -> LogRun:  # noqa: ANN401 - a workload or none
-    """The run that a chunk belongs to; raises `Rejection` where there is none."""
-    namespace, _, name = chunk.workload.partition("/")
-    if isinstance(state, Absent) or not request.user.sees(namespace):
-        raise NotFound("ObjectNotFound", kind="Workload", name=chunk.workload)
-    workload = require_same_uid(state, chunk.uid)
-    counts = {each.name: each.count for each in workload.spec.pod_sets}
-    is_known = chunk.attempt <= workload.attempt and chunk.index < counts.get(chunk.pod_set, 0)
-    if not is_known:
-        raise IllegalNow(
-            "LogOfUnknownPod",
-            workload=workload_reference(workload.key),
-            attempt=chunk.attempt,
-            pod_set=chunk.pod_set,
-            index=chunk.index,
-        )
-    return LogRun(
-        namespace=namespace,
-        workload=name,
-        uid=workload.uid,
-        attempt=chunk.attempt,
-        pod_set=chunk.pod_set,
-        index=chunk.index,
-        run=chunk.run,
-    )
-
-
-def _content_of(chunk: SentChunk) -> bytes:
-    try:
-        content = b64decode(chunk.content, validate=True)
-    except ValueError as error:
-        raise IllegalNow("LogContentNotBase64") from error
-    if len(content) > MAX_CHUNK_BYTES:
-        raise IllegalNow("LogChunkTooLarge", length=len(content), maximum=MAX_CHUNK_BYTES)
-    return content
-
-
-def _refused(request: Caller, rejection: Rejection) -> ChunkOutcome:
-    problem = problem_of(rejection, visible_to(request.user))
-    return ChunkOutcome(
-        accepted=False,
-        code=problem.code,
-        detail=problem.detail or "",
-        remedy=problem.remedy or "",
-    )
 
 
 DESCRIPTION = (

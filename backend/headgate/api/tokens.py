@@ -1,10 +1,10 @@
-"""`/v1/tokens` and `/v1/serviceaccounts`: users and their roles; `whoami` and `can-i`."""
+"""`/v1/tokens`: users and their roles; `whoami` and `can-i`."""
 
 from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
-from litestar import Controller, delete, get, post, put
+from litestar import Controller, delete, get, post
 from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter
 
 from headgate.adapters.system.randomness import unique_key
@@ -13,7 +13,7 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import PRESENT_ONLY, instant_or_none
 from headgate.api.schemas import RequestBody, Schema, Timestamp, Whole
 from headgate.application.access import token_commands
-from headgate.application.access.identity import Identity, ServiceAccount, Token
+from headgate.application.access.identity import Identity, Token
 from headgate.application.access.questions import right_asked
 from headgate.application.access.rights import Grant, Right, Role, granting, refusal, roles_with
 from headgate.application.queries.views import timestamp
@@ -62,26 +62,6 @@ class TokenRequest(GrantRequest, kw_only=True, frozen=True):
     expires_at: Timestamp | None = None
 
 
-class AccountTokenRequest(RequestBody, kw_only=True, frozen=True):
-    """A token to make for a service account; without a name it gets one."""
-
-    name: UserName | None = None
-    expires_at: Timestamp
-
-
-class AccountRequest(RequestBody, kw_only=True, frozen=True):
-    """The roles and groups of a service account."""
-
-    grants: list[GrantRequest]
-    groups: GroupNames = []
-
-
-class NewAccountRequest(AccountRequest, kw_only=True, frozen=True):
-    """A service account to make."""
-
-    name: UserName
-
-
 class GrantDetail(Schema, kw_only=True, frozen=True):
     """A role with its scope; without one it holds everywhere."""
 
@@ -117,21 +97,6 @@ class TokenList(Whole, kw_only=True, frozen=True):
     items: list[TokenDetail]
 
 
-class ServiceAccountDetail(Schema, kw_only=True, frozen=True):
-    """A service account with its roles and groups."""
-
-    name: str
-    grants: list[GrantDetail]
-    groups: list[str] = []
-    created_at: Timestamp
-
-
-class ServiceAccountList(Whole, kw_only=True, frozen=True):
-    """All service accounts, by name."""
-
-    items: list[ServiceAccountDetail]
-
-
 class CurrentIdentity(Whole, kw_only=True, frozen=True):
     """The user of a token; `role` is the first of its roles, no namespaces are all of them."""
 
@@ -154,8 +119,6 @@ class CanI(Whole, kw_only=True, frozen=True):
 
 
 SECRET_PREFIX = "hg_"  # noqa: S105 - the beginning of every secret, not one
-MAX_NAME_START = 54
-"""So much of an account's name begins the name of its token."""
 
 
 class Tokens(Controller):
@@ -191,96 +154,12 @@ class Tokens(Controller):
             groups=tuple(data.groups),
             expires_at=instant_or_none(data.expires_at, "/expiresAt"),
         )
-        return await _created_token(request, spec)
+        return await created_token(request, spec)
 
     @delete("/{name:str}", operation_id="deleteToken", summary="Revoke a token")
     async def revoke(self, request: Caller, name: Name) -> None:
         """Refused everywhere within two seconds."""
         await token_commands.revoke(services_of(request), name)
-
-
-class ServiceAccounts(Controller):
-    """Users that are programs: they have roles, and tokens that expire."""
-
-    path = "/serviceaccounts"
-    tags = ["Access"]
-    opt = {"right": "configure serviceaccounts"}
-
-    @get(
-        operation_id="listServiceAccounts",
-        summary="List service accounts",
-        responses=response(ServiceAccountList),
-        opt={"right": "read serviceaccounts", "live": PRESENT_ONLY},
-    )
-    async def list_accounts(self, request: Caller) -> Answer:
-        """By name."""
-        services = services_of(request)
-        found = await token_commands.list_accounts(services)
-        shapes = ServiceAccountList(items=[_shown_account(each) for each in found])
-        return answer(shapes, position=services.reader.position)
-
-    @post(
-        operation_id="createServiceAccount",
-        summary="Create a service account",
-        responses=response(ServiceAccountDetail, status=201),
-    )
-    async def create(self, request: Caller, data: JSONBody[NewAccountRequest]) -> Answer:
-        """It can do nothing before it has a token."""
-        services = services_of(request)
-        made = await token_commands.create_account(services, data.name, _grants(data), data.groups)
-        return answer(_shown_account(made), position=services.reader.position, status=201)
-
-    @get(
-        "/{name:str}",
-        operation_id="getServiceAccount",
-        summary="Read a service account",
-        responses=response(ServiceAccountDetail),
-        opt={"right": "read serviceaccounts", "live": PRESENT_ONLY},
-    )
-    async def read(self, request: Caller, name: Name) -> Answer:
-        """Its roles and groups; its tokens are in the list of tokens."""
-        services = services_of(request)
-        found = await token_commands.account_named(services, name)
-        return answer(_shown_account(found), position=services.reader.position)
-
-    @put(
-        "/{name:str}",
-        operation_id="replaceServiceAccount",
-        summary="Change the roles of a service account",
-        responses=response(ServiceAccountDetail),
-    )
-    async def replace(self, request: Caller, name: Name, data: JSONBody[AccountRequest]) -> Answer:
-        """Its tokens have the new roles within two seconds."""
-        services = services_of(request)
-        made = await token_commands.change_account(services, name, _grants(data), data.groups)
-        return answer(_shown_account(made), position=services.reader.position)
-
-    @delete(
-        "/{name:str}",
-        operation_id="deleteServiceAccount",
-        summary="Delete a service account and revoke its tokens",
-    )
-    async def remove(self, request: Caller, name: Name) -> None:
-        """Its workloads stay."""
-        await token_commands.remove_account(services_of(request), name)
-
-    @post(
-        "/{name:str}/tokens",
-        operation_id="createServiceAccountToken",
-        summary="Create a token of a service account; its secret is shown this once",
-        responses=response(NewToken, status=201),
-    )
-    async def create_token(
-        self, request: Caller, name: Name, data: JSONBody[AccountTokenRequest]
-    ) -> Answer:
-        """It must expire, within 366 days."""
-        own = f"{name[:MAX_NAME_START].rstrip('-.')}-{unique_key()[:8].lower()}"
-        spec = token_commands.TokenSpec(
-            name=data.name or own,
-            account=name,
-            expires_at=instant_or_none(data.expires_at, "/expiresAt"),
-        )
-        return await _created_token(request, spec)
 
 
 class Access(Controller):
@@ -303,7 +182,7 @@ class Access(Controller):
             name=user.name,
             role=user.grants[0].role,
             namespaces=sorted(user.namespaces or ()),
-            grants=_shown_grants(user.grants),
+            grants=shown_grants(user.grants),
             groups=list(user.groups),
         )
         return answer(body, position=services_of(request).reader.position)
@@ -333,17 +212,14 @@ class Access(Controller):
         return answer(body, position=services_of(request).reader.position)
 
 
-async def _created_token(request: Caller, spec: token_commands.TokenSpec) -> Answer:
+async def created_token(request: Caller, spec: token_commands.TokenSpec) -> Answer:
+    """Makes a token; the answer shows its secret, which is kept nowhere."""
     services = services_of(request)
     secret = SECRET_PREFIX + unique_key()
     token = await token_commands.create(services, spec, secret)
     shown = msgspec.to_builtins(_shown_token(token))
     shape = msgspec.convert({**shown, "secret": secret}, NewToken)
     return answer(shape, position=services.reader.position, status=201)
-
-
-def _grants(data: AccountRequest) -> list[Grant]:
-    return [each.grant() for each in data.grants]
 
 
 def _shown_token(token: Token) -> TokenDetail:
@@ -361,16 +237,8 @@ def _shown_token(token: Token) -> TokenDetail:
     )
 
 
-def _shown_account(account: ServiceAccount) -> ServiceAccountDetail:
-    return ServiceAccountDetail(
-        name=account.name,
-        grants=_shown_grants(account.grants),
-        groups=list(account.groups),
-        created_at=timestamp(account.created_at),
-    )
-
-
-def _shown_grants(grants: Sequence[Grant]) -> list[GrantDetail]:
+def shown_grants(grants: Sequence[Grant]) -> list[GrantDetail]:
+    """Roles with their scopes, in the order given."""
     return [_shown_grant(grant) for grant in grants]
 
 
