@@ -4,7 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from httpx import Response
 
+from headgate.bootstrap import Platform
 from tests.api.callers import KUEUE, Api, flavor, local_queue
 from tests.api.test_executor_protocol import HOST, RACK, Process, a_node, an_executor
 
@@ -14,6 +16,30 @@ POOL = "pods"
 
 def a_kueue_object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": KUEUE, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+class CurrentApi(Api):
+    """Reads of workloads and assignments that show all that the log has."""
+
+    def __init__(self, api: Api, platform: Platform) -> None:
+        super().__init__(api.client, "")
+        self.headers, self.platform = api.headers, platform
+
+    def get(self, path: str, **headers: str) -> Response:
+        if "/workloads" not in path and "/assignments" not in path:
+            return super().get(path, **headers)
+        joint = "&" if "?" in path else "?"
+        return super().get(f"{path}{joint}minPosition={self.platform.event_log.head()}", **headers)
+
+
+@pytest.fixture(scope="module")
+def admin(admin: Api, platform: Platform) -> Api:
+    return CurrentApi(admin, platform)
+
+
+@pytest.fixture(scope="module")
+def callers(callers: dict[str, Api], platform: Platform) -> dict[str, Api]:
+    return {role: CurrentApi(api, platform) for role, api in callers.items()}
 
 
 @pytest.fixture(scope="module")
