@@ -24,7 +24,7 @@ from headgate.api.executors.schemas import (
     PodReportResults,
 )
 from headgate.api.pages import Continue, Limit, after_token, continue_token
-from headgate.api.parameters import instant_or_none, whole_number
+from headgate.api.parameters import PRESENT_ONLY, instant_or_none, whole_number
 from headgate.api.problems import problem_of, visible_to
 from headgate.api.schemas import Free, Position, Schema
 from headgate.api.workloads.schemas import Owner, PodSetUpdate
@@ -142,7 +142,7 @@ class ExecutorPods(Controller):
         operation_id="listExecutorAssignments",
         summary="What an executor is to run and to stop, by workload",
         responses=response(ExecutorItemPage),
-        opt=REPORTS,
+        opt={**REPORTS, "live": PRESENT_ONLY},
     )
     async def assignments(
         self,

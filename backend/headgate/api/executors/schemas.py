@@ -229,24 +229,28 @@ class ReportOutcomes(Schema, kw_only=True, frozen=True):
 MAX_REPORTS = 5_000
 
 
+LongText = Annotated[str, msgspec.Meta(max_length=65_536)]
+"""Bounded for all reports of a request; of one report less is allowed, and it alone is refused."""
+
+
 class PodReportBody(RequestBody, kw_only=True, frozen=True):
     """What happened to one run of one pod."""
 
-    workload: str
-    uid: str
+    workload: ShortText
+    uid: ShortText
     attempt: int
-    pod_set: str = "main"
+    pod_set: ShortText = "main"
     index: int
     run: int
     type: PodReportType
     reason: PodReason | None = None
     exit_code: int | None = None
     signal: int | None = None
-    message: str = ""
+    message: LongText = ""
     started_at: Timestamp | None = None
     finished_at: Timestamp | None = None
-    result: str = ""
-    node: str = ""
+    result: LongText = ""
+    node: ShortText = ""
 
 
 class PodReportBatch(RequestBody, kw_only=True, frozen=True):

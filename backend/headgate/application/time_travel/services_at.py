@@ -48,6 +48,8 @@ async def services_at(services: ApplicationServices, requested: PointInTime) -> 
         followers=HistoricalFollowers(services.followers, point),
         clock=FixedClock(point.at),
         reader=FixedReader(cluster_state),
+        # Leases are rows beside the log: of the past none is known.
+        known_leases={},
     )
 
 

@@ -11838,8 +11838,6 @@ export interface operations {
                 continue?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
-                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
-                at?: components["parameters"]["At"];
             };
             header?: {
                 /** @description The epoch that the claim answered; required */
