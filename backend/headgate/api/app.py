@@ -28,6 +28,7 @@ from headgate.api.nodes import NodeActions
 from headgate.api.objects import controllers as object_controllers
 from headgate.api.parameters import (
     check_media_type,
+    known_parameters,
     reach_position,
     read_at,
     reject_unknown_parameters,
@@ -105,7 +106,7 @@ def connect(
 
 def routes_only() -> Litestar:
     """The application without anything behind it, also to derive its document from."""
-    return Litestar(
+    app = Litestar(
         route_handlers=[
             _version_one(),
             _metrics_router(),
@@ -129,6 +130,10 @@ def routes_only() -> Litestar:
         pdb_on_exception=False,
         debug=False,
     )
+    for route in app.routes:
+        for handler in getattr(route, "route_handlers", ()):
+            known_parameters(handler, frozenset(route.path_parameters))
+    return app
 
 
 def _version_one() -> Router:

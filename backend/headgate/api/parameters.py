@@ -200,7 +200,7 @@ def reject_unknown_parameters(request: Request[Any, Any, Any]) -> None:
         return
     handler = request.route_handler
     assert isinstance(handler, HTTPRouteHandler), "only requests of HTTP come here"
-    known = known_parameters(handler, tuple(request.path_params))
+    known = known_parameters(handler, frozenset(request.path_params))
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
         violations = (_unknown(name, known) for name in dict.fromkeys(unknown))
@@ -212,8 +212,12 @@ def reject_unknown_parameters(request: Request[Any, Any, Any]) -> None:
 
 
 @cache
-def known_parameters(handler: HTTPRouteHandler, path_parameters: tuple[str, ...]) -> list[str]:
-    """The query parameters that an address takes, in order of names."""
+def known_parameters(handler: HTTPRouteHandler, path_parameters: frozenset[str]) -> list[str]:
+    """The query parameters that an address takes, in order of names.
+
+    Asked first when the routes are made: once the document is derived from them, Litestar takes
+    their path parameters for undeclared ones and warns.
+    """
     places: Any = dict.fromkeys(path_parameters)
     declared = handler.create_kwargs_model(path_parameters=places).expected_query_params
     return sorted({*(parameter.field_alias for parameter in declared), *EVERYWHERE})
