@@ -1,6 +1,7 @@
 """Executors read what to run pod by pod, and report on single pods."""
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.api.callers import KUEUE, Api, flavor, local_queue
 from tests.api.test_executor_protocol import HOST, RACK, Process, a_node, an_executor
 
 HERE = "/v1/namespaces/team-a/workloads"
-POOL = "pods"
+NUMBERS = count(1)
 
 
 def a_kueue_object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
@@ -42,27 +43,36 @@ def callers(callers: dict[str, Api], platform: Platform) -> dict[str, Api]:
     return {role: CurrentApi(api, platform) for role, api in callers.items()}
 
 
-@pytest.fixture(scope="module")
-def processes(admin: Api, callers: dict[str, Api]) -> tuple[Process, Process]:
-    """Two executors with one host of two cores each."""
+@pytest.fixture
+def pool() -> str:
+    """The pool of one test, as what it leaves behind would be in the way of others."""
+    return f"pool-{next(NUMBERS)}"
+
+
+@pytest.fixture
+def processes(admin: Api, callers: dict[str, Api], pool: str) -> tuple[Process, Process]:
+    """Two executors with one host of two cores each, `one` and `two` of the pool."""
     levels = {"levels": [{"nodeLabel": RACK}, {"nodeLabel": HOST}]}
     admin.post("/v1/topologies", a_kueue_object("Topology", "racks", levels))
-    pools = flavor(POOL, topologyName="racks", nodeLabels={"pool": POOL})
+    pools = flavor(pool, topologyName="racks", nodeLabels={"pool": pool})
     admin.post("/v1/resourceflavors", pools)
-    quota = {"name": POOL, "resources": [{"name": "cpu", "nominalQuota": "99"}]}
+    quota = {"name": pool, "resources": [{"name": "cpu", "nominalQuota": "99"}]}
     groups = [{"coveredResources": ["cpu"], "flavors": [quota]}]
     spec = {"resourceGroups": groups, "namespaceSelector": {}}
-    admin.post("/v1/clusterqueues", a_kueue_object("ClusterQueue", POOL, spec))
-    admin.post("/v1/namespaces/team-a/localqueues", local_queue(POOL, POOL))
+    admin.post("/v1/clusterqueues", a_kueue_object("ClusterQueue", pool, spec))
+    admin.post("/v1/namespaces/team-a/localqueues", local_queue(pool, pool))
     made = []
     for name in ("one", "two"):
-        selector = {"pool": POOL, "of": name}
+        selector = {"pool": pool, "of": name}
         assert (
-            admin.post("/v1/executors", an_executor(name, nodeSelector=selector)).status_code == 201
+            admin.post(
+                "/v1/executors", an_executor(f"{pool}-{name}", nodeSelector=selector)
+            ).status_code
+            == 201
         )
-        process = Process(callers["executor"], name)
-        labels = {"pool": POOL, RACK: "r1", "of": name}
-        process.register({**a_node(f"host-{name}", POOL, cpu="2"), "labels": labels})
+        process = Process(callers["executor"], f"{pool}-{name}")
+        labels = {"pool": pool, RACK: "r1", "of": name}
+        process.register({**a_node(f"{pool}-{name}", pool, cpu="2"), "labels": labels})
         made.append(process)
     return made[0], made[1]
 
@@ -78,12 +88,14 @@ Start = Callable[[str, int], dict[str, Any]]
 
 
 @pytest.fixture
-def start(processes: tuple[Process, Process], submitted: Callable[..., dict[str, Any]]) -> Start:
+def start(
+    processes: tuple[Process, Process], pool: str, submitted: Callable[..., dict[str, Any]]
+) -> Start:
     """Submit a gang of that many pods; the workload once it is admitted."""
     assert processes
 
-    def started(name: str, count: int) -> dict[str, Any]:
-        found = submitted(name, POOL, podSets=[gang(count)])
+    def started(name: str, pods: int) -> dict[str, Any]:
+        found = submitted(name, pool, podSets=[gang(pods)])
         assert found["status"]["phase"] == "Starting", found["status"]
         return found
 
@@ -122,14 +134,14 @@ def phase(admin: Api, name: str) -> str:
 
 
 def test_each_executor_reads_its_own_pods_with_ranks_and_hosts(
-    processes: tuple[Process, Process], start: Start, admin: Api
+    processes: tuple[Process, Process], start: Start, admin: Api, pool: str
 ) -> None:
     found = start("ranks", 4)
     items = [item_of(process, "ranks") for process in processes]
     assert {items[0]["attempt"], items[1]["attempt"]} == {1}
     assert items[0]["uid"] == found["metadata"]["uid"]
     assert sorted(indices(items[0]) + indices(items[1])) == [0, 1, 2, 3]
-    assert sorted(items[0]["hosts"]) == ["host-one"] * 2 + ["host-two"] * 2
+    assert sorted(items[0]["hosts"]) == [f"{pool}-one"] * 2 + [f"{pool}-two"] * 2
     assert items[0]["worldSize"] == 4
     for item in items:
         for pod in item["podSets"][0]["pods"]:
@@ -251,6 +263,7 @@ def test_pods_are_shown_by_attempt_with_state_and_exit_code(
     start: Start,
     admin: Api,
     schedule: Callable[[], int],
+    pool: str,
 ) -> None:
     start("shown", 4)
     path = f"{HERE}/shown/pods"
@@ -266,7 +279,7 @@ def test_pods_are_shown_by_attempt_with_state_and_exit_code(
     assert states == ["Running", "Starting", "Succeeded", "Assigned"]
     ended = by_index[indices(items[1])[0]]
     assert (ended["exitCode"], ended["reason"], ended["result"]) == (0, "Completed", "ok")
-    assert ended["node"] == "host-two"
+    assert ended["node"] == f"{pool}-two"
     page = admin.get(f"{path}?limit=3").json()
     rest = admin.get(f"{path}?limit=3&continue={page['continue']}").json()["items"]
     assert page["items"] + rest == found["items"]

@@ -8,6 +8,8 @@ import pytest
 from tests.api.callers import Api, open_queue, workload
 
 TEAM_A = "/v1/namespaces/team-a"
+PLACED = "placed"
+"""The workload of the test of assignments, which other tests may meet or not."""
 Users = dict[str, Any]
 PARTS = (
     f"{TEAM_A}/workloads",
@@ -30,24 +32,29 @@ def users(admin: Api, callers: dict[str, Api], schedule: Callable[[], int]) -> d
 
 def names(answer: Any) -> list[str]:
     assert answer.status_code == 200, answer.text
-    return sorted(item["metadata"]["name"] for item in answer.json()["items"])
+    found = sorted(item["metadata"]["name"] for item in answer.json()["items"])
+    return [name for name in found if name != PLACED]
 
 
 @pytest.mark.parametrize("path", PARTS)
 def test_every_list_selects_the_workloads_of_the_user(users: Users, path: str) -> None:
-    assert names(users["submitter"].get(f"{path}?owner=@me")) == ["mine"]
-    assert names(users["admin"].get(f"{path}?owner=@me")) == ["theirs"]
-    assert names(users["admin"].get(f"{path}?owner=submitter")) == ["mine"]
-    assert names(users["admin"].get(f"{path}?owner=nobody")) == []
+    position = users["position"]
+    submitter, admin = users["submitter"], users["admin"]
+    assert names(submitter.caught_up(f"{path}?owner=@me", position)) == ["mine"]
+    assert names(admin.caught_up(f"{path}?owner=@me", position)) == ["theirs"]
+    assert names(admin.caught_up(f"{path}?owner=submitter", position)) == ["mine"]
+    assert names(admin.caught_up(f"{path}?owner=nobody", position)) == []
 
 
 def test_a_list_of_the_past_selects_the_workloads_of_the_user(users: Users) -> None:
     path, position = f"{TEAM_A}/workloads?owner=@me", users["position"]
-    users["submitter"].post(f"{TEAM_A}/workloads", workload("later", queue="owned"))
+    made = users["submitter"].post(f"{TEAM_A}/workloads", workload("later", queue="owned"))
 
-    assert names(users["submitter"].get(path)) == ["later", "mine"]
+    present = users["submitter"].caught_up(path, int(made.headers["x-log-position"]))
+    assert names(present) == ["later", "mine"]
     assert names(users["submitter"].get(f"{path}&at={position}")) == ["mine"]
-    users["submitter"].delete(f"{TEAM_A}/workloads/later")
+    deleted = users["submitter"].delete(f"{TEAM_A}/workloads/later")
+    users["position"] = int(deleted.headers["x-log-position"])
 
 
 def test_a_workload_shows_its_owner_also_after_a_change_by_another_user(users: Users) -> None:
@@ -67,19 +74,26 @@ def test_stuck_workloads_and_bulk_actions_select_by_owner(users: Users) -> None:
     for name in ("mine", "theirs"):
         admin.post(f"{TEAM_A}/workloads/{name}/hold", {"reason": "wait"})
 
-    stuck = submitter.get("/v1/stuck-workloads?owner=@me&phase=OnHold").json()["items"]
+    held = int(admin.get(f"{TEAM_A}/workloads/theirs").headers["x-log-position"])
+    path = "/v1/stuck-workloads?owner=@me&phase=OnHold"
+    stuck = submitter.caught_up(path, held).json()["items"]
     assert [each["workload"] for each in stuck] == ["team-a/mine"]
     query = {"verb": "release", "reason": "go", "query": {"owner": "@me"}, "dryRun": "All"}
     preview = admin.post("/v1/batches", query).json()["items"]
-    assert [each["workload"] for each in preview] == ["team-a/theirs"]
+    found = [each["workload"] for each in preview if each["workload"] != f"team-a/{PLACED}"]
+    assert found == ["team-a/theirs"]
+    for name in ("mine", "theirs"):
+        admin.post(f"{TEAM_A}/workloads/{name}/release", {})
 
 
 def test_an_assignment_names_the_owner_for_its_executor(
     callers: dict[str, Api], admin: Api, submitted: Callable[..., dict[str, Any]]
 ) -> None:
     open_queue(admin, "roomy")
-    submitted("placed", "roomy")
+    submitted(PLACED, "roomy")
 
     found = callers["executor"].get("/v1/assignments").json()["items"]
 
-    assert {each["workload"]: each["owner"] for each in found}["team-a/placed"] == {"user": "admin"}
+    assert {each["workload"]: each["owner"] for each in found}[f"team-a/{PLACED}"] == {
+        "user": "admin"
+    }

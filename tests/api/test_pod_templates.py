@@ -60,12 +60,15 @@ def _queue(admin: Api) -> None:
 def test_a_template_is_read_as_it_was_submitted_wherever_a_workload_is_shown(
     admin: Api, callers: dict[str, Api], schedule: Callable[[], int]
 ) -> None:
-    made = admin.post(HERE, running("shown"), Idempotency_Key="shown-1")
-    again = admin.post(HERE, running("shown"), Idempotency_Key="shown-1")
+    open_queue(admin, "shown")
+    body = running("shown")
+    body["spec"]["queueName"] = "shown"
+    made = admin.post(HERE, body, Idempotency_Key="shown-1")
+    again = admin.post(HERE, body, Idempotency_Key="shown-1")
     position = schedule()
     read = admin.caught_up(f"{HERE}/shown", position).json()
     listed = admin.get(HERE).json()["items"]
-    assigned = callers["executor"].get("/v1/assignments").json()["items"]
+    assigned = callers["executor"].caught_up("/v1/assignments", position).json()["items"]
 
     assert made.status_code == 201, made.text
     assert again.headers["Idempotency-Replayed"] == "true"
@@ -78,8 +81,10 @@ def test_a_template_is_read_as_it_was_submitted_wherever_a_workload_is_shown(
 
 
 def test_no_table_but_one_holds_what_rules_do_not_read(admin: Api, settings: Settings) -> None:
+    single = deepcopy(TEMPLATE)
+    single["spec"]["containers"][0]["env"][0]["value"] = "s3cr3t-of-this-test"
     for name in ("one", "two"):
-        admin.post(HERE, running(name), Idempotency_Key=f"keyed-{name}")
+        admin.post(HERE, running(name, single), Idempotency_Key=f"keyed-{name}")
     with psycopg.connect(settings.database_url) as connection:
         tables = [
             name
@@ -93,8 +98,8 @@ def test_no_table_but_one_holds_what_rules_do_not_read(admin: Api, settings: Set
             if (
                 row := connection.execute(
                     f'SELECT count(*) FROM "{table}" AS t'
-                    " WHERE position('s3cr3t-of-team-a' IN t::text) > 0"
-                    " OR position(encode('s3cr3t-of-team-a', 'hex') IN t::text) > 0"
+                    " WHERE position('s3cr3t-of-this-test' IN t::text) > 0"
+                    " OR position(encode('s3cr3t-of-this-test', 'hex') IN t::text) > 0"
                 ).fetchone()
             )
             and (count := row[0])

@@ -19,8 +19,11 @@ def _is_empty(client: HeadgateClient) -> bool:
     for workload in found:
         namespace, name = workload["metadata"]["namespace"], workload["metadata"]["name"]
         if workload["status"]["phase"] == "Evicting":
-            uid = workload["metadata"]["uid"]
-            client.report([Report(workload=f"{namespace}/{name}", uid=uid, type="stopped")])
+            uid, attempt = workload["metadata"]["uid"], workload["status"]["attempt"]
+            stopped = Report(
+                workload=f"{namespace}/{name}", uid=uid, attempt=attempt, type="stopped"
+            )
+            client.report([stopped])
         else:
             client.remove(f"/v1/namespaces/{namespace}/workloads/{name}")
     return not found

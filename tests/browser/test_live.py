@@ -41,8 +41,8 @@ def make_ready(client: HeadgateClient, name: str) -> None:
 def report(client: HeadgateClient, name: str, kind: Literal["podsReady", "finished"]) -> Report:
     """What an executor says of a workload."""
     found = client.read(f"/v1/namespaces/{NAMESPACE}/workloads/{name}")
-    uid = found["metadata"]["uid"]
-    return Report(workload=f"{NAMESPACE}/{name}", uid=uid, type=kind)
+    uid, attempt = found["metadata"]["uid"], found["status"]["attempt"]
+    return Report(workload=f"{NAMESPACE}/{name}", uid=uid, attempt=attempt, type=kind)
 
 
 def finish(client: HeadgateClient, name: str) -> None:

@@ -54,8 +54,10 @@ def kill(client: HeadgateClient, name: str, host: str) -> None:
 
 def stopped(client: HeadgateClient, name: str) -> None:
     """All pods of a gang that was evicted are gone."""
-    uid = uid_of(client, name)
-    client.report([Report(workload=f"{NAMESPACE}/{name}", uid=uid, type="stopped")])
+    found = client.read(f"/v1/namespaces/{NAMESPACE}/workloads/{name}")
+    uid, attempt = found["metadata"]["uid"], found["status"]["attempt"]
+    ended = Report(workload=f"{NAMESPACE}/{name}", uid=uid, attempt=attempt, type="stopped")
+    client.report([ended])
 
 
 def hosts_of(client: HeadgateClient, name: str) -> dict[str, int]:

@@ -88,6 +88,7 @@ def tell(client: HeadgateClient, kind: Any, workloads: list[Object]) -> None:
         Report(
             workload=f"{NAMESPACE}/{one['metadata']['name']}",
             uid=one["metadata"]["uid"],
+            attempt=one["status"]["attempt"],
             type=kind,
         )
         for one in workloads
