@@ -29,7 +29,10 @@ def services(admin: Api) -> ApplicationServices:
 
 @pytest.fixture
 def later(services: ApplicationServices, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Let the watch take it for later by as long as makes a partition stalled."""
+    """Let the watch take it for later by as long as makes a partition stalled.
+
+    What the watch remembers of those instants is forgotten with them.
+    """
     watch, skipped = services.readiness, [0.0]
     usual = watch._elapsed  # noqa: SLF001
 
@@ -37,6 +40,8 @@ def later(services: ApplicationServices, monkeypatch: pytest.MonkeyPatch) -> Cal
         skipped[0] += STALLED_SECONDS
 
     monkeypatch.setattr(watch, "_elapsed", lambda: usual() + skipped[0])
+    monkeypatch.setattr(watch, "_probed_at", watch._probed_at)  # noqa: SLF001
+    monkeypatch.setattr(watch, "_stalled", StalledPartitions())
     return skip
 
 
