@@ -198,6 +198,7 @@ class Platform:
     def close(self) -> None:
         """Closes all connections, and with them every lock."""
         self.nudges.close()
+        self.pod_logs.close()
         for pool in self.pools:
             pool.close()
 

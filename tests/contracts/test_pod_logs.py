@@ -1,5 +1,6 @@
 """Stores of pod logs: idempotent by offset, first and last bytes kept, read by any process."""
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -38,7 +39,8 @@ def object_storage() -> Iterator[str]:
     host, port = server.get_host_and_port()
     address = f"http://{host}:{port}"
     assert urlsplit(address).port
-    boto3.client("s3", endpoint_url=address).create_bucket(Bucket="logs")
+    with contextlib.closing(boto3.client("s3", endpoint_url=address)) as client:
+        client.create_bucket(Bucket="logs")
     yield address
     server.stop()
     for name, value in before.items():
@@ -49,12 +51,14 @@ def object_storage() -> Iterator[str]:
 
 
 @pytest.fixture(params=["directory", "object storage"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> LogStore:
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LogStore]:
     """An empty store of each kind."""
-    if request.param == "directory":
-        return DirectoryLogStore(tmp_path)
-    address = request.getfixturevalue("object_storage")
-    return ObjectLogStore("logs", f"below/{tmp_path.name}", address)
+    made: LogStore = DirectoryLogStore(tmp_path)
+    if request.param == "object storage":
+        address = request.getfixturevalue("object_storage")
+        made = ObjectLogStore("logs", f"below/{tmp_path.name}", address)
+    yield made
+    made.close()
 
 
 def run(index: int = 0, *, attempt: int = 1, number: int = 1, uid: str = "uid-1") -> LogRun:

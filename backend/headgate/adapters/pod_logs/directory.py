@@ -124,6 +124,9 @@ class DirectoryLogStore:
                     except OSError:
                         break
 
+    def close(self) -> None:
+        """Nothing is open between two calls."""
+
     def _directory(self, run: LogRun) -> Path:
         named = f"{run.pod_set}.{run.index}.{run.run}"
         return self._root / run.namespace / run.workload / run.uid / str(run.attempt) / named

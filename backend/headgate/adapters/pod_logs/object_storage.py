@@ -149,6 +149,10 @@ class ObjectLogStore:
             for run in runs:
                 self._delete([each["Key"] for each in self._listed(self._place(run))])
 
+    def close(self) -> None:
+        """Close connections to the object storage."""
+        self._client.close()
+
     def _place(self, run: LogRun) -> str:
         return (
             f"{self._prefix}{run.namespace}/{run.workload}/{run.uid}/{run.attempt}/"

@@ -102,3 +102,6 @@ class LogStore(Protocol):
 
     def remove(self, runs: Collection[LogRun]) -> None:
         """Delete the logs of runs; unknown ones are passed over."""
+
+    def close(self) -> None:
+        """Give up connections, if there are any; the store is not used afterwards."""
