@@ -14,8 +14,15 @@ from headgate.api.parameters import PRESENT_ONLY, instant_or_none
 from headgate.api.schemas import RequestBody, Schema, Timestamp, Whole
 from headgate.application.access import token_commands
 from headgate.application.access.identity import Identity, Token
-from headgate.application.access.questions import right_asked
-from headgate.application.access.rights import Grant, Right, Role, granting, refusal, roles_with
+from headgate.application.access.rights import (
+    Grant,
+    Right,
+    Role,
+    granting,
+    refusal,
+    right_asked,
+    roles_with,
+)
 from headgate.application.queries.views import timestamp
 from headgate.domain.rejection import NotAllowed
 from headgate.messages.catalogue import text_of
