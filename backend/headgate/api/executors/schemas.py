@@ -24,7 +24,7 @@ from headgate.api.workloads.schemas import (
     Shrinking,
     UnhealthyNode,
 )
-from headgate.domain.workloads.pod_events import PodReason, PodReportType
+from headgate.domain.workloads.events import PodReason, PodReportType
 from headgate.domain.workloads.state import Phase
 
 Attempt = (

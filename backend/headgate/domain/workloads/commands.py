@@ -10,8 +10,13 @@ import msgspec
 
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import MessageOrText
-from headgate.domain.workloads.events import CheckStateName, DeactivationCause, WorkloadOwner
-from headgate.domain.workloads.pod_events import PodReason, PodReportType
+from headgate.domain.workloads.events import (
+    CheckStateName,
+    DeactivationCause,
+    PodReason,
+    PodReportType,
+    WorkloadOwner,
+)
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet
 from headgate.domain.workloads.specs import WorkloadSpec

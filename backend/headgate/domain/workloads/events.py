@@ -7,11 +7,11 @@ from typing import Literal
 
 import msgspec
 
+from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, MessageOrText
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.pod_events import WorkloadPodsReported
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import (
     PreemptionEvent,
@@ -50,6 +50,10 @@ DeactivationCause = Literal[
     "RequeuingTimeExceeded",
     "MaximumExecutionTimeExceeded",
     "AdmissionCheck",
+]
+PodReportType = Literal["started", "ready", "finished", "stopped"]
+PodReason = Literal[
+    "Completed", "Error", "OOMKilled", "DeadlineExceeded", "StartFailed", "NodeLost", "Evicted"
 ]
 
 
@@ -322,6 +326,35 @@ class WorkloadDeletionRequested(msgspec.Struct, frozen=True, tag="workload.delet
 
 class WorkloadDeleted(msgspec.Struct, frozen=True, tag="workload.deleted"):
     """The workload is deleted and its name is free."""
+
+
+class ReportedPods(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods of one set, run and node of which a report says one thing.
+
+    `started_at`, `finished_at` and `results` are by index in order, empty where none is told.
+    """
+
+    pod_set: str
+    indices: IndexRanges
+    run: int
+    node: str
+    type: PodReportType
+    reason: PodReason | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    message: str = ""
+    started_at: tuple[Instant | None, ...] = ()
+    finished_at: tuple[Instant | None, ...] = ()
+    results: tuple[str, ...] = ()
+
+
+class WorkloadPodsReported(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_reported"):
+    """An executor reported on pods of an attempt; only what was not known before."""
+
+    uid: str
+    attempt: int
+    executor: str
+    pods: tuple[ReportedPods, ...]
 
 
 WorkloadEvent = (

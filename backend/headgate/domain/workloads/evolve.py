@@ -10,7 +10,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.pod_events import WorkloadPodsReported
+from headgate.domain.workloads.events import WorkloadPodsReported
 from headgate.domain.workloads.pods.attempt_pods import FIRST_LAYOUT, changed_layout
 from headgate.domain.workloads.pods.pod_progress import after_report
 from headgate.domain.workloads.priority import with_full_boost

@@ -14,8 +14,8 @@ from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import NotFound
 from headgate.domain.values.index_ranges import members
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.events import PodReason, ReportedPods, WorkloadPodsReported
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pod_events import PodReason, ReportedPods, WorkloadPodsReported
 from headgate.domain.workloads.pods.attempt_pods import AttemptPod, attempt_pods
 from headgate.domain.workloads.state import Workload, is_admitted
 

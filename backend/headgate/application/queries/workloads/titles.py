@@ -9,7 +9,7 @@ from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads import events as facts
 from headgate.domain.workloads import preemption_events as preemption
 from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.pod_events import WorkloadPodsReported
+from headgate.domain.workloads.events import WorkloadPodsReported
 
 MAX_TITLE_HOSTS = 8
 """Hosts that a line names; a large gang has hundreds."""

@@ -18,6 +18,7 @@ from headgate.domain.workloads.commands import PodReport, ReportPods
 from headgate.domain.workloads.decide.executor_reports import events_after_stop
 from headgate.domain.workloads.decide.preconditions import require_reported
 from headgate.domain.workloads.events import (
+    ReportedPods,
     WorkloadDeleted,
     WorkloadEvent,
     WorkloadEvicted,
@@ -25,10 +26,10 @@ from headgate.domain.workloads.events import (
     WorkloadPodsNotReady,
     WorkloadPodsReady,
     WorkloadPodsReclaimed,
+    WorkloadPodsReported,
     WorkloadStopped,
 )
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pod_events import ReportedPods, WorkloadPodsReported
 from headgate.domain.workloads.pods.attempt_pods import AttemptPod, attempt_pods
 from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS, PodProgress
 from headgate.domain.workloads.state import (

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.values.index_ranges import IndexRanges, contains, joined, without
-from headgate.domain.workloads.pod_events import ReportedPods
+from headgate.domain.workloads.events import ReportedPods
 
 
 class PodProgress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
