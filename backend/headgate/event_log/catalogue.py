@@ -32,8 +32,8 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "round.committed": 2,
     "workload.eviction_cancelled": 2,
     "workload.explained": 2,
-    "workload.submitted": 5,
-    "workload.spec_changed": 4,
+    "workload.submitted": 6,
+    "workload.spec_changed": 5,
     "workload.evicted": 2,
     "workload.pods_evicted": 2,
     "workload.reservation_dropped": 2,
@@ -55,7 +55,7 @@ of those of the Configuration the limit of objects in a namespace and version 4 
 submission, version 4 of a workload's submission and version 3 of its change the pod templates that
 stand beside the log.
 The versions after these have what executors say of nodes and of themselves, and a workload's own
-nodeLossPolicy.
+nodeLossPolicy; the last ones of a workload's spec have its retries and completions.
 """
 
 READABLE_SINCE: dict[str, int] = {}

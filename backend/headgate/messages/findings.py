@@ -113,6 +113,39 @@ TEXTS: Mapping[str, Text] = {
     ),
     "SettingIgnored": Text("{key} means nothing here."),
     "SettingMisspelled": Text("{key} means nothing here; did you mean {meant}?"),
+    # Fields of Jobs and JobSets that are ignored
+    "FieldWithoutEqual": Text("{field} has no equal here and is ignored."),
+    "JobWithoutCompletions": Text(
+        "Without completions all {pods:pod} must succeed; in Kubernetes one would do."
+    ),
+    "FailureRuleOfContainer": Text(
+        "Rule {number} of podFailurePolicy is ignored: the exit code of a pod is that of its first"
+        " container, not of {container}."
+    ),
+    "FailureRuleOfCondition": Text(
+        "Rule {number} of podFailurePolicy is ignored: {condition} has no equal here; the loss of a"
+        " node never counts against the limit."
+    ),
+    "FailureRuleOfJobSet": Text(
+        "Rule {number} of failurePolicy is ignored: {action} with its conditions has no equal here."
+    ),
+    "BackoffLimitOfJobSet": Text(
+        "backoffLimit is ignored: with a failurePolicy each failure restarts the whole JobSet."
+    ),
+    "BackoffLimitsDiffer": Text(
+        "The Jobs have different backoffLimits; {limit} is the limit of all together."
+    ),
+    "LimitsPerIndexDiffer": Text(
+        "The Jobs do not agree on backoffLimitPerIndex and maxFailedIndexes, which are ignored."
+    ),
+    "CompletionsOfReplicas": Text(
+        "{pod_set}: completions {completions} is ignored: the {pods:pod} of several replicas run"
+        " once each."
+    ),
+    "CompletionsOfElasticJob": Text(
+        "{pod_set}: completions {completions} is ignored: an elastic Job runs each of its"
+        " {pods:pod} once."
+    ),
     # Lint warnings of a configuration
     "QuotaOfFewBytes": Text(
         "{amount} of {resource} are {amount} bytes, less than any pod requests.",

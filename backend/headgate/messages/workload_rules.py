@@ -190,6 +190,21 @@ TEXTS: Mapping[str, Text] = {
         "WorkloadPriorityClass {name} not found",
         "Use an existing class[ ({known})], or create it first.",
     ),
+    # Retries and completions
+    "ElasticCompletions": Text(
+        "An elastic workload can't have completions", "Remove completions, or the annotation."
+    ),
+    "LimitPerIndexMissing": Text(
+        "Only allowed with retryPolicy.limitPerIndex", "Set limitPerIndex, or remove it."
+    ),
+    "NotIndexRanges": Text("{value} is not a list of index ranges", "Write it as 0-4,7."),
+    "NotIntegers": Text("Must be a list of whole numbers", "Write it as [1, 137]."),
+    "RetryRuleOfSeveralConditions": Text(
+        "A rule has one of onExitCodes, onSignals and onReasons", "Write one rule for each."
+    ),
+    "SuccessRuleEmpty": Text(
+        "The rule names no pods", "Set succeededIndexes, succeededCount or podSets."
+    ),
     # Topology requests
     "BalancedWithoutPreferred": Text(
         "balanced requires preferred", "Set preferred, or remove balanced."

@@ -23,6 +23,20 @@ _CONTAINERS = st.lists(
 )
 
 
+POLICY = {
+    "limitPerIndex": 2,
+    "maxFailedIndexes": 3,
+    "backoffBaseSeconds": 0,
+    "rules": [
+        {"action": "FailIndex", "onExitCodes": {"operator": "NotIn", "values": [0, 3]}},
+        {"action": "FailWorkload", "onSignals": [9]},
+        {"action": "RetryWorkload", "onReasons": ["OOMKilled"]},
+        {"action": "Ignore"},
+    ],
+}
+"""A retryPolicy with a rule of each condition."""
+
+
 @st.composite
 def workload_manifests(draw: st.DrawFn) -> dict[str, Any]:
     """A Workload manifest that breaks no rule."""
@@ -45,6 +59,7 @@ def workload_manifests(draw: st.DrawFn) -> dict[str, Any]:
         {
             "name": name,
             "count": 4 * size,
+            "completions": draw(st.sampled_from([None, 4 * size, 100])),
             "template": {
                 "metadata": {"labels": draw(LABELS)},
                 "spec": {
@@ -81,5 +96,8 @@ def workload_manifests(draw: st.DrawFn) -> dict[str, Any]:
             ),
             "active": draw(st.booleans()),
             "maximumExecutionTimeSeconds": draw(st.one_of(st.none(), SECONDS)),
+            "retryPolicy": draw(st.sampled_from([None, {}, {"limit": 0}, POLICY])),
+            "successPolicy": draw(st.sampled_from([None, {"rules": [{"succeededCount": 2}]}])),
+            "ttlSecondsAfterFinished": draw(st.sampled_from([None, 0, 60])),
         },
     }

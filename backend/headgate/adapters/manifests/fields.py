@@ -133,6 +133,14 @@ class Fields:
                 self._note_at(child(name, index), "NotString")
         return tuple(found)
 
+    def words(self, name: str, choices: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A list of words out of a few."""
+        found = self.texts(name)
+        for index, value in enumerate(found):
+            if value not in choices:
+                self._note_at(child(name, index), "NotOneOf", value=shown(value), choices=choices)
+        return tuple(value for value in found if value in choices)
+
     def text_map(self, name: str) -> dict[str, str]:
         """Texts by key, as in labels."""
         found = {}

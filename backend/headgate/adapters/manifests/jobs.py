@@ -13,13 +13,19 @@ from headgate.adapters.manifests.pod_templates import (
 )
 from headgate.adapters.manifests.preemption_settings import settings_of
 from headgate.adapters.manifests.priority_classes import NamedClass, class_of_job
+from headgate.adapters.manifests.retry_policy import (
+    JobPolicy,
+    policy_of_job_set,
+    read_job_policy,
+    with_completions,
+)
 from headgate.adapters.manifests.topology_requests import (
     ANNOTATION_PLACES,
     request_of_annotations,
 )
 from headgate.domain.field_rules import shown
 from headgate.domain.values.pointers import child
-from headgate.domain.workloads.specs import PodIndex, PodSet, WorkloadSpec
+from headgate.domain.workloads.specs import PodIndex, PodSet, WorkloadSpec, is_elastic
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 MAXIMUM_EXECUTION_TIME = "kueue.x-k8s.io/max-exec-time-seconds"
@@ -37,12 +43,22 @@ _LABEL_PLACES: Places = (
 )
 
 
+_JOB_PLACES: Places = (
+    ("/spec/podSets/0/completions", "/spec/completions"),
+    ("/spec/retryPolicy/limit", "/spec/backoffLimit"),
+    ("/spec/retryPolicy/limitPerIndex", "/spec/backoffLimitPerIndex"),
+    ("/spec/retryPolicy/maxFailedIndexes", "/spec/maxFailedIndexes"),
+    ("/spec/retryPolicy/rules", "/spec/podFailurePolicy/rules"),
+)
+
+
 class PodsOfJob(msgspec.Struct, frozen=True, kw_only=True):
     """The pod set that one Job makes, and where its parts stand in the manifest."""
 
     pod_set: PodSet
     template: Template
     places: Places
+    policy: JobPolicy
 
 
 ReadJob = tuple[WorkloadSpec, Places, tuple[bytes, ...]]
@@ -53,15 +69,20 @@ def read_job(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
     pods = _pods_of_job(spec, "/spec/podSets/0", name="main", replicas=1)
     minimum = _minimum(root, metadata)
     pod_set = msgspec.structs.replace(pods.pod_set, min_count=minimum)
+    pod_set, policy = with_completions(
+        pod_set, pods.policy, may_scale=is_elastic(metadata.annotations)
+    )
     minimum_place = child("/metadata/annotations", MINIMUM_PARALLELISM)
     named = class_of_job(metadata, [pods.template])
     places = (
         ("/spec/podSets/0/minCount", minimum_place),
         *pods.places,
         *named.places,
+        *_deadline_places(root, policy),
         *_LABEL_PLACES,
+        *_JOB_PLACES,
     )
-    read = _workload(root, metadata, [(pod_set, pods.template)], named)
+    read = _workload(root, metadata, [(pod_set, pods.template)], named, policy)
     return read, places, template_bodies([pods.template])
 
 
@@ -76,7 +97,8 @@ def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
     places += (("/spec/podSets", "/spec/replicatedJobs"), *named.places, *_LABEL_PLACES)
     all_pods = [(pods.pod_set, pods.template) for pods in found]
     bodies = template_bodies(pods.template for pods in found)
-    return _workload(root, metadata, all_pods, named), places, bodies
+    policy = policy_of_job_set(spec, {pods.pod_set.name: pods.policy for pods in found})
+    return _workload(root, metadata, all_pods, named, policy), places, bodies
 
 
 def _replicated(fields: Fields, index: int) -> PodsOfJob:
@@ -91,7 +113,8 @@ def _replicated(fields: Fields, index: int) -> PodsOfJob:
     pods = _pods_of_job(spec, f"/spec/podSets/{index}", name=name, replicas=replicas)
     numbered = PodIndex(label=COMPLETION_INDEX, sub_group_label=JOB_INDEX, sub_group_count=replicas)
     pod_set = msgspec.structs.replace(pods.pod_set, pod_index=numbered)
-    pods = msgspec.structs.replace(pods, pod_set=pod_set)
+    pod_set, policy = with_completions(pod_set, pods.policy, replicas=replicas)
+    pods = msgspec.structs.replace(pods, pod_set=pod_set, policy=policy)
     spec.reject_unknown()
     job.reject_unknown()
     fields.reject_unknown()
@@ -105,6 +128,7 @@ def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsO
     at_once = parallelism if completions is None else min(parallelism, completions)
     template_fields = spec.child_or_empty("template")
     template = read_template(template_fields)
+    policy = read_job_policy(spec, _container_names(template_fields), parallelism=parallelism)
     annotations_at = child(template_fields.pointer, "metadata", "annotations")
     pod_set = PodSet(
         name=name,
@@ -133,13 +157,29 @@ def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsO
         (child(place, "template"), template_fields.pointer),
         (child(place, "count"), child(spec.pointer, counted)),
     )
-    return PodsOfJob(pod_set=pod_set, template=template, places=places)
+    return PodsOfJob(pod_set=pod_set, template=template, places=places, policy=policy)
+
+
+def _container_names(template: Fields) -> tuple[str, ...]:
+    """The names of the containers of a template; what is wrong with them is noted elsewhere."""
+    pod = template.values.get("spec")
+    listed = pod.get("containers") if isinstance(pod, dict) else None
+    return tuple(
+        str(container.get("name"))
+        for container in (listed if isinstance(listed, list) else ())
+        if isinstance(container, dict)
+    )
 
 
 def _workload(
-    root: Fields, metadata: Metadata, pods: list[tuple[PodSet, Template]], named: NamedClass
+    root: Fields,
+    metadata: Metadata,
+    pods: list[tuple[PodSet, Template]],
+    named: NamedClass,
+    policy: JobPolicy,
 ) -> WorkloadSpec:
     labels = metadata.labels
+    limits = (_number(root, "labels", MAXIMUM_EXECUTION_TIME), policy.active_deadline_seconds)
     settings = settings_of(None, metadata, [template for _, template in pods])
     return WorkloadSpec(
         pod_sets=tuple(pod_set for pod_set, _ in pods),
@@ -150,9 +190,20 @@ def _workload(
         can_preempt_source=settings.can_preempt_source,
         preemptibility=settings.preemptibility,
         preemptibility_source=settings.preemptibility_source,
-        ignored=settings.ignored,
-        maximum_execution_time_seconds=_number(root, "labels", MAXIMUM_EXECUTION_TIME),
+        ignored=(*settings.ignored, *policy.ignored),
+        maximum_execution_time_seconds=min((n for n in limits if n is not None), default=None),
+        retry_policy=policy.retries,
+        success_rules=policy.success_rules,
+        ttl_seconds_after_finished=policy.ttl_seconds_after_finished,
     )
+
+
+def _deadline_places(root: Fields, policy: JobPolicy) -> Places:
+    """The field that sets the maximum execution time, where that is not the label."""
+    own, label = policy.active_deadline_seconds, _number(root, "labels", MAXIMUM_EXECUTION_TIME)
+    if own is None or (label is not None and label < own):
+        return ()
+    return (("/spec/maximumExecutionTimeSeconds", "/spec/activeDeadlineSeconds"),)
 
 
 def _minimum(root: Fields, metadata: Metadata) -> int | None:
@@ -173,31 +224,19 @@ def _number(root: Fields, part: str, name: str) -> int | None:
 
 
 JOB_FIELDS = (
-    "activeDeadlineSeconds",
-    "backoffLimit",
-    "backoffLimitPerIndex",
-    "completionMode",
     "managedBy",
     "manualSelector",
-    "maxFailedIndexes",
-    "podFailurePolicy",
-    "podReplacementPolicy",
     "selector",
-    "successPolicy",
     "suspend",
-    "ttlSecondsAfterFinished",
 )
 
 
 JOB_SET_FIELDS = (
     "coordinator",
-    "failurePolicy",
     "managedBy",
     "network",
     "startupPolicy",
-    "successPolicy",
     "suspend",
-    "ttlSecondsAfterFinished",
     "volumeClaimPolicies",
 )
 

@@ -19,6 +19,11 @@ from headgate.adapters.manifests.preemption_settings import (
     settings_status,
 )
 from headgate.adapters.manifests.priority_classes import class_of_workload
+from headgate.adapters.manifests.retry_policy import (
+    read_retry_policy,
+    read_success_rules,
+    rendered_retries,
+)
 from headgate.adapters.manifests.times import rfc3339
 from headgate.adapters.manifests.topology_requests import (
     read_pod_index,
@@ -86,6 +91,9 @@ def read_workload(spec: Fields, metadata: Metadata) -> ReadWorkload:
         active=spec.flag("active", default=True),
         maximum_execution_time_seconds=spec.optional_integer("maximumExecutionTimeSeconds"),
         node_loss_policy=spec.choice("nodeLossPolicy", ("Replace", "Fence", "Wait"), None),
+        retry_policy=read_retry_policy(spec),
+        success_rules=read_success_rules(spec),
+        ttl_seconds_after_finished=spec.optional_integer("ttlSecondsAfterFinished"),
     )
     keeps = () if has_explicit_priority else ("priority",)
     return read, keeps, named.places, template_bodies(templates)
@@ -100,6 +108,7 @@ def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
         name=fields.text("name", "main"),
         count=fields.integer("count", 1),
         min_count=fields.optional_integer("minCount"),
+        completions=fields.optional_integer("completions"),
         scheduling=template.scheduling,
         template=template.parts.read,
         written=template.parts.written,
@@ -156,7 +165,7 @@ def workload_spec(spec: WorkloadSpec) -> dict[str, Any]:
         rendered["maximumExecutionTimeSeconds"] = spec.maximum_execution_time_seconds
     if spec.node_loss_policy is not None:
         rendered["nodeLossPolicy"] = spec.node_loss_policy
-    return rendered
+    return rendered | rendered_retries(spec)
 
 
 def with_whole_templates(manifest: dict[str, Any], bodies: Mapping[str, bytes]) -> dict[str, Any]:
@@ -297,6 +306,8 @@ def _rendered_pod_set(pod_set: PodSet) -> dict[str, Any]:
     rendered: dict[str, Any] = {"name": pod_set.name, "count": pod_set.count}
     if pod_set.min_count is not None:
         rendered["minCount"] = pod_set.min_count
+    if pod_set.completions is not None:
+        rendered["completions"] = pod_set.completions
     rendered["template"] = completed_template(pod_set)
     if pod_set.topology_request is not None or pod_set.pod_index is not None:
         request = pod_set.topology_request or TopologyRequest()

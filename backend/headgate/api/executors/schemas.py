@@ -24,7 +24,8 @@ from headgate.api.workloads.schemas import (
     Shrinking,
     UnhealthyNode,
 )
-from headgate.domain.workloads.events import PodReason, PodReportType
+from headgate.domain.workloads.events import PodReportType
+from headgate.domain.workloads.specs import PodReason
 from headgate.domain.workloads.state import Phase
 
 Attempt = (

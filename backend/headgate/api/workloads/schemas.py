@@ -9,6 +9,7 @@ from headgate.adapters.manifests.selectors import TolerationSchema
 from headgate.api.schemas import Free, Position, Problem, RequestBody, Schema, Timestamp
 from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.domain.workloads.events import CheckStateName
+from headgate.domain.workloads.specs import PodReason, RetryAction
 from headgate.domain.workloads.state import Phase
 
 PHASES: tuple[str, ...] = get_args(Phase)
@@ -31,6 +32,7 @@ class PodSet(Schema, kw_only=True, frozen=True):
     name: str = "main"
     count: int = 1
     min_count: int | None = None
+    completions: int | None = None
     template: Free
     topology_request: Free | None = None
     disruption_mode: str | None = None
@@ -68,6 +70,51 @@ class Setting(Schema, kw_only=True, frozen=True):
     source: str
 
 
+class ExitCodes(Schema, kw_only=True, frozen=True):
+    """Exit codes; a pod that a signal ended has 128 and its number."""
+
+    operator: Literal["In", "NotIn"] = "In"
+    values: list[int]
+
+
+class RetryRule(Schema, kw_only=True, frozen=True):
+    """What follows from a failure that matches; without a condition every failure does."""
+
+    action: RetryAction
+    on_exit_codes: ExitCodes | None = None
+    on_signals: list[int] = []
+    on_reasons: list[PodReason] = []
+    pod_sets: list[str] = []
+
+
+class RetryPolicy(Schema, kw_only=True, frozen=True):
+    """How failed pods are retried; the first rule that matches applies, else the pod is retried.
+
+    The loss of a node or an executor never counts against a limit.
+    """
+
+    limit: int | None = None
+    limit_per_index: int | None = None
+    max_failed_indexes: int | None = None
+    backoff_base_seconds: int = 10
+    backoff_max_seconds: int = 360
+    rules: list[RetryRule] = []
+
+
+class SuccessRule(Schema, kw_only=True, frozen=True):
+    """Completed pods that are the success of the whole workload."""
+
+    pod_sets: list[str] = []
+    succeeded_indexes: str | None = None
+    succeeded_count: int | None = None
+
+
+class SuccessPolicy(Schema, kw_only=True, frozen=True):
+    """The workload has succeeded as soon as one of the rules holds."""
+
+    rules: list[SuccessRule] = []
+
+
 class WorkloadSpec(Schema, kw_only=True, frozen=True):
     """What a submitter asks for."""
 
@@ -84,6 +131,9 @@ class WorkloadSpec(Schema, kw_only=True, frozen=True):
     eviction_policy: EvictionPolicy | None = None
     active: bool = True
     maximum_execution_time_seconds: int | None = None
+    retry_policy: RetryPolicy | None = None
+    success_policy: SuccessPolicy | None = None
+    ttl_seconds_after_finished: int | None = None
 
 
 class PodSetAssignment(Schema, kw_only=True, frozen=True):

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 IndexRanges = tuple[tuple[int, int], ...]
 """Ranges `(first, last)`, both included, in order and with a gap between any two."""
 
+MAX_INDEX_DIGITS = 10
+"""Of an index: as many as an int32 of Kubernetes has."""
+
 
 def ranges_of(indices: Iterable[int]) -> IndexRanges:
     """The ranges of numbers, given in any order and any number of times."""
@@ -16,6 +19,24 @@ def ranges_of(indices: Iterable[int]) -> IndexRanges:
         else:
             found.append((index, index))
     return tuple(found)
+
+
+def ranges_from_text(text: str) -> IndexRanges | None:
+    """The ranges of a text like `0-4,7`; None for any other text."""
+    found: list[tuple[int, int]] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        numbers = (first, last) if dash else (first,)
+        if not all(_is_index(number) for number in numbers):
+            return None
+        found.append((int(numbers[0]), int(numbers[-1])))
+        if found[-1][0] > found[-1][1]:
+            return None
+    return joined((), tuple(found))
+
+
+def _is_index(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= MAX_INDEX_DIGITS
 
 
 def joined(ranges: IndexRanges, other: IndexRanges) -> IndexRanges:

@@ -13,13 +13,12 @@ from headgate.domain.values.message import MessageOrText
 from headgate.domain.workloads.events import (
     CheckStateName,
     DeactivationCause,
-    PodReason,
     PodReportType,
     WorkloadOwner,
 )
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.specs import PodReason, WorkloadSpec
 from headgate.domain.workloads.state import Authority
 
 

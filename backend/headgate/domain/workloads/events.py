@@ -18,7 +18,7 @@ from headgate.domain.workloads.preemption_events import (
     PreemptorReference,
     SoftTerms,
 )
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.specs import PodReason, WorkloadSpec
 
 EvictionReason = Literal[
     "Preempted",
@@ -52,9 +52,6 @@ DeactivationCause = Literal[
     "AdmissionCheck",
 ]
 PodReportType = Literal["started", "ready", "finished", "stopped"]
-PodReason = Literal[
-    "Completed", "Error", "OOMKilled", "DeadlineExceeded", "StartFailed", "NodeLost", "Evicted"
-]
 
 
 class WorkloadOwner(msgspec.Struct, frozen=True, kw_only=True, gc=False):

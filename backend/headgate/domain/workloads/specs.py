@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.message import Message
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import NodeSelectorTerm, PreferredTerm, Toleration
@@ -12,6 +13,10 @@ from headgate.domain.values.selectors import NodeSelectorTerm, PreferredTerm, To
 Preemptibility = Literal["Preemptible", "NonPreemptible", "SemiPreemptible"]
 PreemptionPolicy = Literal["PreemptLowerPriority", "Never"]
 NodeLossPolicy = Literal["Replace", "Fence", "Wait"]
+PodReason = Literal[
+    "Completed", "Error", "OOMKilled", "DeadlineExceeded", "StartFailed", "NodeLost", "Evicted"
+]
+RetryAction = Literal["FailWorkload", "RetryWorkload", "FailIndex", "RetryPod", "Ignore"]
 SettingSource = Literal[
     "Spec", "Label", "PodTemplates", "PriorityClass", "Configuration", "LegacyPriority", "Default"
 ]
@@ -76,6 +81,8 @@ class PodDefaults(msgspec.Struct, frozen=True, kw_only=True):
 class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A number of equal pods. `template` is the part of the submitted template that rules read.
 
+    With `completions`, `count` is how many of as many indices run at a time (Job: parallelism).
+
     `written` is the digest of the template as submitted, kept beside the log, and `unread` that of
     the fields that no rule reads; both are empty where `template` is the whole (`pods.templates`).
     `defaults` are part of the pods' requests; None where there were none.
@@ -84,6 +91,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     name: str = "main"
     count: int = 1
     min_count: int | None = None
+    completions: int | None = None
     scheduling: Scheduling
     template: dict[str, Any] = {}
     written: str = ""
@@ -118,12 +126,60 @@ class EvictionPolicy(msgspec.Struct, frozen=True, kw_only=True):
     on_deadline: Literal["Force", "Wait"] = "Force"
 
 
+class RetryRule(msgspec.Struct, frozen=True, kw_only=True):
+    """The action on failures that match; a rule without a condition matches every failure.
+
+    A pod that a signal ended has the exit code 128 and its number, as in a shell. An empty
+    `pod_sets` names all of them.
+    """
+
+    action: RetryAction
+    on_exit_codes: tuple[int, ...] = ()
+    excludes_exit_codes: bool = False
+    on_signals: tuple[int, ...] = ()
+    on_reasons: tuple[PodReason, ...] = ()
+    pod_sets: tuple[str, ...] = ()
+
+
+class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """How failed pods are retried (Kubernetes: Job's backoffLimit and podFailurePolicy).
+
+    `limit` bounds the retries of the whole workload, `limit_per_index` those of each pod index;
+    None bounds nothing. The first rule that matches a failure applies; without one the pod is
+    retried. The backoff doubles with each run of a pod, and with each retry of the workload.
+    """
+
+    limit: int | None = 6
+    limit_per_index: int | None = None
+    max_failed_indexes: int | None = None
+    backoff_base_seconds: int = 10
+    backoff_max_seconds: int = 360
+    rules: tuple[RetryRule, ...] = ()
+
+
+NO_RETRIES = RetryPolicy(limit=0)
+"""The policy of a workload without one: its first failed pod fails it."""
+
+
+class SuccessRule(msgspec.Struct, frozen=True, kw_only=True):
+    """Which completed pods are the success of the workload (Kubernetes: Job's successPolicy).
+
+    `count` of the `indexes` of each pod set, or all of them; no `indexes` means every index, and no
+    `pod_sets` every pod set.
+    """
+
+    pod_sets: tuple[str, ...] = ()
+    indexes: IndexRanges = ()
+    count: int | None = None
+
+
 class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The spec of a workload after defaulting; `priority` is resolved at submission.
 
     `preemptibility` and `can_preempt` are resolved too, with their sources (None: not yet).
     `ignored` tells which labels were ignored. `preemption_gates` must all be opened
     before the workload may preempt. `node_loss_policy` overrides that of executors, None for none.
+    Any of the `success_rules` that holds ends the workload as succeeded.
     `boost_in_priority` is the part of `priority_boost` that
     `priority` includes now.
     """
@@ -147,6 +203,9 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     active: bool = True
     maximum_execution_time_seconds: int | None = None
     node_loss_policy: NodeLossPolicy | None = None
+    retry_policy: RetryPolicy | None = None
+    success_rules: tuple[SuccessRule, ...] = ()
+    ttl_seconds_after_finished: int | None = None
 
 
 ALLOWED_FLAVORS = "kueue.x-k8s.io/workload-allowed-resource-flavors"

@@ -55,6 +55,11 @@ def _before_executors(fields: Fields) -> Fields:
     return fields
 
 
+def _before_retries(fields: Fields) -> Fields:
+    """Specs of before retry policies and completions, both absent as by default."""
+    return fields
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
@@ -67,6 +72,8 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.spec_changed", 2): _with_whole_templates,
     ("workload.submitted", 4): _before_executors,
     ("workload.spec_changed", 3): _before_executors,
+    ("workload.submitted", 5): _before_retries,
+    ("workload.spec_changed", 4): _before_retries,
     ("node.created", 2): _before_executors,
     ("node.changed", 2): _before_executors,
     ("executor.created", 2): _before_executors,

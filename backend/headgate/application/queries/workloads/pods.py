@@ -14,9 +14,10 @@ from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import NotFound
 from headgate.domain.values.index_ranges import members
 from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.events import PodReason, ReportedPods, WorkloadPodsReported
+from headgate.domain.workloads.events import ReportedPods, WorkloadPodsReported
 from headgate.domain.workloads.evolve import evolve
 from headgate.domain.workloads.pods.attempt_pods import AttemptPod, attempt_pods
+from headgate.domain.workloads.specs import PodReason
 from headgate.domain.workloads.state import Workload, is_admitted
 
 PodState = Literal["Assigned", "Starting", "Running", "Succeeded", "Failed", "Stopped", "Lost"]

@@ -30,6 +30,22 @@ FieldPointers: TypeAlias = tuple[tuple[str, str], ...]
 QUEUE_NAME = "/spec/queueName"
 POD_SETS = "/spec/podSets"
 MAX_TEMPLATES_WARNED = 20
+MAX_FIELDS_WARNED = 20
+IGNORED_JOB_FIELDS = frozenset(
+    {
+        "BackoffLimitOfJobSet",
+        "BackoffLimitsDiffer",
+        "CompletionsOfElasticJob",
+        "CompletionsOfReplicas",
+        "FailureRuleOfCondition",
+        "FailureRuleOfContainer",
+        "FailureRuleOfJobSet",
+        "FieldWithoutEqual",
+        "JobWithoutCompletions",
+        "LimitsPerIndexDiffer",
+    }
+)
+"""Codes of what is told of a Job's fields without an equal meaning here."""
 
 
 class _KeptOut(msgspec.Struct):
@@ -58,7 +74,31 @@ def warnings_about(
             known.setdefault(key, _KeptOut(after, found, places)).count += 1
         yield
     kept_out = [_warning(cluster_state, one, scope) for one in known.values()]
-    return [*kept_out, *_secret_warnings(pairs)]
+    return [*kept_out, *_secret_warnings(pairs), *_ignored_fields(pairs)]
+
+
+def _ignored_fields(pairs: Iterable[tuple[CommandResult, FieldPointers]]) -> Iterator[AdviceView]:
+    """One warning for each field of a Job that has no equal here, of the first workload."""
+    seen: set[str] = set()
+    for changed, places in pairs:
+        ignored = changed.after.spec.ignored if isinstance(changed.after, Workload) else ()
+        for found in ignored:
+            is_new = found.code in IGNORED_JOB_FIELDS and text_of(found) not in seen
+            if not is_new or len(seen) >= MAX_FIELDS_WARNED:
+                continue
+            seen.add(text_of(found))
+            yield AdviceView(
+                kind="Workload",
+                namespace=changed.after.namespace,
+                name=changed.after.name,
+                pointer=moved("/spec", places),
+                rule=found.code,
+                severity="warning",
+                code=found.code,
+                arguments=message_json(found)["arguments"],
+                message=text_of(found),
+                remedy="",
+            )
 
 
 def _secret_warnings(pairs: Iterable[tuple[CommandResult, FieldPointers]]) -> Iterator[AdviceView]:

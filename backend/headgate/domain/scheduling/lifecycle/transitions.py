@@ -203,10 +203,14 @@ def execution_deadline(workload: Workload) -> Instant | None:
 
 
 def retention_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
-    """The instant at which a finished or deactivated workload is deleted by retention (§5.9)."""
+    """The instant at which a finished or deactivated workload is deleted by retention (§5.9).
+
+    Its own `ttlSecondsAfterFinished` counts too, whichever ends first (Kubernetes: TTL controller).
+    """
     retention = config.configuration.retention
     if workload.finished_at is not None:
-        after = retention.after_finished_seconds
+        limits = (retention.after_finished_seconds, workload.spec.ttl_seconds_after_finished)
+        after = min((limit for limit in limits if limit is not None), default=None)
         return None if after is None else seconds_after(workload.finished_at, after)
     found, after = workload.deactivation, retention.after_deactivated_seconds
     if (

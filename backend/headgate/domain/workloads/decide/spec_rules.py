@@ -31,6 +31,7 @@ from headgate.domain.values.names import (
 )
 from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import MAX_AMOUNT
+from headgate.domain.workloads.decide.retry_rules import retry_violations
 from headgate.domain.workloads.decide.topology_rules import group_violations, topology_violations
 from headgate.domain.workloads.specs import (
     ADMISSION_GATES,
@@ -64,6 +65,7 @@ def workload_violations(spec: WorkloadSpec) -> tuple[Violation, ...]:
         *_list_violations(spec),
         *_spec_violations(spec),
         *preemption_setting_violations(spec),
+        *retry_violations(spec),
     ]
     for index, pod_set in enumerate(spec.pod_sets):
         place = child(_POD_SETS, index)
@@ -195,8 +197,11 @@ def elastic_violations(
         yield violation(child(_ANNOTATIONS, REPLACES), "SliceOfNamespace", namespace=namespace)
     if not other and not is_elastic(annotations):
         return
+    place = child(_ANNOTATIONS, REPLACES if other else ELASTIC)
     if any(pod_set.min_count is not None for pod_set in spec.pod_sets):
-        yield violation(child(_ANNOTATIONS, REPLACES if other else ELASTIC), "ElasticMinCount")
+        yield violation(place, "ElasticMinCount")
+    if any(pod_set.completions is not None for pod_set in spec.pod_sets):
+        yield violation(place, "ElasticCompletions")
 
 
 def is_scale_down(before: tuple[PodSet, ...], after: tuple[PodSet, ...]) -> bool:

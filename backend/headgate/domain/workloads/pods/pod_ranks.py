@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.rejection import InvalidObject, NotFound
+from headgate.domain.values.index_ranges import MAX_INDEX_DIGITS
 from headgate.domain.values.message import workload_reference
 from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
@@ -20,8 +21,6 @@ from headgate.domain.workloads.specs import PodIndex, PodSet
 from headgate.domain.workloads.state import Workload
 
 INDEX_OFFSET = "kueue.x-k8s.io/pod-index-offset"
-MAX_INDEX_DIGITS = 10
-"""Of an index of a pod: as many as an int32 of Kubernetes has."""
 
 Values = tuple[str, ...]
 
