@@ -3540,6 +3540,15 @@ export interface components {
             chain: string;
             serverTime: string;
         };
+        /** ExitCodes */
+        ExitCodes: {
+            /**
+             * @default In
+             * @enum {string}
+             */
+            operator?: "In" | "NotIn";
+            values: number[];
+        };
         /** ExpectedStart */
         ExpectedStart: {
             /**
@@ -4367,6 +4376,7 @@ export interface components {
             /** @default 1 */
             count?: number;
             minCount?: number | null;
+            completions?: number | null;
             template: {
                 [key: string]: unknown;
             };
@@ -4936,6 +4946,26 @@ export interface components {
         Retention: {
             workloads?: components["schemas"]["WorkloadRetention"] | null;
         };
+        /** RetryPolicy */
+        RetryPolicy: {
+            limit?: number | null;
+            limitPerIndex?: number | null;
+            maxFailedIndexes?: number | null;
+            /** @default 10 */
+            backoffBaseSeconds?: number;
+            /** @default 360 */
+            backoffMaxSeconds?: number;
+            rules?: components["schemas"]["RetryRule"][];
+        };
+        /** RetryRule */
+        RetryRule: {
+            /** @enum {string} */
+            action: "FailWorkload" | "RetryWorkload" | "FailIndex" | "RetryPod" | "Ignore";
+            onExitCodes?: components["schemas"]["ExitCodes"] | null;
+            onSignals?: number[];
+            onReasons?: ("Completed" | "Error" | "OOMKilled" | "DeadlineExceeded" | "StartFailed" | "NodeLost" | "Evicted")[];
+            podSets?: string[];
+        };
         /** RevertRequest */
         RevertRequest: {
             stream: string;
@@ -5257,6 +5287,16 @@ export interface components {
             position: number;
             results: components["schemas"]["SubmitOutcome"][];
             warnings?: components["schemas"]["AdviceView"][];
+        };
+        /** SuccessPolicy */
+        SuccessPolicy: {
+            rules?: components["schemas"]["SuccessRule"][];
+        };
+        /** SuccessRule */
+        SuccessRule: {
+            podSets?: string[];
+            succeededIndexes?: string | null;
+            succeededCount?: number | null;
         };
         /** SystemView */
         SystemView: {
@@ -5685,6 +5725,9 @@ export interface components {
             /** @default true */
             active?: boolean;
             maximumExecutionTimeSeconds?: number | null;
+            retryPolicy?: components["schemas"]["RetryPolicy"] | null;
+            successPolicy?: components["schemas"]["SuccessPolicy"] | null;
+            ttlSecondsAfterFinished?: number | null;
         };
         /** WorkloadStatus */
         WorkloadStatus: {
