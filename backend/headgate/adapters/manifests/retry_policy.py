@@ -227,7 +227,7 @@ def _exit_code_rule(
     number: int,
     ignored: list[Message],
 ) -> Iterator[RetryRule]:
-    """The rule, unless it is about a container whose exit code is not that of the pod."""
+    """The rule, unless its container is not the one that gives the pod its exit code."""
     container = codes.text("containerName")
     operator = codes.choice("operator", ("In", "NotIn"), "In")
     values = _numbers(codes, "values")
