@@ -2,118 +2,29 @@
 
 import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
-from headgate.cli.operations.local_agent import LOCAL, prepare
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
-from headgate.executor.substrates.agent.inventory import NodeSettings, describe_host
 from tests.cli.conftest import application, client, connection
+from tests.executors.agents import (
+    WORKLOADS,
+    AgentProcess,
+    agent,
+    events_of,
+    eventually,
+    finished_pods,
+    output_of,
+    phase,
+    run,
+    submit,
+)
+from tests.executors.pods import literal
 
-__all__ = ["application", "client", "connection"]
-
-HEADGATE = str(Path(sys.executable).with_name("headgate"))
-WAIT_SECONDS = 60.0
-WORKLOADS = "/v1/namespaces/default/workloads"
-
-Found = TypeVar("Found")
-
-
-class AgentProcess:
-    """`headgate agent` in a directory of its own, started again as often as a test wants."""
-
-    def __init__(self, connection: Connection, token: str, directory: Path) -> None:
-        self.directory = directory
-        self.output = directory / "agent.out"
-        self._environment = {
-            **os.environ, "HEADGATE_URL": connection.url, "HEADGATE_TOKEN": token,
-        }  # fmt: skip
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        command = [HEADGATE, "agent", "--name", LOCAL, "--node", "this", "--allow-root"]
-        with self.output.open("ab") as output:
-            self.process = subprocess.Popen(
-                [*command, "--directory", str(self.directory / "state")],
-                env=self._environment,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-
-    def end(self, number: int = signal.SIGTERM) -> None:
-        assert self.process is not None
-        self.process.send_signal(number)
-        self.process.wait(WAIT_SECONDS)
-
-
-@pytest.fixture(scope="module")
-def agent(
-    connection: Connection, client: HeadgateClient, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[AgentProcess]:
-    """The agent of this machine with the queue that a new installation gets."""
-    prepare(client, describe_host(NodeSettings(name="this", executor=LOCAL), []))
-    body = {"name": "local-agent", "role": "executor", "executor": LOCAL}
-    token = str(client.act("/v1/tokens", body)["secret"])
-    made = AgentProcess(connection, token, tmp_path_factory.mktemp("agent"))
-    made.start()
-    yield made
-    made.end()
-
-
-def eventually(look: Callable[[], Found | None], agent: AgentProcess) -> Found:
-    give_up_at = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < give_up_at:
-        if found := look():
-            return found
-        time.sleep(0.05)
-    raise AssertionError(f"not within {WAIT_SECONDS:g} s; the agent: {agent.output.read_text()}")
-
-
-def run(
-    connection: Connection, agent: AgentProcess, *words: str, directory: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ, "HEADGATE_URL": connection.url, "HEADGATE_TOKEN": connection.token,
-    }  # fmt: skip
-    found = subprocess.run(
-        [HEADGATE, "run", *words],
-        env=environment, capture_output=True, text=True, timeout=WAIT_SECONDS, check=False,
-        cwd=directory or agent.directory,
-    )  # fmt: skip
-    print(found.stderr, agent.output.read_text())  # noqa: T201 - shown where a test fails
-    return found
-
-
-def phase(client: HeadgateClient, name: str) -> str:
-    return str(client.read(f"{WORKLOADS}/{name}")["status"]["phase"])
-
-
-def finished_pods(client: HeadgateClient, name: str) -> list[dict[str, Any]]:
-    query = {"stream": f"workload/default/{name}", "type": "workload.pods_reported"}
-    events = client.read("/v1/events", query)["items"]
-    reported = [pods for event in events for pods in event["data"]["pods"]]
-    return [pods for pods in reported if pods["type"] == "finished"]
-
-
-def submit(connection: Connection, name: str, script: str, *options: str) -> None:
-    """Submits a batch script; other tests see its pods."""
-    path = Path(f"/tmp/{name}-{os.getpid()}.sh")
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    environment = {
-        **os.environ, "HEADGATE_URL": connection.url, "HEADGATE_TOKEN": connection.token,
-    }  # fmt: skip
-    command = [HEADGATE, "submit", "--name", name, *options, str(path)]
-    try:
-        subprocess.run(command, env=environment, check=True, cwd="/tmp", timeout=WAIT_SECONDS)
-    finally:
-        path.unlink()
+__all__ = ["agent", "application", "client", "connection"]
 
 
 def test_each_rank_writes_its_line(connection: Connection, agent: AgentProcess) -> None:
@@ -175,3 +86,51 @@ def test_a_cancelled_workload_saves_its_work(
     client.act(f"{WORKLOADS}/saver/cancel", {"reason": "enough"})
     eventually((tmp_path / "saved").exists, agent)
     eventually(lambda: phase(client, "saver") == "Cancelled", agent)
+
+
+def whole_machine(name: str, script: str, **spec: Any) -> dict[str, Any]:
+    """A workload with all cores, so that no second one of its kind fits beside it."""
+    container = {
+        "name": "main",
+        "image": "main",
+        "command": ["sh", "-c", literal(script)],
+        "resources": {"requests": {"cpu": str(os.cpu_count())}},
+    }
+    pod_set = {"name": "main", "count": 1, "template": {"spec": {"containers": [container]}}}
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "Workload",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"queueName": "default", "podSets": [pod_set], **spec},
+    }
+
+
+SAVING = """
+deadline() { grep -o '"deadline":"[^"]*"' "$HEADGATE_EVICTION_FILE"; }
+save() {
+    first=$(deadline)
+    echo half saved > "$HEADGATE_PROGRESS_FILE"
+    while [ "$(deadline)" = "$first" ]; do sleep 0.05; done
+    echo longer
+    exit 0
+}
+trap save TERM
+echo up
+while :; do sleep 0.05; done
+"""
+
+
+def test_a_preempted_pod_that_tells_of_progress_gets_more_time(
+    connection: Connection, client: HeadgateClient, agent: AgentProcess
+) -> None:
+    policy = {"mode": "Soft", "gracePeriodSeconds": 60}
+    victim = whole_machine("slow-saver", SAVING, evictionPolicy=policy)
+    client.submit_batch([victim], key="slow-saver")
+    eventually(lambda: "up" in output_of(connection, "slow-saver"), agent)
+    client.submit_batch([whole_machine("urgent", "true", priority=1000)], key="urgent")
+    eventually(lambda: "longer" in output_of(connection, "slow-saver", "--attempt", "1"), agent)
+    eventually(lambda: phase(client, "urgent") == "Succeeded", agent)
+    told = events_of(client, "slow-saver", "workload.eviction_progressed")
+    assert [each["note"] for each in told] == ["half saved"]
+    assert len(events_of(client, "slow-saver", "workload.eviction_extended")) == 1
+    client.remove(f"{WORKLOADS}/slow-saver")

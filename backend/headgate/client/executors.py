@@ -162,6 +162,14 @@ class ExecutorClient:
         answer = self._send("POST", "/reports", {"reports": list(reports)})
         return msgspec.convert(answer["outcomes"], list[RunOutcome])
 
+    def report_progress(self, reports: Sequence[Object]) -> None:
+        """Sends progress of evictions; what became of each is not needed."""
+        body = Body(content=msgspec.json.encode({"reports": list(reports)}))
+        all_refused = frozenset({httpx.codes.UNPROCESSABLE_ENTITY.value})
+        self._transport.send(
+            Request(method="POST", path="/v1/reports:batch", body=body, accepted=all_refused)
+        )
+
     def send_logs(self, chunks: Sequence[Object]) -> list[RunOutcome]:
         """Sends output of runs; each chunk has its own answer."""
         answer = self._send("POST", "/logs", {"chunks": list(chunks)})

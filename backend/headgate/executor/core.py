@@ -56,6 +56,17 @@ class LogMark(msgspec.Struct, frozen=True, kw_only=True):
     orphans: frozenset[str] = frozenset()
 
 
+class EvictionProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """Progress that a pod told after an order to stop with a deadline, which it may extend."""
+
+    workload: str
+    uid: str
+    attempt: int
+    eviction: str
+    message: str
+    at: int
+
+
 class ExecutorCore:
     """Brings what runs to what is assigned, and keeps every report until it is answered.
 
@@ -83,6 +94,7 @@ class ExecutorCore:
         self._has_list = False
         self._desired: dict[str, DesiredRun] = {}
         self._orders: dict[str, StopOrder] = {}
+        self._told_progress: dict[str, int] = {}
         self.max_output_bytes = 16 << 20
 
     @property
@@ -163,6 +175,34 @@ class ExecutorCore:
                 name = answer.report.key.name
                 self._say(f"{name}: {answer.report.type} refused: {answer.code} {answer.detail}")
         self._journal.answer([answer.report for answer in final])
+
+    def progress(self) -> list[EvictionProgress]:
+        """Returns the newest progress of each eviction that has not been told."""
+        found: dict[str, EvictionProgress] = {}
+        observed = self._substrate.observe()
+        for name, order in self._orders.items():
+            run = observed.get(name)
+            if run is None or not order.is_eviction or not order.deadline:
+                continue
+            known = found[order.id].at if order.id in found else 0
+            if run.progressed_at > max(known, self._told_progress.get(order.id, 0)):
+                found[order.id] = EvictionProgress(
+                    workload=run.key.workload,
+                    uid=run.key.uid,
+                    attempt=run.key.attempt,
+                    eviction=order.id,
+                    message=run.progress,
+                    at=run.progressed_at,
+                )
+        return list(found.values())
+
+    def note_told(self, progress: Sequence[EvictionProgress]) -> None:
+        """Notes progress that the server knows."""
+        ongoing = {order.id for order in self._orders.values()}
+        self._told_progress = {
+            eviction: at for eviction, at in self._told_progress.items() if eviction in ongoing
+        }
+        self._told_progress |= {each.eviction: each.at for each in progress}
 
     def running(self) -> int:
         """Returns the number of living pods."""

@@ -24,7 +24,7 @@ from headgate.client.executors import (
 )
 from headgate.client.problems import ServerProblem, ServerUnreachable
 from headgate.executor.assignments import Assignment
-from headgate.executor.core import ExecutorCore, RunAnswer, Say
+from headgate.executor.core import EvictionProgress, ExecutorCore, RunAnswer, Say
 from headgate.executor.log_sender import LogSender
 from headgate.executor.reconcile import RunReport
 from headgate.executor.substrate import NodeDescription, Substrate
@@ -37,6 +37,8 @@ MIN_STEP_SECONDS = 0.02
 """Changes that come close together are taken in one step, as a step looks at every run."""
 RETRY_SECONDS = 1.0
 RELIST_SECONDS = 60.0
+PROGRESS_SECONDS = 1.0
+"""Progress of an eviction is told at most so often: each report is an event."""
 NODES_SECONDS = 60.0
 SAY_AGAIN_SECONDS = 60.0
 NOT_FOUND = 404
@@ -44,9 +46,16 @@ SECONDS_TO_END = 5.0
 LOOKS_AT_AN_OLDER_LOG = 3
 """An answer from the past may come from an API process that lags; then the next one does not."""
 
+
+class ToldProgress(msgspec.Struct, frozen=True):
+    """Progress of evictions that the server knows."""
+
+    told: tuple[EvictionProgress, ...]
+
+
 Message = (
     AssignmentList | Claim | tuple[int, Assignment] | list[RunAnswer] | list[RegisteredNode]
-    | Exception
+    | ToldProgress | Exception
 )  # fmt: skip
 
 
@@ -84,6 +93,7 @@ class ExecutorProcess:
         self._wants_nodes = True
         self._registered: list[NodeDescription] = []
         self._nodes_at = 0.0
+        self._progress_at = 0.0
         self._retry_at = 0.0
         self._has_list = False
         self._running = 0
@@ -119,6 +129,7 @@ class ExecutorProcess:
                 self._running = self._core.running()
                 self._logs.observe(observed)
                 self._offer_reports()
+                self._offer_progress()
                 self._offer_nodes()
                 self._substrate.wait(STEP_SECONDS)
                 pause(MIN_STEP_SECONDS)
@@ -240,6 +251,8 @@ class ExecutorProcess:
                     self._core.apply_assignment(position, assignment)
                 case list():
                     self._take_answers(message)
+                case ToldProgress(told=told):
+                    self._core.note_told(told)
                 case Exception():
                     self._take_failure(message)
 
@@ -294,6 +307,16 @@ class ExecutorProcess:
         self._is_sending = True
         self._outbox.put(lambda client: self._tell(_reported(client, reports)))
 
+    def _offer_progress(self) -> None:
+        """Sends progress of evicted pods, which may extend their deadline."""
+        now = elapsed_seconds()
+        if now < max(self._retry_at, self._progress_at):
+            return
+        found = tuple(self._core.progress())
+        if found:
+            self._progress_at = now + PROGRESS_SECONDS
+            self._outbox.put(lambda client: self._tell(_progressed(client, found)))
+
     def _offer_nodes(self) -> None:
         """Registers the nodes once nothing stale lives on them, and where they have changed."""
         now = elapsed_seconds()
@@ -316,6 +339,23 @@ class ExecutorProcess:
         except (ServerUnreachable, ServerProblem):
             self._wants_nodes = True
             raise
+
+
+def _progressed(client: ExecutorClient, progress: tuple[EvictionProgress, ...]) -> ToldProgress:
+    client.report_progress(
+        [
+            {
+                "type": "progressed",
+                "workload": each.workload,
+                "uid": each.uid,
+                "attempt": each.attempt,
+                "eviction": each.eviction,
+                "message": each.message,
+            }
+            for each in progress
+        ]
+    )
+    return ToldProgress(progress)
 
 
 def _reported(client: ExecutorClient, reports: list[RunReport]) -> list[RunAnswer]:

@@ -83,13 +83,19 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run as its substrate sees it, with the identity of the log that asked for it."""
+    """A run as its substrate sees it, with the identity of the log that asked for it.
+
+    `progressed_at` is when the pod last told of progress after an order to stop, and `progress`
+    what it told.
+    """
 
     key: RunKey
     log_id: str
     state: RunState
     node: str = ""
     started_at: Instant | None = None
+    progressed_at: Instant = 0
+    progress: str = ""
     end: RunEnd | None = None
 
 

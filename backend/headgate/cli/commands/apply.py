@@ -10,7 +10,7 @@ import typer
 from headgate.cli.commands.expectations import Expected, require_simulation
 from headgate.cli.commands.history import stream_of
 from headgate.cli.commands.simulate import show_simulation
-from headgate.cli.commands.wait import wait_for_admission
+from headgate.cli.commands.wait import ADMITTED, wait_for_batch
 from headgate.cli.failures import ExitCode, code_of_status, problem_in, tell_problem, worst
 from headgate.cli.kinds import placed, references
 from headgate.cli.options import (
@@ -61,15 +61,19 @@ def apply(
             tell_results(batch, dry_run=dry_run)
         code = code_of_results(batch)
         if wait and not dry_run and code is ExitCode.OK:
-            wait_for_admission(client, batch, seconds_of(timeout))
+            wait_for_batch(client, batch, ADMITTED, seconds_of(timeout), show)
     if code is not ExitCode.OK:
         raise typer.Exit(code)
 
 
-def tell_results(batch: Batch, *, dry_run: bool = False) -> None:
+def tell_results(batch: Batch, *, dry_run: bool = False, names_only: bool = False) -> None:
     """Shows one line for each object, and reports its problem on stderr if it was rejected."""
     for result in batch.results:
-        show(f"{result.reference} {result.outcome}" + (" (dry run)" if dry_run else ""))
+        outcome = f" {result.outcome}" + (" (dry run)" if dry_run else "")
+        if not names_only:
+            show(f"{result.reference}{outcome}")
+        elif result.problem is None:
+            show(result.reference)
         if result.problem is not None:
             tell_problem(problem_in(result.problem), result.reference)
     _tell_warnings(batch.warnings)

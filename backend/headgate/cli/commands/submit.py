@@ -8,11 +8,11 @@ import msgspec
 import typer
 
 from headgate.adapters.system.randomness import unique_key
-from headgate.cli.commands.apply import WaitForAdmission, code_of_results, tell_results
+from headgate.cli.commands.apply import code_of_results, tell_results
 from headgate.cli.commands.batch_script import read_script
 from headgate.cli.commands.expectations import Expected, require_simulation
 from headgate.cli.commands.simulate import show_simulation
-from headgate.cli.commands.wait import wait_for_admission
+from headgate.cli.commands.wait import ADMITTED, wait_for_batch
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import (
@@ -27,7 +27,7 @@ from headgate.cli.options import (
     documents_of,
     option,
 )
-from headgate.cli.presentation.output import Format, say, show_value
+from headgate.cli.presentation.output import Format, say, show, show_value
 from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
@@ -56,6 +56,10 @@ Directory = Annotated[
 ]
 Script = Annotated[
     list[str] | None, argument("SCRIPT", "Batch script with #HEADGATE lines, and its arguments")
+]
+WaitForWorkloads = Annotated[bool, typer.Option("--wait", help="Wait for the condition of --for")]
+Awaited = Annotated[
+    str, option("CONDITION", "With --wait: condition=TYPE, phase=PHASE or finished", "--for")
 ]
 MaximumSeconds = Annotated[int | None, option("NUMBER", "Maximum execution time", min=1)]
 
@@ -110,7 +114,8 @@ def submit(
     dry_run: DryRun = False,
     simulate: Simulated = False,
     expect: Expected = [],  # noqa: B006
-    wait: WaitForAdmission = False,
+    wait: WaitForWorkloads = False,
+    awaited: Awaited = ADMITTED,
     timeout: Timeout = "10m",
     output: Output = Format.TABLE,
 ) -> None:
@@ -146,8 +151,11 @@ def submit(
         if simulate:
             show_simulation(client.simulate(documents), output, expect)
             return
-        seconds = seconds_of(timeout) if wait and not dry_run else None
-        _submit_and_show(client, documents, manifest, output, dry_run=dry_run, wait_seconds=seconds)
+        batch = _submit(client, documents, manifest, dry_run=dry_run)
+        _show_batch(batch, output, dry_run=dry_run)
+        if wait and not dry_run:
+            tell = say if output is Format.NAME else show
+            wait_for_batch(client, batch, awaited, seconds_of(timeout), tell)
 
 
 def _submit(client: HeadgateClient, documents: bytes, manifest: Object, *, dry_run: bool) -> Batch:
@@ -166,11 +174,11 @@ def _submit(client: HeadgateClient, documents: bytes, manifest: Object, *, dry_r
 def _show_batch(batch: Batch, output: Format, *, dry_run: bool) -> None:
     """Shows each result; raises the exit of rejections."""
     if not show_value(batch, output):
-        tell_results(batch, dry_run=dry_run)
+        tell_results(batch, dry_run=dry_run, names_only=output is Format.NAME)
     code = code_of_results(batch)
     if code is not ExitCode.OK:
         raise typer.Exit(code)
-    if not dry_run:
+    if not dry_run and output is not Format.NAME:
         _say_next_command(batch)
 
 
@@ -271,21 +279,6 @@ def _with_script(manifest: Object, script: list[str] | None, env: list[str], chd
     found = read_script(Path(script[0]), script[1:])
     _say_ignored(found.ignored)
     return with_command(manifest, found.command, pairs(env), chdir or str(Path.cwd()))
-
-
-def _submit_and_show(
-    client: HeadgateClient,
-    documents: bytes,
-    manifest: Object,
-    output: Format,
-    *,
-    dry_run: bool,
-    wait_seconds: float | None,
-) -> None:
-    batch = _submit(client, documents, manifest, dry_run=dry_run)
-    _show_batch(batch, output, dry_run=dry_run)
-    if wait_seconds is not None:
-        wait_for_admission(client, batch, wait_seconds)
 
 
 def _say_ignored(options: list[str]) -> None:

@@ -20,6 +20,7 @@ from headgate.client.schemas import Batch
 Object = dict[str, Any]
 FINISHED = frozenset({"Succeeded", "Failed", "Cancelled"})
 DELETED = "deleted"
+ADMITTED = "condition=Admitted"
 NOT_FOUND = 404
 POLL_SECONDS = 5.0
 
@@ -48,8 +49,12 @@ def wait(
     with client_of(ctx) as client:
         found = wait_for(client, f"{place}/{name}", goal, seconds_of(timeout))
     show(f"workload/{name} condition met: {goal.name}")
+    _exit_if_failed(f"workload/{name}", found)
+
+
+def _exit_if_failed(reference: str, found: Object | None) -> None:
     if found is not None and phase_of(found) in {"Failed", "Cancelled"}:
-        say(f"workload/{name} finished: {phase_of(found)}")
+        say(f"{reference} finished: {phase_of(found)}")
         raise typer.Exit(ExitCode.WORKLOAD_FAILED)
 
 
@@ -110,14 +115,18 @@ def wait_for(client: HeadgateClient, key: str, goal: Goal, seconds: float) -> Ob
     return found
 
 
-def wait_for_admission(client: HeadgateClient, batch: Batch, seconds: float) -> None:
-    """Waits until each workload of a batch is admitted, and shows that it is."""
+def wait_for_batch(
+    client: HeadgateClient, batch: Batch, awaited: str, seconds: float, tell: Callable[[str], None]
+) -> None:
+    """Waits until each workload of a batch meets a condition of `--for`, and tells that it does."""
+    goal = goal_of(awaited)
     for result in batch.results:
         if result.kind == WORKLOAD.name:
             say(f"Waiting for {result.reference}")
-            key = f"{result.namespace}/{result.name}"
-            wait_for(client, key, goal_of("condition=Admitted"), seconds)
-            show(f"{result.reference} admitted")
+            found = wait_for(client, f"{result.namespace}/{result.name}", goal, seconds)
+            met = "admitted" if awaited == ADMITTED else f"condition met: {goal.name}"
+            tell(f"{result.reference} {met}")
+            _exit_if_failed(result.reference, found)
 
 
 def phase_of(found: Object | None) -> str:

@@ -32,6 +32,14 @@ from headgate.executor.substrates.agent.isolation import (
     prepare_cgroups,
 )
 from headgate.executor.substrates.agent.output import read_output
+from headgate.executor.substrates.agent.pod_directory import (
+    VOLUMES,
+    WORK,
+    Progress,
+    host_variables,
+    prepare_pod,
+    read_progress,
+)
 from headgate.executor.substrates.agent.pod_template import (
     PodRules,
     PodTemplate,
@@ -50,8 +58,6 @@ from headgate.executor.substrates.agent.zygote import Zygote
 
 RUNS = "runs"
 LEASE = "lease.json"
-VOLUMES = "volumes"
-WORK = "work"
 SCAN_SECONDS = 5.0
 SECONDS_FOR_A_SHIM = 5.0
 FENCE_MARGIN_SECONDS = 3.0
@@ -87,6 +93,8 @@ class _Run(msgspec.Struct, kw_only=True):
     context: _Context
     observed: ObservedRun
     asked_at: float
+    progress: Progress | None = None
+    """What stood in the progress file when the pod got its order to stop."""
 
 
 class AgentHost:
@@ -122,6 +130,8 @@ class AgentHost:
         self._read_wakes()
         if files.boot_seconds() - self._scanned_at >= SCAN_SECONDS:
             self._scan()
+        for run in self._runs.values():
+            _note_progress(run)
         return {name: run.observed for name, run in self._runs.items()}
 
     def start(self, plan: PodPlan) -> None:
@@ -132,14 +142,16 @@ class AgentHost:
             return
         volumes = directory / VOLUMES
         template = read_template(
-            plan, self._settings.rules, volumes, self._host_variables(directory)
+            plan,
+            self._settings.rules,
+            volumes,
+            host_variables(directory, self._settings.node.name, plan),
         )
         devices = self._free_gpus(template.gpus)
         if template.gpus:
             template.environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
-        _require_directory(template.working_directory)
         launch = self._launch_of(plan, template, directory, devices)
-        self._prepare(directory, plan, template)
+        prepare_pod(directory, plan, template, self._settings.node.name)
         files.write(directory / files.LAUNCH, launch)
         self._runs[name] = self._new_run(directory, launch)
         self._zygote.start_shim(directory)
@@ -152,6 +164,7 @@ class AgentHost:
         now = files.boot_seconds()
         told = run.directory / files.POD / files.EVICTION
         stop = files.read(run.directory / files.STOP, Stop)
+        run.progress = run.progress or read_progress(run.directory)
         if stop is None or files.read(told, StopOrder) != order:
             if order.deadline:
                 kill_at = now + max(0.0, _seconds_until(order.deadline))
@@ -240,30 +253,6 @@ class AgentHost:
             devices=devices,
             context=msgspec.Raw(msgspec.json.encode(context)),
         )
-
-    def _prepare(self, directory: Path, plan: PodPlan, template: PodTemplate) -> None:
-        """Creates what the pod finds: its directories, and the file of hosts by rank."""
-        pod = directory / files.POD
-        pod.mkdir(parents=True, exist_ok=True)
-        directory.chmod(0o711)
-        pod.chmod(0o755)
-        hosts = "".join(f"{host or self._settings.node.name}\n" for host in plan.hosts)
-        files.write_bytes(pod / files.HOSTFILE, hosts.encode(), mode=0o644)
-        for own in (str(directory / WORK), *template.empty_directories):
-            Path(own).mkdir(parents=True, exist_ok=True)
-            if template.account is not None:
-                os.chown(own, template.account.user_id, template.account.group_id)
-        if template.empty_directories:
-            (directory / VOLUMES).chmod(0o711)
-
-    def _host_variables(self, directory: Path) -> dict[str, str]:
-        pod = directory / files.POD
-        return {
-            "HEADGATE_NODE": self._settings.node.name,
-            "HEADGATE_HOSTFILE": str(pod / files.HOSTFILE),
-            "HEADGATE_EVICTION_FILE": str(pod / files.EVICTION),
-            "CUDA_VISIBLE_DEVICES": "",
-        }
 
     def _free_gpus(self, count: int) -> tuple[str, ...]:
         if not count:
@@ -385,13 +374,23 @@ class AgentHost:
                 self._look_at(self._runs[name])
 
 
+def _note_progress(run: _Run) -> None:
+    """Notes progress that a pod has told since its order to stop."""
+    if run.progress is None or run.observed.state != "Running":
+        return
+    found = read_progress(run.directory)
+    if found not in (run.progress, _progress_of(run.observed)):
+        run.observed = msgspec.structs.replace(
+            run.observed, progressed_at=found.at, progress=found.note
+        )
+
+
+def _progress_of(observed: ObservedRun) -> Progress:
+    return Progress(at=observed.progressed_at, note=observed.progress)
+
+
 def _cgroup_name(executor: str) -> str:
     return "".join(each if each.isalnum() or each in "-." else "_" for each in executor)
-
-
-def _require_directory(path: str) -> None:
-    if path and not Path(path).is_dir():
-        raise CannotStart(f"workingDir {path} is no directory of this host")
 
 
 def _seconds_until(deadline: str) -> float:

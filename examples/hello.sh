@@ -1,0 +1,3 @@
+#!/bin/sh
+#HEADGATE --pods 3
+echo "hello from rank $RANK of $WORLD_SIZE on $HEADGATE_NODE"

@@ -1,0 +1,137 @@
+"""An agent as a process of its own, and users' commands beside it, for tests of whole runs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from headgate.cli.operations.local_agent import LOCAL, prepare
+from headgate.client.client import HeadgateClient
+from headgate.client.connection import Connection
+from headgate.executor.substrates.agent.inventory import NodeSettings, describe_host
+
+HEADGATE = str(Path(sys.executable).with_name("headgate"))
+WAIT_SECONDS = 60.0
+WORKLOADS = "/v1/namespaces/default/workloads"
+
+Found = TypeVar("Found")
+
+
+class AgentProcess:
+    """`headgate agent` in a directory of its own, started again as often as a test wants."""
+
+    def __init__(self, connection: Connection, token: str, directory: Path) -> None:
+        self.directory = directory
+        self.output = directory / "agent.out"
+        self._environment = {
+            **os.environ, "HEADGATE_URL": connection.url, "HEADGATE_TOKEN": token,
+        }  # fmt: skip
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [HEADGATE, "agent", "--name", LOCAL, "--node", "this", "--allow-root"]
+        with self.output.open("ab") as output:
+            self.process = subprocess.Popen(
+                [*command, "--directory", str(self.directory / "state")],
+                env=self._environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def end(self, number: int = signal.SIGTERM) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+        self.process.wait(WAIT_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def agent(
+    connection: Connection, client: HeadgateClient, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AgentProcess]:
+    """The agent of this machine with the queue that a new installation gets."""
+    prepare(client, describe_host(NodeSettings(name="this", executor=LOCAL), []))
+    body = {"name": "local-agent", "role": "executor", "executor": LOCAL}
+    token = str(client.act("/v1/tokens", body)["secret"])
+    made = AgentProcess(connection, token, tmp_path_factory.mktemp("agent"))
+    made.start()
+    yield made
+    made.end()
+
+
+def eventually(look: Callable[[], Found | None], agent: AgentProcess) -> Found:
+    give_up_at = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < give_up_at:
+        if found := look():
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"not within {WAIT_SECONDS:g} s; the agent: {agent.output.read_text()}")
+
+
+def environment_of(connection: Connection) -> dict[str, str]:
+    """The environment of a user's command line: its server, and `headgate` on the path."""
+    own = str(Path(HEADGATE).parent)
+    return {
+        **os.environ,
+        "HEADGATE_URL": connection.url,
+        "HEADGATE_TOKEN": connection.token,
+        "PATH": f"{own}:{os.environ['PATH']}",
+    }
+
+
+def run(
+    connection: Connection, agent: AgentProcess, *words: str, directory: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    found = subprocess.run(
+        [HEADGATE, "run", *words],
+        env=environment_of(connection), cwd=directory or agent.directory,
+        capture_output=True, text=True, timeout=WAIT_SECONDS, check=False,
+    )  # fmt: skip
+    print(found.stderr, agent.output.read_text())  # noqa: T201 - shown where a test fails
+    return found
+
+
+def phase(client: HeadgateClient, name: str) -> str:
+    return str(client.read(f"{WORKLOADS}/{name}")["status"]["phase"])
+
+
+def events_of(client: HeadgateClient, name: str, kind: str) -> list[dict[str, Any]]:
+    """The contents of a workload's events of one type, newest first."""
+    query = {"stream": f"workload/default/{name}", "type": kind}
+    return [event["data"] for event in client.read("/v1/events", query)["items"]]
+
+
+def output_of(connection: Connection, name: str, *options: str) -> str:
+    """What pods of a workload have written so far."""
+    found = subprocess.run(
+        [HEADGATE, "logs", name, *options], env=environment_of(connection),
+        capture_output=True, text=True, timeout=WAIT_SECONDS, check=False,
+    )  # fmt: skip
+    return found.stdout
+
+
+def finished_pods(client: HeadgateClient, name: str) -> list[dict[str, Any]]:
+    reported = [
+        pods
+        for event in events_of(client, name, "workload.pods_reported")
+        for pods in event["pods"]
+    ]
+    return [pods for pods in reported if pods["type"] == "finished"]
+
+
+def submit(connection: Connection, name: str, script: str, *options: str) -> None:
+    """Submits a batch script; other tests see its pods."""
+    path = Path(f"/tmp/{name}-{os.getpid()}.sh")
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    command = [HEADGATE, "submit", "--name", name, *options, str(path)]
+    try:
+        subprocess.run(
+            command, env=environment_of(connection), check=True, cwd="/tmp", timeout=WAIT_SECONDS
+        )
+    finally:
+        path.unlink()
