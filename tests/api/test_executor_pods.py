@@ -273,7 +273,10 @@ def test_pods_are_shown_by_attempt_with_state_and_exit_code(
     report(processes[0], *running, about(items[0], second, "started"))
     report(processes[1], about(items[1], indices(items[1])[0], "finished", exitCode=0, result="ok"))
     found = admin.get(path).json()
-    assert (found["attempt"], found["attempts"]) == (1, 1)
+    assert found["position"] >= admin.get("/v1/queues").json()["position"]
+    (attempt,) = found["attempts"]
+    counts = {"Running": 1, "Starting": 1, "Succeeded": 1, "Assigned": 1}
+    assert (found["attempt"], attempt["attempt"], attempt["pods"]) == (1, 1, counts)
     by_index = {each["index"]: each for each in found["items"]}
     states = [by_index[index]["state"] for index in (first, second, *indices(items[1]))]
     assert states == ["Running", "Starting", "Succeeded", "Assigned"]
@@ -281,8 +284,17 @@ def test_pods_are_shown_by_attempt_with_state_and_exit_code(
     assert (ended["exitCode"], ended["reason"], ended["result"]) == (0, "Completed", "ok")
     assert ended["node"] == f"{pool}-two"
     page = admin.get(f"{path}?limit=3").json()
-    rest = admin.get(f"{path}?limit=3&continue={page['continue']}").json()["items"]
-    assert page["items"] + rest == found["items"]
+    rest = admin.get(f"{path}?limit=3&continue={page['continue']}").json()
+    assert page["items"] + rest["items"] == found["items"]
+    assert (page["attempts"], rest["attempts"]) == (found["attempts"], [])
+    ended_only = admin.get(f"{path}?state=Succeeded,Failed").json()["items"]
+    assert ended_only == [ended]
+    of_second = admin.get(f"{path}?node={pool}-two").json()["items"]
+    assert {each["node"] for each in of_second} == {f"{pool}-two"}
+    assert admin.get(f"{path}?podSet=other").json()["items"] == []
+    wrong = admin.get(f"{path}?state=Sleeping")
+    assert (wrong.status_code, wrong.json()["errors"][0]["pointer"]) == (422, "/state")
+    before = found["position"]
     admin.post(f"{HERE}/shown/requeue", {"reason": "again"})
     for process, item in zip(processes, items, strict=True):
         report(process, *(about(item, i, "stopped") for i in indices(item)))
@@ -290,6 +302,7 @@ def test_pods_are_shown_by_attempt_with_state_and_exit_code(
     assert {each["state"] for each in admin.get(path).json()["items"]} <= {"Assigned"}
     past = {each["state"] for each in admin.get(f"{path}?attempt=1").json()["items"]}
     assert past == {"Stopped", "Succeeded"}
+    assert admin.get(f"{path}?at={before}").json() == found
     unknown = admin.get(f"{path}?attempt=9")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "AttemptNotFound")
     admin.post(f"{HERE}/shown/cancel", {"reason": "done"})

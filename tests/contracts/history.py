@@ -34,6 +34,12 @@ class History:
         self.units: list[AppendUnit] = []
         self._versions: dict[str, int] = {}
 
+    def continued(self) -> "History":
+        """What comes after these facts, without them."""
+        after = History()
+        after._versions = dict(self._versions)
+        return after
+
     def add(self, stream: str, event: DomainEvent, at: int = START) -> None:
         version = self._versions.get(stream, 0)
         self._versions[stream] = version + 1

@@ -9,7 +9,7 @@ from headgate.application.projections.queue_history import QueueHistory, QueueMi
 from tests.contracts.adapters import Adapters
 from tests.contracts.history import MINUTE, START, a_history
 
-NAMES = ("preemption_ledger", "queue_history")
+NAMES = ("preemption_ledger", "queue_history", "workload_pod")
 
 
 def history_of(adapters: Adapters) -> QueueHistory:
@@ -36,7 +36,7 @@ def test_they_follow_and_say_where_they_stand(adapters: Adapters) -> None:
     adapters.log.append(a_history())
 
     assert adapters.followers.advance("queue_history", limit=4) == 4
-    assert adapters.followers.positions() == {"preemption_ledger": 0, "queue_history": 4}
+    assert adapters.followers.positions() == dict.fromkeys(NAMES, 0) | {"queue_history": 4}
     assert history_of(adapters).position == 4
 
 

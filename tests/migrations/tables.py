@@ -327,6 +327,29 @@ QUEUE_HISTORY = Table(
 )
 Index("queue_history_minute", QUEUE_HISTORY.c.generation, QUEUE_HISTORY.c.minute)
 
+WORKLOAD_POD = Table(
+    "workload_pod",
+    METADATA,
+    _key("generation", Integer),
+    _key("workload"),
+    _key("attempt", BigInteger),
+    _key("pod_set"),
+    _key("pod_index", BigInteger),
+    _key("run", BigInteger),
+    _column("is_newest", Boolean),
+    Column("rank", BigInteger),
+    _column("state", BYTEWISE),
+    _column("node", BYTEWISE),
+    Column("exit_code", BigInteger),
+    Column("signal", BigInteger),
+    Column("reason", Text),
+    _column("message", Text),
+    Column("started_at", BigInteger),
+    Column("ready_at", BigInteger),
+    Column("finished_at", BigInteger),
+    _column("result", Text),
+)
+
 WRITE_PROBE = Table("write_probe", METADATA, _column("filler", Text))
 
 EXECUTOR_LEASE = Table(

@@ -114,6 +114,9 @@ def test_its_events_are_chained_with_any_schema(upgraded: Upgraded, empty_url: s
 def test_its_followed_read_models_are_rebuilt_equal(upgraded: Upgraded) -> None:
     followers = upgraded.platform.followers
     for name in followers.names():
+        # Those that the earlier release did not have begin with its first event.
+        while followers.advance(name):
+            pass
         assert followers.differences(name) == (upgraded.log.head, 0)
         followers.rebuild(name)
         assert followers.differences(name) == (upgraded.log.head, 0)

@@ -11,6 +11,7 @@ import msgspec
 
 from headgate.application.projections.preemption_ledger import Ledger, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
+from headgate.application.projections.workload_pods import PodFilter, PodRows
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
@@ -357,6 +358,9 @@ class Followers(Protocol):
         self, *, since: Instant, until: Instant, cluster_queue: str = ""
     ) -> QueueHistory:
         """What happened in one or all ClusterQueues, minute by minute, oldest first."""
+
+    def pods(self, query: PodFilter) -> PodRows:
+        """A page of the pods of one attempt of a workload, and the counts of all attempts."""
 
 
 class Maintenance(Protocol):

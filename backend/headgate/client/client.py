@@ -89,6 +89,15 @@ class HeadgateClient:
         for page in self.pages(path, query):
             yield from page["items"]
 
+    def pods(
+        self, namespace: str, name: str, query: dict[str, str] | None = None
+    ) -> Iterator[Object]:
+        """Returns the pods of an attempt of a workload, page by page.
+
+        The query takes `attempt`, `podSet`, `state`, `node` and `runs`.
+        """
+        return self.items(f"/v1/namespaces/{namespace}/workloads/{name}/pods", query)
+
     def apply(self, documents: bytes, *, dry_run: bool = False, reason: str = "") -> Batch:
         """Applies manifests; each object has its own result, rejected ones included.
 

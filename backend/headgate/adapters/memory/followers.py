@@ -8,8 +8,21 @@ import msgspec
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.application.projections import PROJECTIONS
 from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
-from headgate.application.projections.projection import Amend, Count, Projection, Put, RowChange
+from headgate.application.projections.projection import (
+    Amend,
+    Count,
+    Projection,
+    Put,
+    Remove,
+    RowChange,
+)
 from headgate.application.projections.queue_history import QueueHistory, QueueMinute
+from headgate.application.projections.workload_pods import (
+    PodFilter,
+    PodRow,
+    PodRows,
+    selected_pods,
+)
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import LogPoint, PastLost
 
@@ -34,6 +47,8 @@ class _Followed:
             case Count(key=key, counter=counter):
                 row = self.rows.setdefault(tuple(key.values()), dict(key))
                 row[counter] = row.get(counter, 0) + 1
+            case Remove(where=where):
+                self.rows = {k: r for k, r in self.rows.items() if not where.items() <= r.items()}
 
 
 class MemoryFollowers:
@@ -97,6 +112,13 @@ class MemoryFollowers:
         ]
         found.sort(key=lambda minute: (minute.minute, minute.cluster_queue))
         return QueueHistory(position=position, minutes=found)
+
+    def pods(self, query: PodFilter) -> PodRows:
+        """A page of the pods of one attempt, and the counts of all attempts."""
+        with self._database.lock:
+            followed = self._followed["workload_pod"]
+            rows = [msgspec.convert(row, PodRow) for row in followed.rows.values()]
+            return selected_pods(rows, query, followed.position)
 
     def _advance(self, name: str, followed: _Followed, limit: int) -> int:
         batch = self._database.events[followed.position : followed.position + limit]

@@ -1,6 +1,7 @@
 """Read models that follow the log on Postgres: rows and checkpoint move in one transaction."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,6 +13,12 @@ from headgate.application.projections import PROJECTIONS
 from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
 from headgate.application.projections.projection import Projection, RowChange
 from headgate.application.projections.queue_history import QueueHistory, QueueMinute
+from headgate.application.projections.workload_pods import (
+    AttemptCounts,
+    PodFilter,
+    PodRow,
+    PodRows,
+)
 from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import LogPoint, PastLost
 
@@ -56,6 +63,42 @@ class FollowerReads:
         )
         return QueueHistory(position=position, minutes=minutes)
 
+    def pods(self, query: PodFilter) -> PodRows:
+        """A page of the pods of one attempt, and the counts of all attempts."""
+        conditions, values = ["workload = %s"], list[Any]([query.workload])
+        if query.attempt is None:
+            conditions.append(f"attempt = ({_NEWEST_ATTEMPT})")
+            values.append(query.workload)
+        else:
+            conditions.append("attempt = %s")
+            values.append(query.attempt)
+        for column, wanted in (("pod_set", query.pod_set), ("node", query.node)):
+            if wanted:
+                conditions.append(f"{column} = %s")
+                values.append(wanted)
+        if query.states:
+            conditions.append("state = ANY(%s)")
+            values.append(list(query.states))
+        if not query.all_runs:
+            conditions.append("is_newest")
+        if query.after is not None:
+            conditions.append("(pod_set, pod_index, run) > (%s, %s, %s)")
+            values += query.after
+        rows_query = (
+            f"SELECT {_columns(PodRow)} FROM workload_pod AS pod WHERE generation = %s AND "
+            f"{' AND '.join(conditions)} ORDER BY pod_set, pod_index, run LIMIT %s"
+        )
+        with self._snapshot("workload_pod") as (connection, generation, position):
+            pods = connection.execute(rows_query, (generation, *values, query.limit)).fetchall()
+            counts: list[Any] = []
+            if query.after is None:
+                counts = connection.execute(_ATTEMPTS, (generation, query.workload)).fetchall()
+        return PodRows(
+            position=position,
+            pods=_as_structs(PodRow, pods),
+            counts=_as_structs(AttemptCounts, counts),
+        )
+
     def _read(
         self,
         kind: type[RowType],
@@ -64,22 +107,45 @@ class FollowerReads:
         values: Sequence[Any],
     ) -> tuple[int, list[RowType]]:
         """Rows of the live generation and its position, of one moment even during a swap."""
-        fields = kind.__struct_fields__
         conditions, order = clauses
         rows_query = (
-            f"SELECT {', '.join(fields)} FROM {table} WHERE generation = %s "
+            f"SELECT {_columns(kind)} FROM {table} WHERE generation = %s "
             f"AND {' AND '.join(conditions)} ORDER BY {order}"
         )
+        with self._snapshot(table) as (connection, generation, position):
+            rows = connection.execute(rows_query, (generation, *values)).fetchall()
+        return position, _as_structs(kind, rows)
+
+    @contextmanager
+    def _snapshot(self, table: str) -> Iterator[tuple[Connection, int, int]]:
+        """A connection that sees one moment, with the live generation and position of a table."""
         with connection_of(self._reads) as connection, connection.transaction():
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             live = connection.execute(
                 "SELECT generation, position FROM follower WHERE name = %s", (table,)
             ).fetchone()
-            if live is None:
-                return 0, []
-            rows = connection.execute(rows_query, (live[0], *values)).fetchall()
-        found = [msgspec.convert(dict(zip(fields, row, strict=True)), kind) for row in rows]
-        return live[1], found
+            generation, position = (0, 0) if live is None else live
+            yield connection, generation, position
+
+
+_NEWEST_ATTEMPT = """
+    SELECT max(newest.attempt) FROM workload_pod AS newest
+    WHERE newest.generation = pod.generation AND newest.workload = %s
+"""
+_ATTEMPTS = """
+    SELECT attempt, state, count(*), sum(run - 1)::bigint, min(started_at), max(finished_at)
+    FROM workload_pod WHERE generation = %s AND workload = %s AND is_newest
+    GROUP BY attempt, state ORDER BY attempt, state
+"""
+
+
+def _columns(kind: type[msgspec.Struct]) -> str:
+    return ", ".join(kind.__struct_fields__)
+
+
+def _as_structs(kind: type[RowType], rows: Sequence[tuple[Any, ...]]) -> list[RowType]:
+    fields = kind.__struct_fields__
+    return [msgspec.convert(dict(zip(fields, row, strict=True)), kind) for row in rows]
 
 
 REBUILD_BATCH = 5_000

@@ -8,7 +8,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from headgate.adapters.postgres.connections import Connection
-from headgate.application.projections.projection import Amend, Count, Put, RowChange
+from headgate.application.projections.projection import Amend, Count, Put, Remove, RowChange
 
 _RECALL = """
     SELECT key, value FROM follower_memory
@@ -20,6 +20,10 @@ _REMEMBER = """
     ON CONFLICT (follower, generation, key) DO UPDATE SET value = excluded.value
 """
 _FORGET = "DELETE FROM follower_memory WHERE follower = %s AND generation = %s AND key = ANY(%s)"
+
+
+RowKey = tuple[tuple[str, Any], ...]
+"""The columns of a key with their values."""
 
 
 class LoadedState(MutableMapping[str, str]):
@@ -76,31 +80,52 @@ class ProjectionRows:
 
     def apply(self, changes: Iterable[RowChange]) -> None:
         """Make these changes in order; counts, which commute, come last and summed up."""
-        counted: dict[str, Counter[tuple[tuple[str, Any], ...]]] = {}
+        counted: dict[str, Counter[RowKey]] = {}
+        rows: dict[RowKey, dict[str, Any]] = {}
         for change in changes:
             match change:
-                case Put():
-                    self._put(change)
-                case Amend():
-                    self._amend(change)
+                case Put(key=key, values=values):
+                    rows.setdefault(tuple(key.items()), {}).update(values)
                 case Count(key=key, counter=counter):
                     counted.setdefault(counter, Counter())[tuple(key.items())] += 1
+                case Amend():
+                    self._put(rows)
+                    self._amend(change)
+                case Remove(where=where):
+                    self._put(rows)
+                    self._remove(where)
+        self._put(rows)
         for counter, numbers in counted.items():
             self._count(counter, numbers)
 
-    def _put(self, change: Put) -> None:
-        row = {"generation": self._generation, **change.key, **change.values}
-        conflict = _names(["generation", *change.key])
-        query = sql.SQL("INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({}) DO UPDATE SET {}").format(
-            sql.Identifier(self._name),
-            _names(row),
-            sql.SQL(", ").join(sql.Placeholder() * len(row)),
-            conflict,
-            sql.SQL(", ").join(
-                sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in change.values
-            ),
+    def _put(self, rows: dict[RowKey, dict[str, Any]]) -> None:
+        """In one statement for all rows with values in the same columns; no rows are left."""
+        groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[dict[str, Any]]] = {}
+        for key, values in rows.items():
+            row = {"generation": self._generation, **dict(key), **values}
+            names = tuple(name for name, _ in key), tuple(sorted(values))
+            groups.setdefault(names, []).append(row)
+        rows.clear()
+        for (key_names, columns), given in groups.items():
+            query = sql.SQL(
+                "INSERT INTO {0} ({1}) SELECT {1} FROM jsonb_populate_recordset(NULL::{0}, %s) "
+                "ON CONFLICT ({2}) DO UPDATE SET {3}"
+            ).format(
+                sql.Identifier(self._name),
+                _names(["generation", *key_names, *columns]),
+                _names(["generation", *key_names]),
+                sql.SQL(", ").join(
+                    sql.SQL("{0} = excluded.{0}").format(sql.Identifier(name)) for name in columns
+                ),
+            )
+            self._connection.execute(query, (Jsonb(given),))
+
+    def _remove(self, where: dict[str, Any]) -> None:
+        found = {"generation": self._generation, **where}
+        query = sql.SQL("DELETE FROM {} WHERE {}").format(
+            sql.Identifier(self._name), _assignments(found, " AND ")
         )
-        self._connection.execute(query, [_stored(value) for value in row.values()])
+        self._connection.execute(query, [_stored(value) for value in found.values()])
 
     def _amend(self, change: Amend) -> None:
         where = {"generation": self._generation, **change.where}
@@ -112,7 +137,7 @@ class ProjectionRows:
         values = [_stored(value) for value in (*change.values.values(), *where.values())]
         self._connection.execute(query, values)
 
-    def _count(self, counter: str, numbers: Counter[tuple[tuple[str, Any], ...]]) -> None:
+    def _count(self, counter: str, numbers: Counter[RowKey]) -> None:
         """In one statement: a thousand queues in a minute would be a thousand of them."""
         rows = [
             {"generation": self._generation, **dict(key), counter: number}

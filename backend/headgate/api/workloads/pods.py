@@ -1,7 +1,6 @@
 """The pods of a workload by attempt (docs/executors/protocol.md)."""
 
-import asyncio
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from litestar import Controller, get
@@ -10,26 +9,36 @@ from litestar.params import PathParameter, QueryParameter
 from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.pages import Continue, Limit, after_token, continue_token
+from headgate.api.parameters import listed
 from headgate.api.schemas import Position, Schema
-from headgate.application.queries.workloads.pods import (
-    AttemptView,
-    PodQuery,
-    PodView,
-    pods_of_attempt,
-)
-from headgate.domain.streams import workload_stream
+from headgate.api.workloads.queries import loaded_workload
+from headgate.application.projections.workload_pods import PodFilter, PodPlace, PodState
+from headgate.application.queries.workloads.pods import AttemptSummary, PodView, pods_of_attempt
+from headgate.domain.field_rules import shown
+from headgate.domain.rejection import InvalidRequest
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
+STATES: tuple[PodState, ...] = get_args(PodState)
 
 
 class WorkloadPodPage(Schema, kw_only=True, frozen=True):
-    """Pods of one attempt of a workload, by pod set and index; `attempts` is its newest attempt."""
+    """Pods of one attempt of a workload as of `position`, by pod set, index and run.
+
+    The first page has the counts of all attempts.
+    """
 
     position: Position
     attempt: int
-    attempts: int
+    attempts: list[AttemptSummary]
     items: list[PodView]
     continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+class PageStart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a page begins; all pages are of the attempt that the first one found newest."""
+
+    attempt: int
+    after: PodPlace
 
 
 class WorkloadPods(Controller):
@@ -50,29 +59,51 @@ class WorkloadPods(Controller):
         request: Caller,
         namespace: Name,
         name: Name,
-        attempt: Annotated[int | None, QueryParameter(ge=0)] = None,
-        pod_set: Annotated[str, QueryParameter(name="podSet")] = "",
-        runs: Annotated[Literal["newest", "all"], QueryParameter()] = "newest",
+        attempt: Annotated[
+            int | None, QueryParameter(ge=0, description="Of this attempt; else of the newest")
+        ] = None,
+        pod_set: Annotated[str, QueryParameter(name="podSet", max_length=253)] = "",
+        states: Annotated[
+            str,
+            QueryParameter(name="state", description="Only in these states, separated by commas"),
+        ] = "",
+        node: Annotated[str, QueryParameter(description="Only on this node", max_length=253)] = "",
+        runs: Annotated[
+            Literal["newest", "all"], QueryParameter(description="The newest run of each, or all")
+        ] = "newest",
         limit: Limit = 500,
         after: Continue = None,
     ) -> Answer:
         """As their executors reported them; of each pod the newest run, or all runs."""
-        services, key = services_of(request), f"{namespace}/{name}"
-        query = PodQuery(attempt=attempt, pod_set=pod_set, all_runs=runs == "all")
-        position = services.reader.position
-
-        def read() -> AttemptView:
-            return pods_of_attempt(services.log.read_stream(workload_stream(key)), query)
-
-        found = await asyncio.to_thread(read)
-        question = f"pods|{key}|{found.attempt}|{pod_set}|{runs}"
-        start = after_token(after, question, int) or 0
+        key = f"{namespace}/{name}"
+        await loaded_workload(request, name)
+        question = f"pods|{key}|{attempt}|{pod_set}|{states}|{node}|{runs}"
+        token = after_token(after, question, PageStart)
+        query = PodFilter(
+            workload=key,
+            attempt=attempt if token is None else token.attempt,
+            pod_set=pod_set,
+            states=_states(states),
+            node=node,
+            all_runs=runs == "all",
+            after=None if token is None else token.after,
+            limit=limit,
+        )
+        found = await pods_of_attempt(services_of(request), query)
         body: dict[str, Any] = {
-            "position": position,
+            "position": found.position,
             "attempt": found.attempt,
             "attempts": found.attempts,
-            "items": found.pods[start : start + limit],
+            "items": found.pods,
         }
-        if start + limit < len(found.pods):
-            body["continue"] = continue_token(start + limit, question)
-        return answer(body, position=position)
+        if found.following is not None:
+            start = PageStart(attempt=found.attempt, after=found.following)
+            body["continue"] = continue_token(start, question)
+        return answer(body, position=found.position)
+
+
+def _states(text: str) -> tuple[PodState, ...]:
+    try:
+        return msgspec.convert(listed(text), tuple[PodState, ...])
+    except msgspec.ValidationError:
+        raise InvalidRequest.at("/state", "NotOneOf", value=shown(text), choices=STATES) from None

@@ -3,6 +3,7 @@
 from headgate.application.projections.preemption_ledger import PreemptionLedger
 from headgate.application.projections.projection import Projection
 from headgate.application.projections.queue_history import QueueHistoryByMinute
+from headgate.application.projections.workload_pods import WorkloadPods
 
-PROJECTIONS: tuple[Projection, ...] = (PreemptionLedger(), QueueHistoryByMinute())
+PROJECTIONS: tuple[Projection, ...] = (PreemptionLedger(), QueueHistoryByMinute(), WorkloadPods())
 """Every followed read model there is."""

@@ -32,7 +32,13 @@ class Count(msgspec.Struct, frozen=True):
     counter: str
 
 
-RowChange = Put | Amend | Count
+class Remove(msgspec.Struct, frozen=True):
+    """All rows that have these values are gone."""
+
+    where: dict[str, Any]
+
+
+RowChange = Put | Amend | Count | Remove
 
 
 class Projection(Protocol):

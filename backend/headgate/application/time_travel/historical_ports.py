@@ -23,6 +23,12 @@ from headgate.application.ports import (
 )
 from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
+from headgate.application.projections.workload_pods import (
+    PodFilter,
+    PodRows,
+    folded_pods,
+    selected_pods,
+)
 from headgate.application.workload_filter import listed_cluster_queue
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
@@ -253,6 +259,7 @@ class HistoricalFollowers:
 
     live: Followers
     point: ResolvedPoint
+    log: HistoricalLog
 
     def names(self) -> tuple[str, ...]:
         """The read models there are."""
@@ -286,6 +293,11 @@ class HistoricalFollowers:
         end = min(until, self.point.at + 1)
         found = self.live.queue_history(since=since, until=end, cluster_queue=cluster_queue)
         return replace(found, position=min(found.position, self.point.position))
+
+    def pods(self, query: PodFilter) -> PodRows:
+        """The pods of a workload, folded from its events up to the moment."""
+        rows = folded_pods(self.log.read_stream(workload_stream(query.workload)))
+        return selected_pods(rows, query, self.point.position)
 
 
 def _as_it_was(entry: LedgerEntry, at: Instant) -> LedgerEntry:

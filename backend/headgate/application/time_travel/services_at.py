@@ -45,7 +45,7 @@ async def services_at(services: ApplicationServices, requested: PointInTime) -> 
         services,
         log=log,
         models=HistoricalReadModels(cluster_state, point, services.log, services.models),
-        followers=HistoricalFollowers(services.followers, point),
+        followers=HistoricalFollowers(services.followers, point, log),
         clock=FixedClock(point.at),
         reader=FixedReader(cluster_state),
         # Leases are rows beside the log: of the past none is known.

@@ -111,15 +111,26 @@ def pods(
     workload: WorkloadName,
     attempt: Annotated[int, option("NUMBER", "Attempt (default: the newest)", min=0)] = 0,
     all_runs: Annotated[bool, typer.Option("--all-runs", help="Earlier runs too")] = False,
+    state: Annotated[
+        str, option("STATES", "Only in these states (comma-separated), e.g. Failed,Lost")
+    ] = "",
+    pod_set: Annotated[str, option("NAME", "Only of this pod set")] = "",
+    node: Annotated[str, option("NODE", "Only on this node")] = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
 ) -> None:
     """List the pods of a workload with their states and exit codes."""
     place, name = workload_key(workload, namespace)
-    query = {"attempt": str(attempt or ""), "runs": "all" if all_runs else ""}
+    query = {
+        "attempt": str(attempt or ""),
+        "runs": "all" if all_runs else "",
+        "state": state,
+        "podSet": pod_set,
+        "node": node,
+    }
     with client_of(ctx) as client:
-        items = list(client.items(f"{WORKLOAD.path(place, name)}/pods", query))
+        items = list(client.pods(place, name, query))
     rows = [_pod_row(pod) for pod in items]
     show_answer({"items": items}, POD_HEADERS, rows, output, no_headers=no_headers)
 
@@ -376,7 +387,7 @@ def _pod_row(pod: Object) -> list[str]:
     ended = f"signal {pod['signal']}" if pod.get("signal") else ("-" if code is None else str(code))
     return [
         f"{pod['podSet']}-{pod['index']}",
-        str(pod["rank"]),
+        "-" if pod["rank"] is None else str(pod["rank"]),
         str(pod["run"]),
         str(pod["state"]),
         pod.get("node") or "-",

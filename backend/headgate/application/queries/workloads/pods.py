@@ -1,26 +1,29 @@
-"""The pods of one attempt of a workload: state, node, run, exit code and times of each.
+"""The pods of one attempt of a workload, from the read model that follows the log."""
 
-They are folded from the stream of the workload as it is read, so that they are never behind.
-"""
-
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+import asyncio
+from collections.abc import Iterable
 
 import msgspec
+from msgspec.structs import replace
 
-from headgate.application.queries.views import Whole, timestamp
-from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.application.application_services import ApplicationServices
+from headgate.application.ports import Unavailable
+from headgate.application.projections.workload_pods import (
+    LIVE_STATES,
+    AttemptCounts,
+    PodFilter,
+    PodPlace,
+    PodRow,
+    PodState,
+    WorkloadPods,
+)
+from headgate.application.queries.views import Whole, timestamp_or_none, view_from
 from headgate.domain.rejection import NotFound
-from headgate.domain.values.index_ranges import members
-from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.events import ReportedPods, WorkloadPodsReported
-from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.attempt_pods import AttemptPod, attempt_pods
 from headgate.domain.workloads.specs import PodReason
-from headgate.domain.workloads.state import Workload, is_admitted
 
-PodState = Literal["Assigned", "Starting", "Running", "Succeeded", "Failed", "Stopped", "Lost"]
+CATCH_UP_SECONDS = 1.0
+SECONDS_BETWEEN_LOOKS = 0.02
+CATCH_UP_BATCH = 500
 
 
 class PodView(Whole, kw_only=True, frozen=True):
@@ -42,133 +45,98 @@ class PodView(Whole, kw_only=True, frozen=True):
     result: str = ""
 
 
-class PodQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which pods: of one attempt (None for the newest) and pod set (empty for all)."""
+class AttemptSummary(Whole, kw_only=True, frozen=True):
+    """The pods of an attempt by state, their restarts, the first start and the last end.
 
-    attempt: int | None = None
-    pod_set: str = ""
-    all_runs: bool = False
+    `restarts` counts the runs after the first; `finished_at` is None while a pod may run.
+    """
+
+    attempt: int
+    pods: dict[str, int]
+    restarts: int
+    started_at: str | None = None
+    finished_at: str | None = None
 
 
 class AttemptView(msgspec.Struct, frozen=True, kw_only=True):
-    """The pods of an attempt, and how many attempts there were."""
+    """Pods of an attempt as of a position; `following` begins the next page.
 
+    The first page has all attempts.
+    """
+
+    position: int
     attempt: int
-    attempts: int
+    attempts: list[AttemptSummary]
     pods: list[PodView]
+    following: PodPlace | None = None
 
 
-class _Run(msgspec.Struct, kw_only=True):
-    """What is known of one run of a pod."""
-
-    told: ReportedPods | None = None
-    state: PodState = "Assigned"
-    node: str = ""
-    started_at: Instant | None = None
-    ready_at: Instant | None = None
-    finished_at: Instant | None = None
-    result: str = ""
-
-
-PodRunKey = tuple[str, int, int]
-"""Pod set, index and run."""
-
-
-def pods_of_attempt(events: Sequence[RecordedEvent], query: PodQuery) -> AttemptView:
-    """The pods of an attempt, by pod set, index and run; raises `NotFound` for an unknown one."""
-    last, states = _attempts(events)
-    wanted = last.attempt if query.attempt is None else query.attempt
-    if wanted not in range(last.attempt + 1):
-        raise NotFound("AttemptNotFound", attempt=wanted, present_attempt=last.attempt)
-    found = states.get(wanted)
-    pods = _pods_of(found) if found is not None else {}
-    runs: dict[PodRunKey, _Run] = {
-        (pod.pod_set, pod.index, pod.run): _Run(node=pod.node) for pod in pods.values()
-    }
-    for recorded in events:
-        told = recorded.event
-        is_wanted = isinstance(told, WorkloadPodsReported) and told.uid == last.uid
-        if is_wanted and isinstance(told, WorkloadPodsReported) and told.attempt == wanted:
-            _take(runs, told, recorded.at)
-    is_over = wanted != last.attempt or not is_admitted(last) or last.finished_at is not None
-    views = list(_views(runs, pods, query, is_over=is_over))
-    return AttemptView(attempt=wanted, attempts=last.attempt, pods=views)
+async def pods_of_attempt(services: ApplicationServices, query: PodFilter) -> AttemptView:
+    """A page of pods by pod set, index and run; raises `NotFound` for an unknown attempt."""
+    await _catch_up(services)
+    found = await asyncio.to_thread(services.followers.pods, replace(query, limit=query.limit + 1))
+    attempts = _summaries(found.counts)
+    newest = max((each.attempt for each in attempts), default=0)
+    wanted = newest if query.attempt is None else query.attempt
+    is_first = query.after is None
+    if is_first and wanted not in {0, *(each.attempt for each in attempts)}:
+        raise NotFound("AttemptNotFound", attempt=wanted, present_attempt=newest)
+    page, rest = found.pods[: query.limit], found.pods[query.limit :]
+    return AttemptView(
+        position=found.position,
+        attempt=wanted,
+        attempts=attempts,
+        pods=[_view(row) for row in page],
+        following=(page[-1].pod_set, page[-1].pod_index, page[-1].run) if rest else None,
+    )
 
 
-def _attempts(events: Sequence[RecordedEvent]) -> tuple[Workload, dict[int, Workload]]:
-    """The workload after all events, and as it was last with each of its admissions."""
-    state: Any = Absent()
-    found: dict[int, Workload] = {}
-    last: Workload | None = None
-    for recorded in events:
-        before, state = state, evolve(state, recorded.event, recorded.at)  # type: ignore[arg-type]
-        if isinstance(state, Workload):
-            if isinstance(before, Workload) and before.uid != state.uid:
-                found = {}
-            last = state
-            if state.admission is not None:
-                found[state.attempt] = state
-    if last is None:
-        raise NotFound("ObjectNotFound", kind="Workload")
-    return last, found
+async def _catch_up(services: ApplicationServices) -> None:
+    """Wait a while for the read model to have what the reader has seen, and help with it."""
+    followers, wanted = services.followers, services.reader.position
+    give_up_at = asyncio.get_running_loop().time() + CATCH_UP_SECONDS
+
+    def advance() -> int:
+        if followers.positions()[WorkloadPods.name] >= wanted:
+            return -1
+        return followers.advance(WorkloadPods.name, limit=CATCH_UP_BATCH)
+
+    try:
+        while (folded := await asyncio.to_thread(advance)) >= 0:
+            if asyncio.get_running_loop().time() > give_up_at:
+                return
+            if not folded:
+                await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+    except Unavailable:
+        return
 
 
-def _pods_of(workload: Workload) -> dict[tuple[str, int], AttemptPod]:
-    assert workload.admission is not None, "only states with an admission are kept"
-    pods = attempt_pods(workload.admission, workload.layout)
-    return {(pod.pod_set, pod.index): pod for pod in pods}
+def _summaries(counts: Iterable[AttemptCounts]) -> list[AttemptSummary]:
+    groups: dict[int, list[AttemptCounts]] = {}
+    for each in counts:
+        groups.setdefault(each.attempt, []).append(each)
+    return [_summary(attempt, groups[attempt]) for attempt in sorted(groups)]
 
 
-def _take(runs: dict[PodRunKey, _Run], told: WorkloadPodsReported, at: Instant) -> None:
-    for group in told.pods:
-        for place, index in enumerate(members(group.indices)):
-            run = runs.setdefault((group.pod_set, index, group.run), _Run())
-            run.told, run.node = group, group.node
-            run.started_at = _at(group.started_at, place) or run.started_at
-            match group.type:
-                case "started":
-                    run.state, run.started_at = "Starting", run.started_at or at
-                case "ready":
-                    run.state, run.ready_at = "Running", at
-                case "stopped":
-                    run.state, run.finished_at = "Stopped", _at(group.finished_at, place) or at
-                case "finished":
-                    run.state = "Succeeded" if group.reason == "Completed" else "Failed"
-                    run.finished_at = _at(group.finished_at, place) or at
-            run.result = group.results[place] if group.results else run.result
+def _summary(attempt: int, counts: list[AttemptCounts]) -> AttemptSummary:
+    started = [each.started_at for each in counts if each.started_at is not None]
+    finished = [each.finished_at for each in counts if each.finished_at is not None]
+    is_live = any(each.state in LIVE_STATES for each in counts)
+    return AttemptSummary(
+        attempt=attempt,
+        pods={each.state: each.pods for each in counts},
+        restarts=sum(each.restarts for each in counts),
+        started_at=timestamp_or_none(min(started, default=None)),
+        finished_at=None if is_live else timestamp_or_none(max(finished, default=None)),
+    )
 
 
-def _at(instants: Sequence[Instant | None], place: int) -> Instant | None:
-    return instants[place] if instants else None
-
-
-def _views(
-    runs: dict[PodRunKey, _Run],
-    pods: dict[tuple[str, int], AttemptPod],
-    query: PodQuery,
-    *,
-    is_over: bool,
-) -> Iterator[PodView]:
-    newest = {(name, index): run for name, index, run in sorted(runs)}
-    for (name, index, number), run in sorted(runs.items(), key=lambda item: item[0]):
-        is_newest = newest[name, index] == number
-        if (query.pod_set and name != query.pod_set) or not (is_newest or query.all_runs):
-            continue
-        has_ended = run.state in {"Succeeded", "Failed", "Stopped"}
-        pod, told = pods.get((name, index)), run.told
-        yield PodView(
-            pod_set=name,
-            index=index,
-            rank=None if pod is None else pod.rank,
-            run=number,
-            state="Lost" if (is_over or not is_newest) and not has_ended else run.state,
-            node=run.node,
-            exit_code=told.exit_code if told else None,
-            signal=told.signal if told else None,
-            reason=told.reason if told else None,
-            message=told.message if told else "",
-            started_at=None if run.started_at is None else timestamp(run.started_at),
-            ready_at=None if run.ready_at is None else timestamp(run.ready_at),
-            finished_at=None if run.finished_at is None else timestamp(run.finished_at),
-            result=run.result,
-        )
+def _view(row: PodRow) -> PodView:
+    return view_from(
+        PodView,
+        row,
+        index=row.pod_index,
+        started_at=timestamp_or_none(row.started_at),
+        ready_at=timestamp_or_none(row.ready_at),
+        finished_at=timestamp_or_none(row.finished_at),
+    )

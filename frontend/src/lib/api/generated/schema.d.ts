@@ -2620,6 +2620,16 @@ export interface components {
             time: string;
             cycle: string;
         };
+        /** AttemptSummary */
+        AttemptSummary: {
+            attempt: number;
+            pods: {
+                [key: string]: number;
+            };
+            restarts: number;
+            startedAt?: string | null;
+            finishedAt?: string | null;
+        };
         /** Attention */
         Attention: {
             kind: string;
@@ -5677,7 +5687,7 @@ export interface components {
              */
             position: number;
             attempt: number;
-            attempts: number;
+            attempts: components["schemas"]["AttemptSummary"][];
             items: components["schemas"]["PodView"][];
             continue?: string | null;
         };
@@ -12012,8 +12022,14 @@ export interface operations {
     listPods: {
         parameters: {
             query?: {
+                /** @description Of this attempt; else of the newest */
                 attempt?: number | null;
                 podSet?: string;
+                /** @description Only in these states, separated by commas */
+                state?: string;
+                /** @description Only on this node */
+                node?: string;
+                /** @description The newest run of each, or all */
                 runs?: "newest" | "all";
                 /** @description At most so many items */
                 limit?: number;
@@ -12035,7 +12051,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Pods of one attempt of a workload, by pod set and index; `attempts` is its newest attempt. */
+            /** @description Pods of one attempt of a workload as of `position`, by pod set, index and run. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];

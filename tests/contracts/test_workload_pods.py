@@ -1,0 +1,235 @@
+"""What every store promises of the pods of workloads, and of reads of their past."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from headgate.application.projections.workload_pods import (
+    PodFilter,
+    PodRows,
+    folded_pods,
+    selected_pods,
+)
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.values.message import message
+from headgate.domain.workloads.admission import (
+    Admission,
+    PodSetAssignment,
+    TopologyAssignment,
+    TopologyDomain,
+)
+from headgate.domain.workloads.events import (
+    PodReason,
+    PodReportType,
+    ReportedPods,
+    WorkloadAdmitted,
+    WorkloadDeleted,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadPlaced,
+    WorkloadPodsReady,
+    WorkloadPodsReported,
+    WorkloadQuotaReserved,
+    WorkloadScaledDown,
+    WorkloadStopped,
+)
+from tests.contracts.adapters import Adapters
+from tests.contracts.history import START, History, submitted
+
+NAME = "workload_pod"
+STREAM = "workload/a/x"
+
+
+def on(*hosts: str) -> Admission:
+    """An admission of one pod on each of these hosts."""
+    domains = tuple(TopologyDomain(values=(host,), count=1) for host in hosts)
+    topology = TopologyAssignment(levels=(HOSTNAME_LABEL,), domains=domains)
+    given = PodSetAssignment(
+        name="main",
+        flavors={"cpu": "default"},
+        resource_usage={"cpu": 1000 * len(hosts)},
+        count=len(hosts),
+        topology_assignment=topology,
+    )
+    return Admission(cluster_queue="gpu", pod_set_assignments=(given,))
+
+
+def told(
+    kind: PodReportType,
+    *indices: int,
+    exit_code: int | None = None,
+    reason: PodReason | None = None,
+    message: str = "",
+) -> WorkloadPodsReported:
+    group = ReportedPods(
+        pod_set="main",
+        indices=tuple((index, index) for index in indices),
+        run=1,
+        node=f"n{indices[0]}",
+        type=kind,
+        exit_code=exit_code,
+        reason=reason,
+        message=message,
+        results=tuple(f"r{index}" for index in indices) if kind == "finished" else (),
+    )
+    return WorkloadPodsReported(uid="uid-x", attempt=1, executor="e", pods=(group,))
+
+
+def admitted(*hosts: str) -> History:
+    history = History()
+    history.add(STREAM, submitted("x"))
+    history.add(STREAM, WorkloadQuotaReserved(admission=on(*hosts)), START + 1)
+    history.add(STREAM, WorkloadAdmitted(waited_seconds=0), START + 1)
+    return history
+
+
+def evicted(history: History) -> None:
+    history.add(STREAM, WorkloadEvicted(eviction="e", reason="Requeued", message="again"))
+    history.add(STREAM, WorkloadStopped(eviction="e"))
+
+
+def follow(adapters: Adapters, history: History, **query: object) -> PodRows:
+    adapters.log.append(history.units)
+    while adapters.followers.advance(NAME, limit=3):
+        pass
+    return read(adapters, **query)
+
+
+def read(adapters: Adapters, **query: object) -> PodRows:
+    return adapters.followers.pods(PodFilter(workload="a/x", **query))  # type: ignore[arg-type]
+
+
+def states(found: PodRows) -> list[tuple[int, int, str]]:
+    return [(row.pod_index, row.run, row.state) for row in found.pods]
+
+
+def test_pods_begin_assigned_with_rank_and_node(adapters: Adapters) -> None:
+    found = follow(adapters, admitted("n0", "n1"))
+    assert [(row.rank, row.node, row.state) for row in found.pods] == [
+        (0, "n0", "Assigned"),
+        (1, "n1", "Assigned"),
+    ]
+    assert found.position == 3
+
+
+def test_reports_tell_states_results_and_exit_codes(adapters: Adapters) -> None:
+    history = admitted("n0", "n1", "n2", "n3")
+    history.add(STREAM, told("started", 0, 1, 2), START + 5)
+    history.add(STREAM, told("ready", 0), START + 6)
+    history.add(STREAM, told("finished", 1, exit_code=0, reason="Completed"), START + 7)
+    failed = told("finished", 2, exit_code=137, reason="OOMKilled", message="over the limit")
+    history.add(STREAM, failed, START + 8)
+    found = follow(adapters, history)
+    assert [row.state for row in found.pods] == ["Running", "Succeeded", "Failed", "Assigned"]
+    failure = found.pods[2]
+    assert (failure.exit_code, failure.reason, failure.result) == (137, "OOMKilled", "r2")
+    assert failure.message == "over the limit"
+    assert (failure.started_at, failure.finished_at) == (START + 5, START + 8)
+    (counted,) = (each for each in found.counts if each.state == "Failed")
+    assert (counted.attempt, counted.pods, counted.finished_at) == (1, 1, START + 8)
+
+
+def test_a_moved_pod_has_its_next_run_and_the_earlier_is_lost(adapters: Adapters) -> None:
+    history = admitted("n0", "n1")
+    history.add(STREAM, told("started", 0, 1))
+    history.add(STREAM, WorkloadPlaced(admission=on("n0", "n9"), replaced=("n1",)))
+    assert states(follow(adapters, history)) == [(0, 1, "Starting"), (1, 2, "Assigned")]
+    all_runs = read(adapters, all_runs=True)
+    assert states(all_runs) == [(0, 1, "Starting"), (1, 1, "Lost"), (1, 2, "Assigned")]
+    assert all_runs.pods[-1].node == "n9"
+    assert sum(each.restarts for each in all_runs.counts) == 1
+
+
+def test_a_pod_that_leaves_keeps_its_row_without_a_rank(adapters: Adapters) -> None:
+    history = admitted("n0", "n1", "n2")
+    history.add(STREAM, told("started", 0, 1))
+    history.add(STREAM, WorkloadScaledDown(admission=on("n0")))
+    found = follow(adapters, history)
+    assert [(row.rank, row.state) for row in found.pods] == [
+        (0, "Starting"),
+        (None, "Starting"),
+        (None, "Stopped"),
+    ]
+    after = history.continued()
+    evicted(after)
+    assert {row.state for row in follow(adapters, after).pods} == {"Lost", "Stopped"}
+
+
+def test_what_no_report_told_is_lost_when_the_attempt_is_over(adapters: Adapters) -> None:
+    history = admitted("n0", "n1")
+    history.add(STREAM, told("started", 0, 1))
+    history.add(STREAM, told("stopped", 0))
+    evicted(history)
+    history.add(STREAM, WorkloadQuotaReserved(admission=on("n5")))
+    assert states(follow(adapters, history)) == [(0, 1, "Assigned")]
+    assert states(read(adapters, attempt=1)) == [(0, 1, "Stopped"), (1, 1, "Lost")]
+    assert sorted({each.attempt for each in read(adapters).counts}) == [1, 2]
+
+
+@pytest.mark.parametrize(("reason", "state"), [("Succeeded", "Succeeded"), ("Failed", "Stopped")])
+def test_pods_follow_the_workload_where_only_it_is_reported(
+    adapters: Adapters, reason: str, state: str
+) -> None:
+    history = admitted("n0", "n1")
+    history.add(STREAM, WorkloadPodsReady(), START + 9)
+    assert {row.state for row in follow(adapters, history).pods} == {"Running"}
+    after = history.continued()
+    after.add(STREAM, WorkloadFinished(reason=reason), START + 10)  # type: ignore[arg-type]
+    assert {(row.state, row.finished_at) for row in follow(adapters, after).pods} == {
+        (state, START + 10)
+    }
+
+
+def test_pods_go_with_their_workload(adapters: Adapters) -> None:
+    history = admitted("n0")
+    evicted(history)
+    history.add(STREAM, WorkloadFinished(reason="Cancelled", message=message("Cancelled")))
+    history.add(STREAM, WorkloadDeleted())
+    assert follow(adapters, history) == PodRows(position=7, pods=[], counts=[])
+
+
+def pages(adapters: Adapters, **query: object) -> Iterator[PodRows]:
+    after = None
+    while True:
+        page = read(adapters, after=after, limit=2, **query)
+        yield page
+        if not page.pods:
+            return
+        last = page.pods[-1]
+        after = (last.pod_set, last.pod_index, last.run)
+
+
+@pytest.mark.parametrize(
+    ("query", "indices"),
+    [
+        ({}, [0, 1, 2, 3, 4]),
+        ({"states": ("Starting", "Running")}, [1, 3]),
+        ({"node": "n1"}, [1, 3]),
+        ({"pod_set": "main", "states": ("Assigned",)}, [0, 2, 4]),
+        ({"pod_set": "other"}, []),
+        ({"attempt": 7}, []),
+    ],
+)
+def test_pods_are_filtered_and_paged_and_past_reads_agree(
+    adapters: Adapters, query: dict[str, object], indices: list[int]
+) -> None:
+    history = admitted("n0", "n7", "n2", "n8", "n4")
+    history.add(STREAM, told("started", 1, 3))
+    follow(adapters, history)
+    found = [row for page in pages(adapters, **query) for row in page.pods]
+    assert [row.pod_index for row in found] == indices
+    query_of_all = PodFilter(workload="a/x", **query)  # type: ignore[arg-type]
+    past = selected_pods(folded_pods(adapters.log.read_stream(STREAM)), query_of_all, 4)
+    assert past == read(adapters, **query)
+    assert past.pods == found
+
+
+def test_a_rebuilt_one_is_what_it_was(adapters: Adapters) -> None:
+    history = admitted("n0", "n1")
+    history.add(STREAM, told("started", 0, 1))
+    history.add(STREAM, WorkloadPlaced(admission=on("n0", "n9"), replaced=("n1",)))
+    evicted(history)
+    before = follow(adapters, history, all_runs=True)
+    adapters.followers.rebuild(NAME)
+    assert read(adapters, all_runs=True) == before
+    assert len(before.pods) == 3
