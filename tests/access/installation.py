@@ -30,14 +30,22 @@ GRANTS: dict[str, list[dict[str, Any]]] = {
     "executor": [{"role": "executor", "executor": "agents"}],
 }
 REFUSED = (401, 403)
+LISTS = (
+    "/v1/workloads", "/v1/history", "/metrics", "/v1/events", "/v1/preemptions", "/v1/namespaces",
+    "/v1/assignments", "/v1/overview", "/v1/localqueues", "/v1/stuck-workloads",
+)  # fmt: skip
 
 
 class Installation(NamedTuple):
-    """Callers of every role, the ids that paths take, and the position that all of it led to."""
+    """Callers of every role, the ids that paths take, and the position that all of it led to.
+
+    `untold` are the lists that did not name SECRET to an admin before a test changed anything.
+    """
 
     callers: dict[str, Api]
     ids: dict[str, str]
     position: int
+    untold: tuple[str, ...]
 
 
 def install(admin: Api, schedule: Callable[[], int]) -> Installation:
@@ -65,7 +73,11 @@ def install(admin: Api, schedule: Callable[[], int]) -> Installation:
         "eviction": "none",
         "check": "none",
     }
-    return Installation(_callers(admin), ids, reached)
+    lists = (*LISTS, f"/v1/batches/{batch}")
+    # Read models follow the log; those of objects are never behind it.
+    told = {path: admin.caught_up(path, reached).text for path in lists}
+    untold = tuple(path for path, text in told.items() if SECRET not in text)
+    return Installation(_callers(admin), ids, reached, untold)
 
 
 def _callers(admin: Api) -> dict[str, Api]:
