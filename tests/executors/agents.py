@@ -1,53 +1,24 @@
 """An agent as a process of its own, and users' commands beside it, for tests of whole runs."""
 
 import os
-import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import pytest
 
 from headgate.cli.operations.local_agent import LOCAL, prepare
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from headgate.executor.substrates.agent.inventory import NodeSettings, describe_host
+from tests.executors.agent_process import HEADGATE, WAIT_SECONDS, AgentProcess
 
-HEADGATE = str(Path(sys.executable).with_name("headgate"))
-WAIT_SECONDS = 60.0
 WORKLOADS = "/v1/namespaces/default/workloads"
 
 Found = TypeVar("Found")
-
-
-class AgentProcess:
-    """`headgate agent` in a directory of its own, started again as often as a test wants."""
-
-    def __init__(self, connection: Connection, token: str, directory: Path) -> None:
-        self.directory = directory
-        self.output = directory / "agent.out"
-        self._environment = {
-            **os.environ, "HEADGATE_URL": connection.url, "HEADGATE_TOKEN": token,
-        }  # fmt: skip
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        command = [HEADGATE, "agent", "--name", LOCAL, "--node", "this", "--allow-root"]
-        with self.output.open("ab") as output:
-            self.process = subprocess.Popen(
-                [*command, "--directory", str(self.directory / "state")],
-                env=self._environment,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-
-    def end(self, number: int = signal.SIGTERM) -> None:
-        assert self.process is not None
-        self.process.send_signal(number)
-        self.process.wait(WAIT_SECONDS)
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +29,9 @@ def agent(
     prepare(client, describe_host(NodeSettings(name="this", executor=LOCAL), []))
     body = {"name": "local-agent", "role": "executor", "executor": LOCAL}
     token = str(client.act("/v1/tokens", body)["secret"])
-    made = AgentProcess(connection, token, tmp_path_factory.mktemp("agent"))
-    made.start()
+    own = msgspec.structs.replace(connection, token=token)
+    options = ["--node", "this"]
+    made = AgentProcess(own, tmp_path_factory.mktemp("agent"), LOCAL, options=options).start()
     yield made
     made.end()
 
@@ -70,7 +42,7 @@ def eventually(look: Callable[[], Found | None], agent: AgentProcess) -> Found:
         if found := look():
             return found
         time.sleep(0.05)
-    raise AssertionError(f"not within {WAIT_SECONDS:g} s; the agent: {agent.output.read_text()}")
+    raise AssertionError(f"not within {WAIT_SECONDS:g} s; the agent: {agent.said()}")
 
 
 def environment_of(connection: Connection) -> dict[str, str]:
@@ -92,7 +64,7 @@ def run(
         env=environment_of(connection), cwd=directory or agent.directory,
         capture_output=True, text=True, timeout=WAIT_SECONDS, check=False,
     )  # fmt: skip
-    print(found.stderr, agent.output.read_text())  # noqa: T201 - shown where a test fails
+    print(found.stderr, agent.said())  # noqa: T201 - shown where a test fails
     return found
 
 

@@ -1,5 +1,6 @@
 """Builders of plans, assignments and agents for tests of executors."""
 
+import os
 import re
 import sys
 import time
@@ -19,7 +20,8 @@ from headgate.executor.substrates.agent.pod_template import PodRules
 
 LOG = "log-1"
 WAIT_SECONDS = 60.0
-UID = "0193"
+UID = f"0193-{os.getpid()}"
+"""Of this process alone: a host runs a pod once, and tests run at the same time."""
 
 Found = TypeVar("Found")
 

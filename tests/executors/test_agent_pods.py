@@ -4,17 +4,21 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 import psutil
 import pytest
 
+from headgate.adapters.system.stopwatch import wall_clock
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.substrate import CannotStart, ObservedRun, RunEnd, StopOrder
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.host import AgentHost
 from headgate.executor.substrates.agent.run_directory import CgroupLayout, Launch, Supervisor
 from headgate.executor.substrates.agent.wake_socket import AlreadyRuns
+from headgate.executor.substrates.agent.zygote import SHIM_LOG
 from tests.executors.pods import (
     ended,
     eventually,
@@ -269,6 +273,40 @@ def test_a_forgotten_run_leaves_nothing_behind(host: AgentHost, tmp_path: Path) 
     assert list((tmp_path / "agent" / "runs").iterdir()) == []
     cgroups = [host.cgroups.unified, *host.cgroups.by_controller.values()]
     assert not any((Path(path) / key_of().name).exists() for path in cgroups if path)
+
+
+def test_a_pod_waits_for_its_run_below_another_directory(host: AgentHost, tmp_path: Path) -> None:
+    """As after a second agent took over, with a directory of its own."""
+    alone = f"mkdir {tmp_path}/lock || echo twice"
+    waiting = f"while ! [ -e {tmp_path}/go ]; do sleep 0.02; done"
+    plan = plan_of(key_of(), shell(f"{alone}; {waiting}; rmdir {tmp_path}/lock"))
+    host.start(plan)
+    running(host)
+    second = host_of(tmp_path / "second")
+    second.start(plan)
+    own = tmp_path / "second" / "agent" / "runs" / key_of().name
+    eventually((own / SHIM_LOG).exists)
+    assert second.observe()[key_of().name].state == "Starting"
+    (tmp_path / "go").touch()
+    ended(host, key_of())
+    second._runs[key_of().name].asked_at = 0.0  # noqa: SLF001 - rather than to wait for it
+    second._scan()  # noqa: SLF001
+    assert end_of(ended(second, key_of())).reason == "Completed"
+    assert output_of(second, key_of()) == ""
+    second.close()
+
+
+def test_deadlines_are_by_the_clock_of_the_server(host: AgentHost, tmp_path: Path) -> None:
+    """The clock of this host is an hour ahead of the server's."""
+    saving = f"trap 'sleep 0.2; echo saved > {tmp_path}/saved; exit 0' TERM; echo up"
+    host.start(plan_of(key_of(), shell(f"{saving}; while :; do sleep 0.02; done")))
+    lines(host, 1)
+    server_time = wall_clock() - 3600 * MICROSECONDS_PER_SECOND
+    host.keep_time(server_time)
+    deadline = datetime.fromtimestamp(server_time / MICROSECONDS_PER_SECOND + 30, UTC).isoformat()
+    host.signal(key_of(), StopOrder(id="e1", attempt=1, deadline=deadline))
+    ended(host, key_of())
+    assert (tmp_path / "saved").read_text() == "saved\n"
 
 
 def test_two_agents_never_share_a_directory(host: AgentHost, tmp_path: Path) -> None:

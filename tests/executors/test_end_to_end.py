@@ -10,9 +10,9 @@ import pytest
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.cli.conftest import application, client, connection
+from tests.executors.agent_process import WAIT_SECONDS, AgentProcess
 from tests.executors.agents import (
     WORKLOADS,
-    AgentProcess,
     agent,
     events_of,
     eventually,
@@ -75,6 +75,15 @@ def test_an_agent_that_was_killed_loses_no_result(
     assert 9 in pod.values()
     assert pod["reason"] == "Error"
     assert (tmp_path / "starts").read_text() == "x\n"
+
+
+def test_a_second_agent_of_one_name_is_refused(agent: AgentProcess, tmp_path: Path) -> None:
+    eventually(lambda: "runs with epoch" in agent.said(), agent)
+    second = agent.beside(tmp_path / "second").start()
+    assert second.process is not None
+    assert second.process.wait(WAIT_SECONDS) != 0
+    assert "another agent runs for executor local on this host" in second.said()
+    assert not agent.has_ended()
 
 
 def test_a_cancelled_workload_saves_its_work(

@@ -7,14 +7,8 @@ from pathlib import Path
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.cli.conftest import application, client, connection
-from tests.executors.agents import (
-    HEADGATE,
-    WORKLOADS,
-    AgentProcess,
-    agent,
-    environment_of,
-    events_of,
-)
+from tests.executors.agent_process import HEADGATE, AgentProcess
+from tests.executors.agents import WORKLOADS, agent, environment_of, events_of
 
 __all__ = ["agent", "application", "client", "connection"]
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.executor.substrate import CannotStart
+from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.inventory import NodeSettings, NvmlInventory, describe_host
 from headgate.executor.substrates.agent.isolation import (
     HostCgroups,
@@ -21,7 +22,7 @@ from headgate.executor.substrates.agent.isolation import (
 )
 from headgate.executor.substrates.agent.output import OutputWriter, read_output, segments
 from headgate.executor.substrates.agent.pod_template import PodRules, read_template
-from headgate.executor.substrates.agent.run_directory import CgroupLayout, Limits
+from headgate.executor.substrates.agent.run_directory import CgroupLayout, Exit, Limits
 from tests.executors.pods import key_of, plan_of, template_of
 
 LIMITS = Limits(cpu_milli=1500, cpu_request_milli=1000, memory_bytes=64 << 20, processes=100)
@@ -143,6 +144,27 @@ def test_a_cgroup_is_killed_as_one_until_it_is_empty(tmp_path: Path) -> None:
 
     assert cgroups.kill(reap)
     assert looks == ["1", "1", "1"]
+
+
+def test_what_has_reserved_room_is_written_on_a_full_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_to_disk = os.write
+
+    def write(descriptor: int, content: bytes) -> int:
+        if os.fstat(descriptor).st_size == 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write_to_disk(descriptor, content)
+
+    files.reserve(tmp_path / "exit.json")
+    monkeypatch.setattr(os, "write", write)
+    for finished_at in (1, 2):
+        end = Exit(reason="Completed", exit_code=0, finished_at=finished_at)
+        files.write(tmp_path / "exit.json", end, durable=True)
+        assert files.read(tmp_path / "exit.json", Exit) == end
+    with pytest.raises(OSError, match="No space left"):
+        files.write(tmp_path / "stop.json", Exit(reason="Completed"))
+    assert [path.name for path in tmp_path.iterdir() if "stop" in path.name] == []
 
 
 class RecordedError(Exception):

@@ -1,5 +1,7 @@
 """Reconciliation, journal and core: what follows from assignments, runs and answers."""
 
+import errno
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -180,6 +182,25 @@ def test_a_journal_ignores_a_line_that_was_never_finished(tmp_path: Path) -> Non
     journal.close()
     whole = (tmp_path / "journal").read_bytes()
     (tmp_path / "journal").write_bytes(whole + whole[:20])
+    again = Journal(tmp_path / "journal")
+    assert [report.type for report in again.unanswered(10)] == ["started"]
+    again.close()
+
+
+def test_a_full_disk_loses_no_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = Journal(tmp_path / "journal")
+
+    def write(_descriptor: int, _content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write)
+        journal.add([report_of(key_of(), "started")])
+        assert [report.type for report in journal.unanswered(10)] == ["started"]
+        on_a_full_disk = journal.is_durable
+    journal.flush()
+    assert (on_a_full_disk, journal.is_durable) == (False, True)
+    journal.close()
     again = Journal(tmp_path / "journal")
     assert [report.type for report in again.unanswered(10)] == ["started"]
     again.close()

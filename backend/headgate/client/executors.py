@@ -41,6 +41,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     log_id: str
     position: int
     chain: str = ""
+    server_time: str = ""
 
 
 class AssignmentList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

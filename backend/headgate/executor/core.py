@@ -4,6 +4,7 @@ All state belongs to the caller's thread. What the core knows beyond its substra
 files, the journal of reports and the mark of the log, so that it may be killed at any point.
 """
 
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -144,6 +145,7 @@ class ExecutorCore:
         """Carries out what assignments and running pods demand; does nothing before a list."""
         if not self._has_list:
             return
+        self._journal.flush()
         observed = {
             name: run
             for name, run in self._substrate.observe().items()
@@ -234,7 +236,7 @@ class ExecutorCore:
             case Kill(key=key):
                 self._substrate.kill(key)
             case Forget(key=key):
-                if self._may_forget(key):
+                if self._journal.is_durable and self._may_forget(key):
                     self._substrate.forget(key)
             case Tell():
                 return
@@ -242,10 +244,11 @@ class ExecutorCore:
     def _set_mark(self, mark: LogMark) -> None:
         if mark == self._mark:
             return
-        temporary = self._mark_path.with_suffix(".new")
-        temporary.write_bytes(msgspec.json.encode(mark))
-        temporary.rename(self._mark_path)
         self._mark = mark
+        temporary = self._mark_path.with_suffix(".new")
+        with contextlib.suppress(OSError):  # a full disk: an older mark makes the same orphans
+            temporary.write_bytes(msgspec.json.encode(mark))
+            temporary.rename(self._mark_path)
 
 
 def _is_living(run: ObservedRun) -> bool:

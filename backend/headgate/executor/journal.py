@@ -4,6 +4,7 @@ A line is written before its effect counts: a report before it is sent, an answe
 an executor that ends at any point sends each report again, or knows that it was taken.
 """
 
+import errno
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from headgate.executor.reconcile import RunRecord, RunReport
 from headgate.executor.substrate import RunKey
 
 MAX_LINES_BEFORE_REWRITE = 10_000
+FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,9 +36,23 @@ class Journal:
         self._records: dict[str, RunRecord] = {}
         self._unanswered: dict[tuple[str, str], RunReport] = {}
         self._lines = 0
+        self._unwritten: list[_Line] = []
         for line in _read(path):
             self._apply(line)
-        self._descriptor = self._rewrite()
+        self._descriptor = self._open()
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether the file has everything; a full disk keeps lines in memory until there is room.
+
+        They are not lost with this process: what they say is told again by the runs themselves, as
+        long as no run is forgotten meanwhile.
+        """
+        return not self._unwritten
+
+    def flush(self) -> None:
+        """Writes what a full disk has not taken before."""
+        self._write([])
 
     def records(self) -> Mapping[str, RunRecord]:
         """Returns what is known of each run, by name."""
@@ -75,13 +91,30 @@ class Journal:
         self._write(lines)
 
     def _write(self, lines: list[_Line]) -> None:
-        if not lines:
+        self._unwritten += lines
+        if not self._unwritten:
             return
-        _append(self._descriptor, lines)
-        self._lines += len(lines)
+        try:
+            _append(self._descriptor, self._unwritten)
+        except OSError as error:
+            if error.errno not in FULL_DISK:
+                raise
+            return
+        self._lines += len(self._unwritten)
+        self._unwritten.clear()
         if self._lines > MAX_LINES_BEFORE_REWRITE + 4 * len(self._records):
             os.close(self._descriptor)
-            self._descriptor = self._rewrite()
+            self._descriptor = self._open()
+
+    def _open(self) -> int:
+        """Returns a descriptor of a file with what still counts, or of the longer one there is."""
+        try:
+            return self._rewrite()
+        except OSError as error:
+            if error.errno not in FULL_DISK:
+                raise
+            self._path.with_suffix(".new").unlink(missing_ok=True)
+            return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def _apply(self, line: _Line) -> None:
         if line.report is not None:
@@ -117,8 +150,12 @@ class Journal:
         temporary = self._path.with_suffix(".new")
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
         descriptor = os.open(temporary, flags, 0o600)
-        _append(descriptor, lines)
-        temporary.rename(self._path)
+        try:
+            _append(descriptor, lines)
+            temporary.rename(self._path)
+        except OSError:
+            os.close(descriptor)
+            raise
         self._lines = len(lines)
         return descriptor
 

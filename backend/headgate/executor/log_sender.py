@@ -4,6 +4,7 @@ Offsets that the server has taken stand in a file. It is written now and then: w
 not kept twice.
 """
 
+import contextlib
 import threading
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -135,8 +136,9 @@ class LogSender:
         with self._lock:
             content = msgspec.json.encode(self._sent)
         temporary = self._path.with_suffix(".new")
-        temporary.write_bytes(content)
-        temporary.rename(self._path)
+        with contextlib.suppress(OSError):  # a full disk: after a restart more is sent twice
+            temporary.write_bytes(content)
+            temporary.rename(self._path)
 
 
 def _told(key: RunKey, **rest: Any) -> Object:  # noqa: ANN401 - fields of the request

@@ -4,9 +4,11 @@ Threads renew the lease, follow assignments, and send reports and output. Each h
 its own, and passes what it learned to the thread of the core, which alone changes its state.
 """
 
+import contextlib
 import queue
 import threading
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import httpx
@@ -23,6 +25,7 @@ from headgate.client.executors import (
     RegisteredNode,
 )
 from headgate.client.problems import ServerProblem, ServerUnreachable
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.assignments import Assignment
 from headgate.executor.core import EvictionProgress, ExecutorCore, RunAnswer, Say
 from headgate.executor.log_sender import LogSender
@@ -191,7 +194,8 @@ class ExecutorProcess:
 
     def _keep_lease(self, claim: Claim, asked_at: float) -> None:
         """The lease is counted from before the request: the server may have taken it at once."""
-        self._substrate.keep_lease(claim.lease_seconds - (elapsed_seconds() - asked_at))
+        with contextlib.suppress(OSError):  # a lease that cannot be written ends as one not renewed
+            self._substrate.keep_lease(claim.lease_seconds - (elapsed_seconds() - asked_at))
 
     def _follow(self, client: ExecutorClient) -> None:
         while not self._stopping.is_set():
@@ -264,6 +268,9 @@ class ExecutorProcess:
     def _take_terms(self, claim: Claim) -> None:
         self._core.max_output_bytes = claim.log_retention.max_mebibytes << 20
         self._core.note_position(claim.log_id, claim.position)
+        if claim.server_time:
+            at = datetime.fromisoformat(claim.server_time).timestamp()
+            self._substrate.keep_time(int(at * MICROSECONDS_PER_SECOND))
         self._wants_nodes = self._wants_nodes or not claim.nodes_ready
 
     def _take_answers(self, answers: list[RunAnswer] | list[RegisteredNode]) -> None:

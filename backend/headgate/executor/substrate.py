@@ -165,6 +165,10 @@ class Substrate(Protocol):
         """Notes how long the executor's lease still lasts, for pods under the policy Fence."""
         ...
 
+    def keep_time(self, server_time: Instant) -> None:
+        """Notes the server's time: deadlines of orders are by its clock."""
+        ...
+
     def wait(self, seconds: float) -> None:
         """Returns after `seconds`, or as soon as a run has changed or `wake` was called."""
         ...

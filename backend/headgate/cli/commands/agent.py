@@ -1,8 +1,10 @@
 """`agent`: run the pods of this host."""
 
+import contextlib
 import os
 import re
 import socket
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -25,7 +27,7 @@ from headgate.executor.substrates.agent.inventory import MAX_PODS, NodeSettings,
 from headgate.executor.substrates.agent.isolation import hide_memory, level_of
 from headgate.executor.substrates.agent.pod_template import PodRules
 from headgate.executor.substrates.agent.run_directory import boot_id
-from headgate.executor.substrates.agent.wake_socket import AlreadyRuns
+from headgate.executor.substrates.agent.wake_socket import AlreadyRuns, only_one
 
 ROOT_DIRECTORY = Path("/var/lib/headgate-agent")
 USER_DIRECTORY = Path(".local") / "state" / "headgate-agent"
@@ -104,6 +106,22 @@ def run_agent(connection: Connection, settings: HostSettings) -> None:
     """Runs the pods of this host until a signal stops the agent."""
     hide_memory()
     stopped = stop_signal()
+    executor = settings.node.executor
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(only_one(f"executor {executor} of {connection.url}"))
+        except AlreadyRuns as failure:
+            raise CommandFailed(
+                f"another agent runs for executor {executor} on this host",
+                code=ExitCode.CONFLICT,
+                remedy="Stop it first, or use another --name.",
+            ) from failure
+        _run_agent(connection, settings, stopped.is_set)
+
+
+def _run_agent(
+    connection: Connection, settings: HostSettings, should_stop: Callable[[], bool]
+) -> None:
     try:
         host = AgentHost(settings, NvmlInventory())
     except AlreadyRuns as failure:
@@ -111,7 +129,7 @@ def run_agent(connection: Connection, settings: HostSettings) -> None:
     say(f"Isolation: {level_of(host.cgroups)}. {_accounts(settings.rules)}")
     process = ExecutorProcess(connection, settings.node.executor, host, settings.directory, say)
     try:
-        process.run(stopped.is_set, version=version("headgate"), boot_id=boot_id())
+        process.run(should_stop, version=version("headgate"), boot_id=boot_id())
     except Superseded as failure:
         raise CommandFailed(str(failure), code=ExitCode.CONFLICT) from failure
     finally:

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from headgate.adapters.system.stopwatch import wall_clock
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.executor.substrate import (
     CannotStart,
     NodeDescription,
@@ -26,7 +27,7 @@ from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.inventory import GpuInventory, NodeSettings, describe_host
 from headgate.executor.substrates.agent.isolation import (
     PodCgroups,
-    kill_marked,
+    kill_abandoned,
     level_of,
     own_cgroups,
     prepare_cgroups,
@@ -110,10 +111,13 @@ class AgentHost:
         self._runs_root.mkdir(parents=True, exist_ok=True)
         for directory in (self._root, self._runs_root):
             directory.chmod(0o711)
+        with contextlib.suppress(OSError):
+            files.reserve(self._root / LEASE)
         self.cgroups = prepare_cgroups(own_cgroups(), _cgroup_name(settings.node.executor))
         self._zygote = Zygote()
         self._runs: dict[str, _Run] = {}
         self._scanned_at = 0.0
+        self._server_clock = wall_clock() / MICROSECONDS_PER_SECOND - files.boot_seconds()
         self._gpu_ids = [gpu.id for gpu in gpus.gpus()]
         self._scan()
 
@@ -151,8 +155,12 @@ class AgentHost:
         if template.gpus:
             template.environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
         launch = self._launch_of(plan, template, directory, devices)
-        prepare_pod(directory, plan, template, self._settings.node.name)
-        files.write(directory / files.LAUNCH, launch)
+        try:
+            prepare_pod(directory, plan, template, self._settings.node.name)
+            files.write(directory / files.LAUNCH, launch)
+        except OSError as error:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise CannotStart(f"directory of the pod: {os.strerror(error.errno or 0)}") from error
         self._runs[name] = self._new_run(directory, launch)
         self._zygote.start_shim(directory)
 
@@ -167,11 +175,12 @@ class AgentHost:
         run.progress = run.progress or read_progress(run.directory)
         if stop is None or files.read(told, StopOrder) != order:
             if order.deadline:
-                kill_at = now + max(0.0, _seconds_until(order.deadline))
+                kill_at = max(now, self._boot_seconds_of(order.deadline))
             else:
                 known = stop.kill_at if stop is not None else math.inf
                 kill_at = min(known, now + run.context.grace_seconds)
-            files.write(told, order, mode=0o644)
+            with contextlib.suppress(OSError):  # a full disk keeps no pod from being stopped
+                files.write(told, order, mode=0o644)
             number = run.context.checkpoint_signal if order.is_eviction else signal.SIGTERM
             self._order(run, Stop(reason="Evicted", signal=number, kill_at=kill_at))
         self._poke(run)
@@ -212,6 +221,10 @@ class AgentHost:
         lease = Lease(fence_at=fence_at, boot_id=self._boot_id)
         files.write(self._root / LEASE, lease)
 
+    def keep_time(self, server_time: Instant) -> None:
+        """Notes the server's time: deadlines are by its clock, and this host's may be set."""
+        self._server_clock = server_time / MICROSECONDS_PER_SECOND - files.boot_seconds()
+
     def wait(self, seconds: float) -> None:
         """Returns once a shim or `wake` has told something, at the latest after `seconds`."""
         self._wakes.wait(seconds)
@@ -251,6 +264,7 @@ class AgentHost:
             lease_file=str(self._root / LEASE) if fences else "",
             wake_socket=self._wakes.name,
             devices=devices,
+            pod="-".join(map(str, plan.key.pod)),
             context=msgspec.Raw(msgspec.json.encode(context)),
         )
 
@@ -300,6 +314,7 @@ class AgentHost:
         if run.observed.state == "Ended" or self._has_ended(run):
             return
         if run.launch.boot_id != self._boot_id:
+            PodCgroups(run.launch.cgroups, run.launch.name).remove()
             self._end_lost(run, "the host was restarted")
             return
         supervisor = files.read(run.directory / files.SUPERVISOR, files.Supervisor)
@@ -314,12 +329,8 @@ class AgentHost:
                 run.observed, state="Running", started_at=started.at
             )
         if not files.is_alive(supervisor, self._boot_id) and not self._has_ended(run):
-            cgroups = PodCgroups(run.launch.cgroups, run.launch.name)
-            if run.launch.cgroups.unified:
-                cgroups.kill(lambda: None)
-            else:
-                kill_marked(os.fsencode(run.directory / files.POD / files.EVICTION))
-            cgroups.remove()
+            mark = os.fsencode(run.directory / files.POD / files.EVICTION)
+            kill_abandoned(PodCgroups(run.launch.cgroups, run.launch.name), mark)
             self._end_lost(run, "the process that supervised the pod was killed")
 
     def _has_ended(self, run: _Run) -> bool:
@@ -358,15 +369,11 @@ class AgentHost:
     def _poke(self, run: _Run) -> None:
         """Has the shim look at its orders; a shim that is about to start reads them anyway."""
         supervisor = files.read(run.directory / files.SUPERVISOR, files.Supervisor)
-        if supervisor is None or supervisor.boot_id != self._boot_id:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            descriptor = os.pidfd_open(supervisor.pid)
-            try:
-                if files.is_alive(supervisor, self._boot_id):
-                    signal.pidfd_send_signal(descriptor, signal.SIGUSR1)
-            finally:
-                os.close(descriptor)
+        if supervisor is not None and supervisor.boot_id == self._boot_id:
+            files.send_signal(supervisor, signal.SIGUSR1)
+
+    def _boot_seconds_of(self, deadline: str) -> float:
+        return datetime.fromisoformat(deadline).timestamp() - self._server_clock
 
     def _read_wakes(self) -> None:
         for name in self._wakes.received():
@@ -391,8 +398,3 @@ def _progress_of(observed: ObservedRun) -> Progress:
 
 def _cgroup_name(executor: str) -> str:
     return "".join(each if each.isalnum() or each in "-." else "_" for each in executor)
-
-
-def _seconds_until(deadline: str) -> float:
-    until = datetime.fromisoformat(deadline).timestamp()
-    return until - wall_clock() / 1_000_000

@@ -210,6 +210,10 @@ class PodCgroups:
             time.sleep(SECONDS_BETWEEN_KILLS)
         return False
 
+    def kill_as_one(self) -> bool:
+        """Kills every process of the pod; returns False where only its shim could find them."""
+        return self._unified is not None and self.kill(lambda: None)
+
     def is_empty(self) -> bool:
         """Whether no process of the pod lives."""
         if self._unified is None:
@@ -306,8 +310,14 @@ def _parents() -> Iterator[tuple[int, int]]:
             yield int(name), int(parent)
 
 
-def kill_marked(mark: bytes) -> None:
-    """Kills every process with a text in its environment: what a killed shim has left behind."""
+def kill_abandoned(cgroups: PodCgroups, mark: bytes) -> None:
+    """Kills what a killed shim has left: its cgroup, or all with a text in their environment."""
+    if not cgroups.kill_as_one():
+        _kill_marked(mark)
+    cgroups.remove()
+
+
+def _kill_marked(mark: bytes) -> None:
     give_up_at = time.monotonic() + SECONDS_UNTIL_GIVEN_UP
     while time.monotonic() < give_up_at:
         found = [pid for pid, _ in _parents() if mark in _environment(pid)]

@@ -60,6 +60,8 @@ def prepare_pod(directory: Path, plan: PodPlan, template: PodTemplate, node: str
     pod.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o711)
     pod.chmod(0o755)
+    for name in (files.STOP, files.EXIT):
+        files.reserve(directory / name)
     hosts = "".join(f"{host or node}\n" for host in plan.hosts)
     files.write_bytes(pod / files.HOSTFILE, hosts.encode(), mode=0o644)
     (pod / PROGRESS).touch(mode=0o644)

@@ -5,7 +5,9 @@ stand in `pod/`; the others are readable by the agent's account alone.
 """
 
 import contextlib
+import errno
 import os
+import signal
 import time
 from pathlib import Path
 from typing import TypeVar
@@ -23,6 +25,9 @@ OUTPUT = "output"
 POD = "pod"
 EVICTION = "eviction.json"
 HOSTFILE = "hostfile"
+
+RESERVED_BYTES = 4096
+FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -70,7 +75,8 @@ class CgroupLayout(msgspec.Struct, frozen=True, kw_only=True):
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """What a shim needs to run a pod, in this start of the host alone.
 
-    Limits of output count each of its two streams.
+    Limits of output count each of its two streams. Of the runs with an equal `pod` at most one
+    lives on a host at a time.
     """
 
     name: str
@@ -88,6 +94,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     lease_file: str = ""
     wake_socket: str = ""
     devices: tuple[str, ...] = ()
+    pod: str = ""
     context: msgspec.Raw = msgspec.Raw(b"null")
 
 
@@ -162,6 +169,17 @@ def is_alive(supervisor: Supervisor, this_boot: str) -> bool:
     return start_ticks(supervisor.pid) == supervisor.start_ticks
 
 
+def send_signal(supervisor: Supervisor, number: int) -> None:
+    """Signals exactly this process of the present boot, if it still runs."""
+    with contextlib.suppress(ProcessLookupError):
+        descriptor = os.pidfd_open(supervisor.pid)
+        try:
+            if is_alive(supervisor, supervisor.boot_id):
+                signal.pidfd_send_signal(descriptor, number)
+        finally:
+            os.close(descriptor)
+
+
 def write(path: Path, content: msgspec.Struct, *, durable: bool = False, mode: int = 0o600) -> None:
     """Writes a file whole or not at all, even if this process is killed.
 
@@ -173,34 +191,67 @@ def write(path: Path, content: msgspec.Struct, *, durable: bool = False, mode: i
 def write_bytes(path: Path, content: bytes, *, durable: bool = False, mode: int = 0o600) -> None:
     """Writes bytes whole or not at all."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    try:
+        _fill(temporary, content, os.O_CREAT | os.O_TRUNC, durable=durable, mode=mode)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        spare = _spare(path)
+        if error.errno not in FULL_DISK or not spare.exists():
+            raise
+        _fill(spare, content, 0, durable=durable, mode=mode)
+        spare.rename(path)
+        with contextlib.suppress(OSError):
+            reserve(path)
+    else:
+        temporary.rename(path)
+
+
+def reserve(path: Path) -> None:
+    """Keeps room for a file of `RESERVED_BYTES`: its next `write` needs no free disk."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
+    descriptor = os.open(_spare(path), flags, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, RESERVED_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def create(path: Path, content: msgspec.Struct) -> bool:
+    """Creates a whole file; returns False if there is one, so that only one process goes on."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    try:
+        _fill(temporary, msgspec.json.encode(content), os.O_CREAT | os.O_TRUNC)
+        path.hardlink_to(temporary)
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink(missing_ok=True)
+    return True
+
+
+def _spare(path: Path) -> Path:
+    return path.with_name(f"{path.name}.spare")
+
+
+def _fill(
+    path: Path, content: bytes, flags: int, *, durable: bool = False, mode: int = 0o600
+) -> None:
+    """Writes a file from its begin, within the room that it has if it has any."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | flags, mode)
     try:
         os.fchmod(descriptor, mode)
         rest = memoryview(content)
         while rest:
             rest = rest[os.write(descriptor, rest) :]
+        os.ftruncate(descriptor, len(content))
         if durable:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    temporary.rename(path)
-
-
-def create(path: Path, content: msgspec.Struct) -> bool:
-    """Creates a file; returns False if there is one, so that only one process goes on."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        return False
-    try:
-        os.write(descriptor, msgspec.json.encode(content))
-    finally:
-        os.close(descriptor)
-    return True
 
 
 def read(path: Path, kind: type[_Content]) -> _Content | None:
-    """Returns a file's content; None without a file, or while it is being created."""
+    """Returns a file's content; None without a file, or where it has none."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return msgspec.json.decode(path.read_bytes(), type=kind)
     return None

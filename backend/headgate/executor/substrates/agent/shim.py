@@ -8,6 +8,7 @@ of its run, stops the pod at its deadline, and fences it where the executor's le
 import contextlib
 import ctypes
 import errno
+import fcntl
 import os
 import select
 import signal
@@ -15,6 +16,7 @@ import time
 from pathlib import Path
 
 from headgate.adapters.system.stopwatch import wall_clock
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.substrate import FinishReason
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.isolation import PodCgroups, set_subreaper
@@ -29,9 +31,10 @@ from headgate.executor.substrates.agent.run_directory import (
     Stop,
     Supervisor,
 )
-from headgate.executor.substrates.agent.wake_socket import tell
+from headgate.executor.substrates.agent.wake_socket import AlreadyRuns, only_one, tell
 
-READ_BYTES = 65_536
+READ_BYTES = 1 << 20
+"""The size of a pipe too: a pod with much output is stopped less often by a full one."""
 LEASE_LOOK_SECONDS = 1.0
 SECONDS_FOR_OUTPUT = 1.0
 """Bytes that an ended pod has left in its pipes are read for so long at most."""
@@ -49,8 +52,13 @@ def run_shim(directory: Path) -> None:
     if launch is None or ticks is None or launch.boot_id != files.boot_id():
         return
     own = Supervisor(pid=os.getpid(), start_ticks=ticks, boot_id=launch.boot_id)
-    if files.create(directory / files.SUPERVISOR, own):
-        Shim(directory, launch).run()
+    try:
+        with only_one(f"pod-{launch.pod or launch.name}"):
+            if files.create(directory / files.SUPERVISOR, own):
+                Shim(directory, launch).run()
+    except AlreadyRuns:
+        # A run of this pod lives below another agent's directory; this one is offered again.
+        return
 
 
 class Shim:
@@ -63,6 +71,7 @@ class Shim:
         self._pid = 0
         self._status: int | None = None
         self._started_at: int | None = None
+        self._started_seconds = 0.0
         self._stop: Stop | None = None
         self._last_order: Stop | None = None
         self._outputs: dict[int, OutputWriter] = {}
@@ -75,6 +84,7 @@ class Shim:
         try:
             self._start()
         except OSError as error:
+            self._cgroups.kill(self._reap)
             self._write_end(Exit(reason="StartFailed", message=_start_failure(error)))
             return
         self._obey()
@@ -92,7 +102,7 @@ class Shim:
         (self._directory / files.OUTPUT).mkdir(exist_ok=True)
         pipes = [os.pipe() for _ in STREAMS]
         failed_end, failed = os.pipe()
-        self._started_at = wall_clock()
+        self._started_at, self._started_seconds = wall_clock(), files.boot_seconds()
         pid = os.fork()
         if pid == 0:
             _become_pod(self._launch, self._cgroups, [end for _, end in pipes], failed)
@@ -102,6 +112,8 @@ class Shim:
         os.close(failed)
         for (end, _), stream in zip(pipes, STREAMS, strict=True):
             os.set_blocking(end, False)
+            with contextlib.suppress(OSError):  # beyond what a user may have in pipes
+                fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, READ_BYTES)
             writer = OutputWriter(
                 self._directory / files.OUTPUT, stream, self._launch.max_output_bytes
             )
@@ -232,7 +244,11 @@ class Shim:
 
     def _write_end(self, end: Exit) -> None:
         self._cgroups.remove()
+        # The wall clock may have been set since the start; the boot clock only goes on.
         now = wall_clock()
+        if self._started_at is not None:
+            seconds = files.boot_seconds() - self._started_seconds
+            now = self._started_at + int(seconds * MICROSECONDS_PER_SECOND)
         whole = Exit(
             reason=end.reason,
             exit_code=end.exit_code,
@@ -247,7 +263,7 @@ class Shim:
                 break
             except OSError as error:
                 # The result must not be lost to a full disk: it is the reason why this waits.
-                if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
+                if error.errno not in {*files.FULL_DISK, errno.EIO}:
                     raise
                 time.sleep(LEASE_LOOK_SECONDS)
         self._wake_agent()

@@ -9,13 +9,14 @@ import os
 import select
 import socket
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MAX_NAME_BYTES = 4096
 
 
 class AlreadyRuns(Exception):
-    """Another agent uses the same directory."""
+    """Another process of this host has a name that only one may have."""
 
 
 class WakeSocket:
@@ -52,6 +53,20 @@ def tell(name: str, content: str) -> None:
     """Tells the agent of a name something, if it runs and has room for it."""
     with contextlib.suppress(OSError), _unblocked() as out:
         out.sendto(content.encode(), _address(name))
+
+
+@contextmanager
+def only_one(name: str) -> Iterator[None]:
+    """Holds a name that only one process of this host has; it is free again when that ends.
+
+    Raises `AlreadyRuns`.
+    """
+    with _unblocked() as held:
+        try:
+            held.bind(_address(f"headgate-{hashlib.sha256(name.encode()).hexdigest()}"))
+        except OSError as error:
+            raise AlreadyRuns(name) from error
+        yield
 
 
 def _unblocked() -> socket.socket:

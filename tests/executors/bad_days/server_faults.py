@@ -1,0 +1,253 @@
+"""The API away, an executor cut off from it, and a log that was restored from a backup."""
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+import psutil
+
+from tests.contracts.adapters import back_up
+from tests.executors.agent_process import AgentProcess
+from tests.executors.bad_days.cases import Case, Seen, Site
+from tests.executors.installation import Installation
+from tests.executors.pods import shell, template_of
+
+POLICIES = ("Replace", "Fence", "Wait")
+LEASE_SECONDS = 15
+CHUNK_BYTES = 65_536
+
+
+class Cut:
+    """A TCP proxy to the API that can refuse and drop every connection, as a network does."""
+
+    def __init__(self, url: str) -> None:
+        host, _, port = url.removeprefix("http://").partition(":")
+        self._to = (host, int(port))
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self._open: set[socket.socket] = set()
+        self._is_cut = False
+        self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def cut(self) -> None:
+        """Drops everything from now on."""
+        self._is_cut = True
+        for each in list(self._open):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def mend(self) -> None:
+        """Passes everything on again."""
+        self._is_cut = False
+
+    def end(self) -> None:
+        """Closes everything."""
+        self.cut()
+        self._server.close()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                near, _ = self._server.accept()
+            except OSError:
+                return
+            if self._is_cut:
+                near.close()
+                continue
+            far = socket.create_connection(self._to)
+            self._open |= {near, far}
+            for source, target in ((near, far), (far, near)):
+                threading.Thread(target=self._pass, args=(source, target), daemon=True).start()
+
+    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(CHUNK_BYTES):
+                target.sendall(data)
+        for each in (source, target):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        self._open.discard(source)
+        source.close()
+
+
+@contextmanager
+def _api_away(made: Installation) -> Iterator[None]:
+    """The API process neither answers nor refuses."""
+    api = psutil.Process(made.up.pid_of("api"))
+    processes = [api, *api.children(recursive=True)]
+    for process in processes:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.resume()
+
+
+def _script(place: Path) -> str:
+    """A pod that says when it runs, and ends with the file `go`; two of them at once say so."""
+    alone = f"mkdir {place}/lock 2>/dev/null || echo $HEADGATE_RUN >> {place}/overlaps"
+    loop = f"while ! [ -e {place}/go ]; do sleep 0.05; done"
+    return (
+        f"{alone}; echo $HEADGATE_RUN $HEADGATE_NODE >> {place}/starts; {loop}; rmdir {place}/lock"
+    )
+
+
+def _submit(made: Installation, name: str, pool: str, policy: str) -> Path:
+    place = made.directory / name
+    place.mkdir()
+    made.submit(name, pool, shell(_script(place)), nodeLossPolicy=policy)
+    made.await_phase(name, "Running")
+    return place
+
+
+def away_for_a_minute(site: Site) -> Iterator[Seen]:
+    """Shorter than the lease, and longer than the server takes to see that it was away."""
+    made = site.installation
+    agent = made.started_agent("minute", leaseSeconds=30)
+    place = _submit(made, "api-away", "minute", "Fence")
+    with _api_away(made):
+        time.sleep(10.0)
+    epoch = made.client.read("/v1/executors/minute")["status"]["epoch"]
+    (place / "go").touch()
+    made.await_end("api-away")
+    starts = (place / "starts").read_text()
+    wrong = "" if (epoch, starts) == (1, "1 minute\n") else f"epoch {epoch}, started {starts!r}"
+    yield site.seen("api-away", agent, wrong=wrong)
+    agent.end()
+
+
+def away_longer_than_the_lease(site: Site) -> Iterator[Seen]:
+    """The server extends leases by the time in which it was away; Fence cannot wait for that."""
+    made = site.installation
+    agent = made.started_agent("longer", leaseSeconds=LEASE_SECONDS)
+    places = {
+        policy: _submit(made, f"away-{policy.lower()}", "longer", policy) for policy in POLICIES
+    }
+    with _api_away(made):
+        time.sleep(LEASE_SECONDS + 5.0)
+        fenced = [_pod_of(agent, made, name) for name in ("away-fence",)]
+    _end_all(made, "away", places)
+    for policy, place in places.items():
+        name = f"away-{policy.lower()}"
+        starts = (place / "starts").read_text().splitlines()
+        wrong = f"it ran {len(starts)} times" if len(starts) > 1 and policy != "Fence" else ""
+        if policy == "Fence" and any(fenced):
+            wrong = "it was not fenced"
+        yield site.seen(name, agent, wrong=wrong)
+    agent.end()
+
+
+def _end_all(made: Installation, prefix: str, places: dict[str, Path]) -> None:
+    for place in places.values():
+        (place / "go").touch()
+    for policy in places:
+        made.await_end(f"{prefix}-{policy.lower()}")
+
+
+def _pod_of(agent: AgentProcess, made: Installation, name: str) -> bool:
+    """Whether a process of the workload's pod lives on the agent's host."""
+    mark = os.fsencode(str(made.directory / name))
+    for pid in agent.pod_processes():
+        with suppress(OSError):
+            if mark in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return True
+    return False
+
+
+def cut_off(site: Site) -> Iterator[Seen]:
+    """One of two hosts is cut off for longer than its lease, while the server goes on."""
+    made, cut = site.installation, Cut(site.installation.connection.url)
+    made.pool("edge")
+    tokens = {
+        name: made.executor(name, leaseSeconds=LEASE_SECONDS) for name in ("edge-a", "edge-b")
+    }
+    agent = made.agent("edge-a", "edge", tokens["edge-a"], url=cut.url).start()
+    made.await_nodes("edge-a")
+    places = {policy: _submit(made, f"cut-{policy.lower()}", "edge", policy) for policy in POLICIES}
+    other = made.agent("edge-b", "edge", tokens["edge-b"]).start()
+    made.await_nodes("edge-b")
+    cut.cut()
+    for policy in ("Replace", "Fence"):
+        made.eventually(
+            partial(_has_started_at, places[policy], "edge-b"),
+            f"the pod of {policy} runs on the other host",
+        )
+    living = {p: _pod_of(agent, made, f"cut-{p.lower()}") for p in POLICIES}
+    cut.mend()
+    made.await_nodes("edge-a")
+    made.eventually(
+        lambda: not _pod_of(agent, made, "cut-replace"), "the stale pod of Replace is killed"
+    )
+    _end_all(made, "cut", places)
+    for policy, place in places.items():
+        name = f"cut-{policy.lower()}"
+        wrong = _wrong_after_cut(policy, place, is_living=living[policy])
+        yield site.seen(name, agent, other, wrong=wrong)
+    agent.end()
+    other.end()
+    cut.end()
+
+
+def _has_started_at(place: Path, node: str) -> bool:
+    return node in (place / "starts").read_text()
+
+
+def _wrong_after_cut(policy: str, place: Path, *, is_living: bool) -> str:
+    starts = (place / "starts").read_text().splitlines()
+    expected = ["1 edge-a"] if policy == "Wait" else ["1 edge-a", "2 edge-b"]
+    if starts != expected:
+        return f"started as {starts}"
+    overlaps = (place / "overlaps").exists()
+    if policy == "Fence" and (overlaps or is_living):
+        return "it ran twice at once"
+    return "" if is_living or policy == "Fence" else "it was killed while its host was cut off"
+
+
+def restored_log(site: Site) -> Iterator[Seen]:
+    """A backup of an earlier log is restored while a pod runs that it does not know."""
+    made = site.installation
+    agent = made.started_agent("restored")
+    restore = back_up(made.database_url, ())
+    place = _submit(made, "unknown-to-the-log", "restored", "Replace")
+    restore()
+    made.eventually(lambda: not made.phase("unknown-to-the-log"), "the log is read anew")
+    made.eventually(lambda: "orphan" in agent.said(), "the agent tells of orphans")
+    time.sleep(5.0)
+    is_living = _pod_of(agent, made, "unknown-to-the-log")
+    made.submit("after-the-restore", "restored", template_of("true"))
+    end = made.await_end("after-the-restore")
+    wrong = "" if is_living else "the orphan was killed"
+    wrong = wrong or ("" if end == "Succeeded" else f"a later workload is {end}")
+    state = "Orphaned" if "1 orphaned" in agent.said() else agent.said()[-200:]
+    (place / "go").touch()
+    leaked = made.leaked([agent])
+    yield Seen(state, "unknown to the log", leaked, wrong)
+    agent.end()
+
+
+CASES = (
+    Case([("the API away for a minute", "Succeeded", "Completed")], away_for_a_minute),
+    Case(
+        [
+            ("the API away for longer than the lease: Replace", "Succeeded", "Completed"),
+            ("the API away for longer than the lease: Fence", "Failed", "NodeLost"),
+            ("the API away for longer than the lease: Wait", "Succeeded", "Completed"),
+        ],
+        away_longer_than_the_lease,
+    ),
+    Case(
+        [
+            ("a host cut off for longer than its lease: Replace", "Succeeded", "Completed"),
+            ("a host cut off for longer than its lease: Fence", "Succeeded", "Completed"),
+            ("a host cut off for longer than its lease: Wait", "Succeeded", "Completed"),
+        ],
+        cut_off,
+    ),
+    Case([("a restore of an older log", "Orphaned", "unknown to the log")], restored_log),
+)
