@@ -1,14 +1,24 @@
-"""Long work in slices: the same result, others' turns in between, and a state that stands still."""
+"""Long work: others' turns between its slices, a state that stands still, and its cancellation."""
 
 import asyncio
-from collections.abc import Iterator
-from typing import NoReturn
+import json
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from litestar import Request, Response
 
-from headgate.application.cooperative import Cooperative, at_once, each, run_yielding
+from headgate.adapters.manifests.parse import parse
+from headgate.api.callers import CLIENT_GONE, while_connected
+from headgate.application.bounded_executor import (
+    BoundedExecutor,
+    WorkCancelled,
+    stop_if_cancelled,
+)
+from headgate.application.cooperative import Cooperative, at_once, each, measured, run_yielding
 from headgate.application.live_state.live_state import LiveReader, LiveState
 from headgate.application.live_state.rewind import recover_from_rewind
 from tests.contracts.adapters import in_memory
@@ -89,3 +99,133 @@ def test_nothing_is_folded_between_the_slices_of_a_read(monkeypatch: pytest.Monk
 
 def _never_broken(failure: BaseException) -> NoReturn:
     raise failure
+
+
+def test_the_steps_of_a_request_are_counted_and_what_it_waits_for_is_not() -> None:
+    counted: list[float] = []
+
+    async def work() -> str:
+        await asyncio.sleep(0)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(asyncio.Event().wait(), 0.01)
+        return "done"
+
+    assert asyncio.run(_awaited(work(), counted.append)) == "done"
+    assert len(counted) >= 3
+    assert all(seconds >= 0 for seconds in counted)
+
+
+def test_a_cancelled_request_is_cancelled_through_its_counting() -> None:
+    ended: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("work")
+
+    async def scenario() -> None:
+        task = asyncio.create_task(_awaited(work(), lambda _: None))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(scenario())
+    assert ended == ["work"]
+
+
+class Counting:
+    """Tells `spend` of the steps."""
+
+    def __init__(self, spend: Callable[[float], None]) -> None:
+        self.spend = spend
+
+    async def give_way(self) -> None:
+        await asyncio.sleep(0)
+
+
+async def _awaited(steps: Any, spend: Callable[[float], None]) -> Any:
+    return await measured(steps, Counting(spend))
+
+
+ITEMS = [{"a": {"b": [1, 2]}}] * 3
+BODIES = {
+    "JSON": (json.dumps(ITEMS).encode(), "application/json"),
+    "YAML": (b"a: {b: [1, 2]}\n---\na: 1\n", "application/yaml"),
+}
+
+
+@pytest.mark.parametrize("form", BODIES)
+def test_a_body_is_parsed_no_further_once_its_request_is_cancelled(form: str) -> None:
+    body, content_type = BODIES[form]
+    begun, cancelled, ended = threading.Event(), threading.Event(), list[str]()
+
+    def work() -> None:
+        begun.set()
+        cancelled.wait(20)
+        try:
+            parse(body, content_type=content_type)
+        except WorkCancelled:
+            ended.append("cancelled")
+        else:
+            ended.append("parsed")
+
+    async def scenario() -> None:
+        executor = BoundedExecutor("test", "ReadsOverloaded")
+        first = asyncio.create_task(executor.do(work))
+        second = asyncio.create_task(executor.do(lambda: ended.append("began")))
+        await asyncio.to_thread(begun.wait, 20)
+        for task in (first, second):
+            task.cancel()
+        await asyncio.gather(first, second, return_exceptions=True)
+        cancelled.set()
+        await executor.do(lambda: ended.append("next"))
+        executor.close()
+
+    asyncio.run(scenario())
+    assert ended == ["cancelled", "next"]
+
+
+def test_outside_of_threads_nothing_is_cancelled() -> None:
+    stop_if_cancelled()
+    assert len(parse(*BODIES["JSON"][:1], content_type="application/json")) == 1
+
+
+def test_long_work_is_cancelled_with_its_client() -> None:
+    ended: list[str] = []
+
+    async def work() -> Response[bytes]:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("work")
+        return Response(b"")
+
+    async def scenario() -> int:
+        messages = iter(({"type": "http.request"}, {"type": "http.disconnect"}))
+
+        async def receive() -> Any:
+            await asyncio.sleep(0)
+            return next(messages)
+
+        scope: Any = {"type": "http", "headers": []}
+        answer = await while_connected(Request(scope, receive), work())
+        return int(answer.status_code or 0)
+
+    assert asyncio.run(scenario()) == CLIENT_GONE
+    assert ended == ["work"]
+
+
+def test_long_work_ends_with_its_answer_while_the_client_stays() -> None:
+    async def scenario() -> bytes:
+        async def receive() -> Any:
+            await asyncio.Event().wait()
+
+        async def work() -> Response[bytes]:
+            return Response(b"found")
+
+        scope: Any = {"type": "http", "headers": []}
+        return (await while_connected(Request(scope, receive), work())).content
+
+    assert asyncio.run(scenario()) == b"found"

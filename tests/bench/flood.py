@@ -2,7 +2,8 @@
 
 Another token submits and lists at a steady pace, first alone and then beside the flood. Printed are
 ratios of one run: its p99 beside the flood to its p99 alone (aim: below 3), and the rate at which
-its workloads are admitted (aim: at least 0.8).
+its workloads are admitted (aim: at least 0.8). So are those of an admin beside a viewer that keeps
+six simulations of 10 MB under way (aim: at most 3).
 """
 
 import argparse
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
+from typing import NamedTuple
 
 import httpx
 import msgspec
@@ -31,6 +33,9 @@ PATH = f"/v1/namespaces/{NAMESPACE}/workloads"
 PAIRS_PER_SECOND = 10
 """A submit and a list each; far below what the API can do."""
 FLOODERS = 24
+SIMULATIONS = 6
+SIMULATED, SIMULATED_BYTES = 900, 9_900_000
+"""Workloads of one simulation, and bytes of its body: nearly as many as a body may have."""
 STREAMS = 50
 MAX_RATIO, MIN_RATE = 3.0, 0.8
 EXISTING = 2_000
@@ -55,32 +60,49 @@ def main() -> int:
     """0 if every ratio is within its aim, 1 if not."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.flood", description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0, help="of each phase, twice each")
-    parser.add_argument("--flood", nargs=2, metavar=("URL", "TOKEN"), help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--flood", nargs=3, metavar=("KIND", "URL", "TOKEN"), help=argparse.SUPPRESS
+    )
     asked = parser.parse_args()
     if asked.flood:
-        return _flood(*asked.flood)
+        kind, url, secret = asked.flood
+        return _flood(url, secret, is_mixed=kind == "mixed")
     with (
         tempfile.TemporaryDirectory(prefix="hgb-") as directory,
         running_installation(Path(directory)) as services,
     ):
-        alone, beside, answers = _measured(services, asked.seconds)
-    return _report(alone, beside, answers)
+        url = f"http://127.0.0.1:{services.port}"
+        with httpx.Client(base_url=url, headers=_header(TOKEN), timeout=60) as admin:
+            for first in range(0, EXISTING, 500):
+                items = [workload(f"e-{first + n}", NAMESPACE, "bench") for n in range(500)]
+                admin.post("/v1/workloads:batch", json={"items": items}).raise_for_status()
+        quiet, noisy = (_token(url, name) for name in ("quiet", "noisy"))
+        flood = _measured(services, asked.seconds, quiet, Flood("mixed", url, noisy))
+        viewer = Flood("simulations", url, _token(url, "viewer", role="viewer"))
+        simulations = _measured(services, asked.seconds, TOKEN, viewer)
+    is_good = _report("the flood", *flood)
+    return 0 if _report("a viewer's simulations", *simulations) and is_good else 1
 
 
-def _measured(services: Installation, seconds: float) -> tuple[Phase, Phase, dict[str, int]]:
-    url = f"http://127.0.0.1:{services.port}"
-    quiet, noisy = (_token(url, name) for name in ("quiet", "noisy"))
+class Flood(NamedTuple):
+    """A flood by another process: what it asks for, of which address and as which user."""
+
+    kind: str
+    url: str
+    secret: str
+
+
+def _measured(
+    services: Installation, seconds: float, quiet: str, flood: Flood
+) -> tuple[Phase, Phase, dict[str, int]]:
+    url = flood.url
     alone, beside = Phase(), Phase()
     answers: dict[str, int] = {}
-    with httpx.Client(base_url=url, headers=_header(TOKEN), timeout=60) as admin:
-        for first in range(0, EXISTING, 500):
-            items = [workload(f"e-{first + n}", NAMESPACE, "bench") for n in range(500)]
-            admin.post("/v1/workloads:batch", json={"items": items}).raise_for_status()
     _phase(services, url, quiet, Phase(), 5.0)
     for _ in range(ROUNDS):
         print(f"alone: {len(alone.lists)} lists so far", file=sys.stderr, flush=True)
         _phase(services, url, quiet, alone, seconds)
-        with _flooding(url, noisy) as counted:
+        with _flooding(flood) as counted:
             time.sleep(2)
             _phase(services, url, quiet, beside, seconds)
         for status, count in counted.items():
@@ -88,8 +110,8 @@ def _measured(services: Installation, seconds: float) -> tuple[Phase, Phase, dic
     return alone, beside, answers
 
 
-def _token(url: str, name: str) -> str:
-    body = {"name": name, "role": "submitter", "namespaces": [NAMESPACE]}
+def _token(url: str, name: str, role: str = "submitter") -> str:
+    body = {"name": name, "role": role, "namespaces": [NAMESPACE]}
     made = httpx.post(f"{url}/v1/tokens", json=body, headers=_header(TOKEN), timeout=30)
     made.raise_for_status()
     return str(made.json()["secret"])
@@ -136,9 +158,9 @@ def _log(services: Installation) -> Iterator[PostgresEventLog]:
 
 
 @contextmanager
-def _flooding(url: str, secret: str) -> Iterator[dict[str, int]]:
-    """A flood by another process for the while; counts of its answers by status at the end."""
-    command = [sys.executable, "-m", "tests.bench.flood", "--flood", url, secret]
+def _flooding(flood: Flood) -> Iterator[dict[str, int]]:
+    """A flood for the while; counts of its answers by status at the end."""
+    command = [sys.executable, "-m", "tests.bench.flood", "--flood", *flood]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     answers: dict[str, int] = {}
     try:
@@ -169,20 +191,34 @@ def _requests() -> list[tuple[str, str, object]]:
     ]
 
 
-def _flood(url: str, secret: str) -> int:
-    """Asks for everything in many threads until a line comes in; prints statuses as JSON."""
+def _large_simulation() -> bytes:
+    """A simulation of so many workloads, each with a long environment in its template."""
+    filling = "x" * (SIMULATED_BYTES // SIMULATED - 700)
+    items = [workload(f"large-{n}", NAMESPACE, "bench") for n in range(SIMULATED)]
+    for item in items:
+        container = item["spec"]["podSets"][0]["template"]["spec"]["containers"][0]
+        container["env"] = [{"name": "FILLING", "value": filling}]
+    body = msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": items})
+    assert 0.9 * SIMULATED_BYTES < len(body) < 1.01 * SIMULATED_BYTES, len(body)
+    return body
+
+
+def _flood(url: str, secret: str, *, is_mixed: bool) -> int:
+    """Asks in many threads until a line comes in; prints statuses as JSON."""
     counts: dict[str, int] = {}
     over, lock = threading.Event(), threading.Lock()
 
+    large = [] if is_mixed else [("POST", "/v1/simulations", _large_simulation())]
+
     def ask(offset: int) -> None:
-        wanted = _requests()
+        wanted = _requests() if is_mixed else large
         asked = cycle([*wanted[offset % len(wanted) :], *wanted[: offset % len(wanted)]])
         with httpx.Client(base_url=url, headers=_header(secret), timeout=60) as http:
             for method, path, body in asked:
                 if over.is_set():
                     return
                 try:
-                    status = str(http.request(method, path, json=body).status_code)
+                    status = str(_sent(http, method, path, body).status_code)
                 except httpx.TransportError as failure:
                     status = type(failure).__name__
                 with lock:
@@ -194,38 +230,48 @@ def _flood(url: str, secret: str) -> int:
                 if over.is_set():
                     return
 
-    threads = [threading.Thread(target=ask, args=(n,), daemon=True) for n in range(FLOODERS)]
-    threads += [threading.Thread(target=watch, daemon=True) for _ in range(STREAMS)]
+    asking = FLOODERS if is_mixed else SIMULATIONS
+    threads = [threading.Thread(target=ask, args=(n,), daemon=True) for n in range(asking)]
+    if is_mixed:
+        threads += [threading.Thread(target=watch, daemon=True) for _ in range(STREAMS)]
     for thread in threads:
         thread.start()
     sys.stdin.readline()
     over.set()
-    for thread in threads[:FLOODERS]:
+    for thread in threads[:asking]:
         thread.join(60)
     with lock:
         print(json.dumps(counts))
     return 0
 
 
-def _report(alone: Phase, beside: Phase, answers: dict[str, int]) -> int:
-    print(f"flood: {sum(answers.values())} answers, {json.dumps(dict(sorted(answers.items())))}")
+def _sent(http: httpx.Client, method: str, path: str, body: object) -> httpx.Response:
+    if isinstance(body, bytes):
+        kind = {"Content-Type": "application/json"}
+        return http.request(method, path, content=body, headers=kind)
+    return http.request(method, path, json=body)
+
+
+def _report(about: str, alone: Phase, beside: Phase, answers: dict[str, int]) -> bool:
+    """Prints the ratios; whether all are within their aims."""
+    print(f"{about}: {sum(answers.values())} answers, {json.dumps(dict(sorted(answers.items())))}")
     is_good = True
     for kind in ("submits", "lists"):
         ratio = beside.p99(kind) / alone.p99(kind)
         is_good = is_good and ratio < MAX_RATIO
         print(
             f"{kind}: p99 alone {alone.p99(kind):.0f} ms,"
-            f" beside the flood {beside.p99(kind):.0f} ms,"
+            f" beside {about} {beside.p99(kind):.0f} ms,"
             f" ratio {ratio:.2f} (aim: below {MAX_RATIO:g})"
         )
     rates = [phase.admitted / phase.seconds for phase in (alone, beside)]
     ratio = rates[1] / rates[0]
     is_good = is_good and ratio >= MIN_RATE
     print(
-        f"admissions: {rates[0]:.1f} a second alone, {rates[1]:.1f} beside the flood,"
+        f"admissions: {rates[0]:.1f} a second alone, {rates[1]:.1f} beside {about},"
         f" ratio {ratio:.2f} (aim: at least {MIN_RATE:g})"
     )
-    return 0 if is_good else 1
+    return is_good
 
 
 if __name__ == "__main__":

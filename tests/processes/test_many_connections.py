@@ -5,14 +5,17 @@ import resource
 import select
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 
 import httpx
+import msgspec
 import pytest
 
 from headgate.application.access.identity import Identity
 from headgate.application.access.request_limits import (
     DEFAULT_LIMITS,
+    USER_LIMIT,
+    YOUNG_SECONDS,
     InvalidLimits,
     RequestLimit,
     RequestLimits,
@@ -178,12 +181,61 @@ def test_a_user_has_so_many_requests_at_work_and_another_is_not_kept_waiting() -
     asyncio.run(scenario())
 
 
+def test_long_requests_have_two_turns_of_their_own_and_users_alternate() -> None:
+    limit = RequestLimit(requests_per_second=100, burst=100, streams=1, at_once=1)
+
+    async def scenario() -> None:
+        limits, begun = RequestLimits({"viewer": limit}), list[str]()
+        thread = asyncio.Lock()
+
+        async def simulate(name: str) -> None:
+            async with limits.request(_user(name), is_stream=False, is_long=True), thread:
+                begun.append(name)
+                for _ in range(5):
+                    await asyncio.sleep(0)
+
+        names = ["much"] * 6 + ["little"] * 2
+        async with limits.request(_user("much"), is_stream=False):
+            await asyncio.gather(*(simulate(name) for name in names))
+        assert begun[:4] == ["much", "much", "little", "little"]
+        assert begun[4:] == ["much"] * 4
+
+    asyncio.run(scenario())
+
+
+def test_a_request_gives_way_to_shorter_ones_of_other_users_alone() -> None:
+    async def scenario() -> None:
+        now = [100.0]
+        limit = RequestLimit(requests_per_second=9, burst=9, streams=1, at_once=2)
+        limits = RequestLimits({"viewer": limit}, lambda: now[0])
+        async with AsyncExitStack() as stack:
+            begun = [
+                await stack.enter_async_context(limits.request(_user(name), is_stream=False))
+                for name in ("much", "much", "little")
+            ]
+            long, beside, short = (work for work in begun if work is not None)
+            assert (long.shorter(), short.shorter()) == (None, None)
+            long.spend(1.0)
+            short.spend(0.1)
+            assert (long.shorter(), beside.shorter(), short.shorter()) == (short, None, beside)
+            pausing = asyncio.create_task(long.give_way())
+            await asyncio.sleep(0)
+            assert not pausing.done()
+            now[0] += YOUNG_SECONDS + 0.1
+            assert long.shorter() is None
+        await pausing
+
+    asyncio.run(scenario())
+
+
 def test_an_admin_has_more_by_default_and_settings_change_a_role() -> None:
     assert DEFAULT_LIMITS["admin"] == RequestLimit(
         requests_per_second=1_000, burst=2_000, streams=1_000, at_once=512
     )
     limits = read_limits(" viewer=5/6/7 ")
-    assert limits["viewer"] == RequestLimit(requests_per_second=5, burst=6, streams=7)
+    assert limits["viewer"] == msgspec.structs.replace(
+        USER_LIMIT, requests_per_second=5, burst=6, streams=7
+    )
     assert limits["admin"] == DEFAULT_LIMITS["admin"]
     for wrong in ("viewer", "viewer=1/2", "viewer=1/2/x", "=1/2/3", "viewer=0/1/1"):
         with pytest.raises(InvalidLimits, match="ROLE=REQUESTS/BURST/STREAMS"):

@@ -1,9 +1,10 @@
 """The caller of a request: identity, role and namespaces, checked before its handler."""
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
-from litestar import Request
+from litestar import Request, Response
 from litestar.datastructures import Headers
 from litestar.handlers import BaseRouteHandler
 from litestar.types import ASGIApp, Receive, Scope, Send
@@ -13,6 +14,7 @@ from headgate.api.problems import UNAUTHORIZED, ApiFailure
 from headgate.application.access.identity import Identity
 from headgate.application.access.rights import Right, right_named
 from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import measured
 from headgate.application.ports import Unavailable
 from headgate.domain.recorded_event import EventMetadata
 
@@ -58,12 +60,38 @@ def authenticated(app: ASGIApp) -> ASGIApp:
         services: ApplicationServices = scope["litestar_app"].state.services
         told = scope["route_handler"].opt
         is_stream, is_long = told.get("live") == STREAMED, bool(told.get("long"))
-        async with services.request_limits.request(
-            identity, is_stream=is_stream, takes_turns=not is_stream and not is_long
-        ):
-            await app(scope, receive, send)
+        limits = services.request_limits
+        async with limits.request(identity, is_stream=is_stream, is_long=is_long) as work:
+            answering = app(scope, receive, send)
+            await (answering if work is None else measured(answering, work))
 
     return check
+
+
+CLIENT_GONE = 499
+"""The status of an answer to a connection that is closed, as nginx has it."""
+
+
+async def while_connected(
+    request: Caller, work: Coroutine[Any, Any, Response[bytes]]
+) -> Response[bytes]:
+    """The answer of a long request after its body; it ends early if its client leaves."""
+    working = asyncio.create_task(work)
+    leaving = asyncio.create_task(_disconnected(request))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        return Response(b"", status_code=CLIENT_GONE)
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+async def _disconnected(request: Caller) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def is_still_authorized(request: Caller) -> bool:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.workload import rendered_admission
 from headgate.api.answers import Answer, answer, response
-from headgate.api.callers import Caller, require_namespace, services_of
+from headgate.api.callers import Caller, require_namespace, services_of, while_connected
 from headgate.api.manifests import Entry, entry_of, parsed, read_wanted, with_written_pointers
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
@@ -86,18 +86,11 @@ class SimulationRequest(NamedTuple):
 
 
 async def simulate(request: Caller, asked: SimulationRequest) -> Answer:
-    """What would happen if all of it were done, one after the other."""
-    services = services_of(request)
-    entries = await entries_of(request, asked.body)
-    changes = [
-        *await run_yielding(each(_change_of(request, entry) for entry in entries)),
-        *_other_changes(request, services, asked),
-    ]
-    if not changes:
-        remedy = "Send objects, or name what to delete, to cordon or to give another priority."
-        raise ApiFailure(INVALID_REQUEST, "There is nothing to try out.", remedy=remedy)
-    desired = entries[0].desired if len(changes) == len(entries) == 1 else None
-    return await simulated(request, changes, desired)
+    """What would happen if all of it were done, one after the other.
+
+    As every simulation here it is cancelled when its client has gone.
+    """
+    return await while_connected(request, _simulate(request, asked))
 
 
 async def simulate_submit(request: Caller, body: bytes) -> Answer:
@@ -112,6 +105,26 @@ async def simulated(
     request: Caller, changes: Sequence[StreamCommand], desired: Desired | None
 ) -> Answer:
     """The answer to what changes would lead to; `desired` is the one object behind them, if any."""
+    return await while_connected(request, _simulated(request, changes, desired))
+
+
+async def _simulate(request: Caller, asked: SimulationRequest) -> Answer:
+    services = services_of(request)
+    entries = await entries_of(request, asked.body)
+    changes = [
+        *await run_yielding(each(_change_of(request, entry) for entry in entries)),
+        *_other_changes(request, services, asked),
+    ]
+    if not changes:
+        remedy = "Send objects, or name what to delete, to cordon or to give another priority."
+        raise ApiFailure(INVALID_REQUEST, "There is nothing to try out.", remedy=remedy)
+    desired = entries[0].desired if len(changes) == len(entries) == 1 else None
+    return await _simulated(request, changes, desired)
+
+
+async def _simulated(
+    request: Caller, changes: Sequence[StreamCommand], desired: Desired | None
+) -> Answer:
     viewer = Viewer(request.user.namespaces, rendered_admission)
     try:
         view = await foresee(services_of(request), changes, viewer)

@@ -1,6 +1,7 @@
 """Threads for work that would hold up the event loop."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,11 +12,35 @@ from headgate.application.failures import Overloaded
 MAX_WAITING = 32
 
 
+class WorkCancelled(Exception):
+    """The result of this work is not needed any more; raised in its thread alone."""
+
+
+class _Current(threading.local):
+    """The work of the present thread: whether it is cancelled."""
+
+    cancelled: threading.Event | None = None
+
+
+_CURRENT = _Current()
+
+
+def stop_if_cancelled() -> None:
+    """Raises `WorkCancelled` in work of a `BoundedExecutor` whose caller was cancelled.
+
+    Work that can take longer than a second asks after each of its small steps.
+    """
+    cancelled = _CURRENT.cancelled
+    if cancelled is not None and cancelled.is_set():
+        raise WorkCancelled
+
+
 @dataclass(slots=True)
 class BoundedExecutor:
     """Threads of a process for one sort of work; it never holds up the event loop.
 
-    A call beyond the limit of waiting ones is refused with the code `busy`.
+    A call beyond the limit of waiting ones is refused with the code `busy`. Work whose caller is
+    cancelled does not begin, or ends where it asks `stop_if_cancelled`.
     """
 
     name: str
@@ -32,9 +57,22 @@ class BoundedExecutor:
         """The result of some work; raises `Overloaded` if too much is waiting."""
         if self._waiting >= self.max_waiting:
             raise Overloaded(self.busy)
+        cancelled = threading.Event()
+
+        def work_unless_cancelled() -> Result:
+            _CURRENT.cancelled = cancelled
+            try:
+                return work()
+            finally:
+                _CURRENT.cancelled = None
+
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._thread, work_unless_cancelled)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
         finally:
             self._waiting -= 1
 

@@ -1,8 +1,12 @@
 """Long work on the event loop runs in slices; other tasks run between two slices."""
 
 import asyncio
-from collections.abc import Generator, Iterable
-from typing import TypeAlias, TypeVar
+import time
+from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import coroutine
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 Result = TypeVar("Result")
 Cooperative: TypeAlias = Generator[None, None, Result]
@@ -47,3 +51,59 @@ async def run_yielding(steps: Cooperative[Result]) -> Result:
         if now() >= ends:
             await asyncio.sleep(0)
             ends = now() + SLICE_SECONDS
+
+
+_HOLDS_STATE: ContextVar[bool] = ContextVar("holds_state", default=False)
+
+
+@contextmanager
+def never_paused() -> Iterator[None]:
+    """Work that others may be waiting for, as it holds something, gives way to none meanwhile."""
+    token = _HOLDS_STATE.set(True)
+    try:
+        yield
+    finally:
+        _HOLDS_STATE.reset(token)
+
+
+class MeasuredWork(Protocol):
+    """What counts the steps of some work on the event loop, and pauses it between two of them."""
+
+    def spend(self, seconds: float) -> None:
+        """Counts a step."""
+        ...
+
+    async def give_way(self) -> None:
+        """Waits while other work goes first."""
+        ...
+
+
+@coroutine
+def measured(steps: Awaitable[Result], work: MeasuredWork) -> Generator[Any, Any, Result]:
+    """The result of `steps` on the event loop, of which `work` is told the processor time.
+
+    In seconds, after each step. What the steps wait for and tasks that they begin do not count.
+    """
+    running = steps.__await__()
+    assert isinstance(running, Generator), "of a coroutine"
+    resume: Callable[[Any], Any] = running.send
+    given: Any = None
+    while True:
+        began = time.thread_time()
+        try:
+            awaited = resume(given)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        finally:
+            work.spend(time.thread_time() - began)
+        try:
+            given = yield awaited
+            if not _HOLDS_STATE.get():
+                yield from work.give_way().__await__()
+            resume = running.send
+        except GeneratorExit:
+            running.close()
+            raise
+        except BaseException as failure:  # noqa: BLE001 - it is thrown into the steps
+            resume, given = running.throw, failure

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from headgate.application.bounded_executor import stop_if_cancelled
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.message import Argument, Message
 
@@ -61,6 +62,7 @@ def _json_value(text: str) -> Any:
 
 
 def _object_without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    stop_if_cancelled()
     found = dict(pairs)
     if len(found) != len(pairs):
         seen: set[str] = set()
@@ -189,6 +191,7 @@ def _documents(events: Iterator[Any]) -> Iterator[tuple[Any, int]]:
     reading = _Reading()
     line = 1
     for event in events:
+        stop_if_cancelled()
         if isinstance(event, yaml.DocumentStartEvent):
             reading.begin()
             line = event.start_mark.line + 1 if event.start_mark else 0

@@ -14,6 +14,7 @@ from headgate.adapters.manifests.metadata import ManifestKind, Metadata, read_me
 from headgate.adapters.manifests.registry import CODECS_BY_NAME, read_kind
 from headgate.adapters.manifests.workload import read_workload
 from headgate.adapters.manifests.written import written_body
+from headgate.application.bounded_executor import stop_if_cancelled
 from headgate.domain.kinds.registry import KINDS_BY_NAME
 from headgate.domain.metadata import identity_violations, invalid_object, marking_violations
 from headgate.domain.rejection import InvalidObject, violation
@@ -81,6 +82,7 @@ def _opened(document: Document) -> Iterator[Document]:
 
 
 def _parsed(document: Document, namespace: str) -> Desired | Refused:
+    stop_if_cancelled()
     problems: Problems = []
     value = document.value
     if not isinstance(value, dict):

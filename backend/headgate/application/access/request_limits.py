@@ -3,8 +3,8 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -13,6 +13,14 @@ from headgate.application.failures import UseCaseFailure
 
 MAX_WAITING = 1_000
 """Requests of a user that are worked on or wait for their turn; one more is refused."""
+MAX_LONG_AT_ONCE = 2
+"""Long requests of a user that are worked on, whatever its role; the others wait for their turn."""
+SHORT_SECONDS = 0.005
+"""A request that took no more work than this gives way to no other."""
+YOUNG_SECONDS = 0.5
+"""So long after its begin others give way to a request; then it waits for something itself."""
+MAX_PAUSE_SECONDS = 0.05
+"""So long a request gives way after each slice of its work at most, so that it comes to an end."""
 MAX_KNOWN = 10_000
 """Tokens with counts; beyond it those that have nothing open are forgotten."""
 
@@ -30,7 +38,8 @@ class RequestLimit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ADMIN_LIMIT = RequestLimit(requests_per_second=1_000, burst=2_000, streams=1_000, at_once=512)
-USER_LIMIT = RequestLimit(requests_per_second=200, burst=400, streams=100)
+USER_LIMIT = RequestLimit(requests_per_second=200, burst=400, streams=100, at_once=2)
+"""Two at once, so that a list does not wait for an overview of the same page."""
 DEFAULT_LIMITS: Mapping[str, RequestLimit] = {
     "admin": ADMIN_LIMIT,
     "executor": RequestLimit(requests_per_second=500, burst=1_000, streams=100, at_once=64),
@@ -78,6 +87,7 @@ class _Use:
     left: float
     at: float
     turns: asyncio.Semaphore
+    long_turns: asyncio.Semaphore
     streams: int = 0
     waiting: int = 0
 
@@ -87,33 +97,67 @@ class _Use:
         return bool(self.streams or self.waiting)
 
 
-@asynccontextmanager
-async def _turn(use: _Use) -> AsyncIterator[None]:
-    use.waiting += 1
-    try:
-        async with use.turns:
-            yield
-    finally:
-        use.waiting -= 1
+@dataclass(slots=True, eq=False)
+class RequestWork:
+    """A request that is worked on: the seconds of work that it took on the event loop so far."""
+
+    user: str
+    begun_at: float
+    at_work: dict["RequestWork", None]
+    elapsed: Callable[[], float]
+    seconds: float = 0.0
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def spend(self, seconds: float) -> None:
+        """Counts a step of the work."""
+        self.seconds += seconds
+
+    def shorter(self) -> "RequestWork | None":
+        """A request of another user that took less work so far and began lately, if any."""
+        if self.seconds <= SHORT_SECONDS:
+            return None
+        since = self.elapsed() - YOUNG_SECONDS
+        return next(
+            (
+                other
+                for other in self.at_work
+                if other.seconds < self.seconds
+                and other.user != self.user
+                and other.begun_at >= since
+            ),
+            None,
+        )
+
+    async def give_way(self) -> None:
+        """Waits a little while shorter requests of other users are at work."""
+        ends_at = self.elapsed() + MAX_PAUSE_SECONDS
+        while (other := self.shorter()) is not None and (left := ends_at - self.elapsed()) > 0:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(other.ended.wait(), left)
 
 
 class RequestLimits:
     """Counts the requests and streams of each user in this process."""
 
     def __init__(
-        self, limits: Mapping[str, RequestLimit], elapsed: Callable[[], float] = time.monotonic
+        self,
+        limits: Mapping[str, RequestLimit],
+        elapsed: Callable[[], float] = time.monotonic,
     ) -> None:
         self._limits = limits
         self._elapsed = elapsed
         self._uses: dict[str, _Use] = {}
+        self._at_work: dict[RequestWork, None] = {}
 
     @asynccontextmanager
     async def request(
-        self, identity: Identity, *, is_stream: bool, takes_turns: bool = True
-    ) -> AsyncIterator[None]:
+        self, identity: Identity, *, is_stream: bool, is_long: bool = False
+    ) -> AsyncIterator[RequestWork | None]:
         """Counts a request while it lasts, from its turn on; a stream needs none.
 
-        Long work in threads takes no turn either: its threads are bounded by user.
+        It yields the work of a request, to be counted; none for a stream. Long requests have turns
+        of their own, so that the others do not wait for them. With so few of each user at once,
+        those of several users come one after the other in turn.
 
         Raises `TooManyRequests` and `TooManyStreams`.
         """
@@ -123,18 +167,28 @@ class RequestLimits:
             raise TooManyRequests("RequestRateExceeded", maximum=limit.requests_per_second)
         if is_stream and use.streams >= limit.streams:
             raise TooManyStreams("TooManyStreams", maximum=limit.streams)
-        if takes_turns and use.waiting >= MAX_WAITING:
+        if not is_stream and use.waiting >= MAX_WAITING:
             raise TooManyRequests("TooManyRequestsAtOnce", maximum=MAX_WAITING)
         use.left -= 1
-        if not is_stream and takes_turns:
-            async with _turn(use):
-                yield
+        if is_stream:
+            use.streams += 1
+            try:
+                yield None
+            finally:
+                use.streams -= 1
             return
-        use.streams += is_stream
+        use.waiting += 1
         try:
-            yield
+            async with use.long_turns if is_long else use.turns:
+                work = RequestWork(identity.name, self._elapsed(), self._at_work, self._elapsed)
+                self._at_work[work] = None
+                try:
+                    yield work
+                finally:
+                    del self._at_work[work]
+                    work.ended.set()
         finally:
-            use.streams -= is_stream
+            use.waiting -= 1
 
     def _limit_of(self, identity: Identity) -> RequestLimit:
         """The limit of the role that has the most, of those that the user has."""
@@ -147,7 +201,8 @@ class RequestLimits:
         if use is None:
             if len(self._uses) >= MAX_KNOWN:
                 self._uses = {k: known for k, known in self._uses.items() if known.is_open}
-            use = self._uses[key] = _Use(limit.burst, now, asyncio.Semaphore(limit.at_once))
+            turns, long_turns = map(asyncio.Semaphore, (limit.at_once, MAX_LONG_AT_ONCE))
+            use = self._uses[key] = _Use(limit.burst, now, turns, long_turns)
         use.left = min(limit.burst, use.left + (now - use.at) * limit.requests_per_second)
         use.at = now
         return use

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from headgate.application.cooperative import Cooperative, Result, run_yielding
+from headgate.application.cooperative import Cooperative, Result, never_paused, run_yielding
 from headgate.application.failures import GapInLog, ReleaseTooOld
 from headgate.application.live_state.snapshot_store import (
     Snapshot,
@@ -269,7 +269,8 @@ class LiveReader:
         gone through must not be a container of the cell itself.
         """
         async with self._still:
-            return await run_yielding(steps)
+            with never_paused():
+                return await run_yielding(steps)
 
     async def _load(self) -> None:
         self.cluster_state = await asyncio.to_thread(lambda: self._live.cluster_state)

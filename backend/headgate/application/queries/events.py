@@ -7,6 +7,7 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, allows, open_prefixes
 from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import each, run_yielding
 from headgate.application.event_json import shown_event
 from headgate.application.ports import EventFilter
 from headgate.application.queries.views import Free, Position, Schema, Timestamp, Whole, timestamp
@@ -101,7 +102,7 @@ async def page(
     found = await asyncio.to_thread(services.log.page, where, before=before, limit=limit)
     return EventPage(
         position=max(position, found[0].position if found and before is None else 0),
-        items=shown(found, scope),
+        items=await run_yielding(each(EventView(**shown_event(one, scope)) for one in found)),
         next=found[-1].position if len(found) == limit else None,
     )
 

@@ -6,8 +6,10 @@ from typing import Literal
 
 from headgate.application.access.redaction import NamespaceScope, shown_key
 from headgate.application.application_services import ApplicationServices
+from headgate.application.bounded_executor import stop_if_cancelled
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import StreamCommand
+from headgate.application.cooperative import Cooperative, each, run_yielding
 from headgate.application.failures import LimitExceeded
 from headgate.application.queries.message_views import (
     BlockerView,
@@ -28,7 +30,13 @@ from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.message import message
-from headgate.domain.what_if.effects import EVICTIONS, Effect, EffectKind, preemption_records
+from headgate.domain.what_if.effects import (
+    EVICTIONS,
+    Effect,
+    EffectKind,
+    PreemptionRecord,
+    preemption_records,
+)
 from headgate.domain.what_if.settling import DidNotSettle
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.predicates import has_quota_reservation
@@ -129,13 +137,19 @@ async def simulate(
     cluster_state = services.reader.cluster_state.fork()
     position, at = cluster_state.position, services.clock.now()
     history = services.history
-    request = SimulationRequest(changes, at, history.is_late())
+    is_late = history.is_late()
+
+    def is_over() -> bool:
+        stop_if_cancelled()
+        return is_late()
+
+    request = SimulationRequest(changes, at, is_over)
     try:
         outcome = await history.executor.do(lambda: run_simulation(cluster_state, request))
     except DidNotSettle as failure:
         raise LimitExceeded("SimulationTooLong") from failure
     as_of = AsOf(position=position, time=timestamp(at))
-    return _View(services, viewer, outcome).whole(as_of)
+    return await run_yielding(_View(services, viewer, outcome).whole(as_of))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,25 +160,28 @@ class _View:
     viewer: Viewer
     outcome: SimulationOutcome
 
-    def whole(self, as_of: AsOf) -> SimulationView:
+    def whole(self, as_of: AsOf) -> Cooperative[SimulationView]:
         outcome = self.outcome
         effects = outcome.effects
+        workloads = yield from each(map(self._workload, outcome.at_first))
+        rounds = yield from each(map(self._round, preemption_records(outcome.events)))
+        first_effects = yield from each(map(self._effect, effects[:MAX_EFFECTS]))
         return SimulationView(
             as_of=as_of,
-            workloads=[self._workload(key) for key in outcome.at_first],
-            rounds=[
-                RoundView(
-                    preemptor=shown_key(one.preemptor, self.viewer.scope),
-                    victims=[self._victim(victim) for victim in one.victims],
-                    because=shown_key(one.cause, self.viewer.scope),
-                )
-                for one in preemption_records(outcome.events)
-            ],
-            effects=[self._effect(effect) for effect in effects[:MAX_EFFECTS]],
+            workloads=workloads,
+            rounds=rounds,
+            effects=first_effects,
             starts=sum(effect.what == "Starts" for effect in effects),
             evictions=sum(effect.what in EVICTIONS for effect in effects),
             events=len(outcome.events),
             assumptions=[text_of(assumption) for assumption in ASSUMPTIONS],
+        )
+
+    def _round(self, record: PreemptionRecord) -> RoundView:
+        return RoundView(
+            preemptor=shown_key(record.preemptor, self.viewer.scope),
+            victims=[self._victim(victim) for victim in record.victims],
+            because=shown_key(record.cause, self.viewer.scope),
         )
 
     def _workload(self, key: str) -> ForeseenView:

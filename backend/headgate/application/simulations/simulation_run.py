@@ -1,6 +1,6 @@
 """Changes applied in an overlay of a fork, beside the same time without them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -25,7 +25,7 @@ from headgate.domain.rounds.events import RoundVictim
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.what_if.effects import Effect, effects
-from headgate.domain.what_if.settling import SettlingRun
+from headgate.domain.what_if.settling import DidNotSettle, SettlingRun
 from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.explanation import Explanation
@@ -36,7 +36,10 @@ MAX_EVENTS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class SimulationRequest:
-    """The changes, their instant and the time limit; `is_late` is polled."""
+    """The changes, their instant and the time limit; `is_late` is polled.
+
+    It may raise where the outcome is not needed any more.
+    """
 
     changes: Sequence[StreamCommand]
     at: Instant
@@ -45,6 +48,11 @@ class SimulationRequest:
     def is_spent(self, facts: int) -> bool:
         """Whether the limit of events or time is reached."""
         return facts > MAX_EVENTS or self.is_late()
+
+    def raise_if_late(self) -> None:
+        """Raises `DidNotSettle` once the time is over."""
+        if self.is_late():
+            raise DidNotSettle("the time for the simulation is over")
 
     def settling(self, cluster_state: ClusterState) -> SettlingRun:
         """Returns a settling run under these limits."""
@@ -78,9 +86,9 @@ def run_simulation(cluster_state: ClusterState, request: SimulationRequest) -> S
         settling = request.settling(cluster_state)
         keys = _make(cluster_state, request, settling)
         settling.run_until_quiescent()
-        at_first = {key: _standing(cluster_state, key, request.at) for key in keys}
+        at_first = _standings(cluster_state, request, keys)
         settling.complete_evictions()
-        in_the_end = {key: _standing(cluster_state, key, request.at) for key in keys}
+        in_the_end = _standings(cluster_state, request, keys)
         found = effects(without, (settling.events, cluster_state.workloads))
         facts = tuple(settling.events)
     others = tuple(effect for effect in found if effect.key not in at_first)
@@ -103,11 +111,22 @@ def _make(
     """Make every change after the ones before it; the workloads that were changed."""
     keys: dict[str, None] = {}
     for change in request.changes:
+        request.raise_if_late()
         settling.assume(*decide_on_state(cluster_state, change, request.at).events)
         kind, key = kind_and_key(change.stream)
         if kind == "workload":
             keys[key] = None
     return tuple(keys)
+
+
+def _standings(
+    cluster_state: ClusterState, request: SimulationRequest, keys: Iterable[str]
+) -> dict[str, PredictedState]:
+    found = {}
+    for key in keys:
+        request.raise_if_late()
+        found[key] = _standing(cluster_state, key, request.at)
+    return found
 
 
 def _standing(cluster_state: ClusterState, key: str, at: Instant) -> PredictedState:

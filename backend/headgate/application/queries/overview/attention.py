@@ -46,9 +46,14 @@ def find_attention(
     cluster_state: ClusterState, at: Instant, scope: NamespaceScope
 ) -> Cooperative[list[Attention]]:
     """The same in steps, as every workload is looked at."""
-    found = [*_log(cluster_state, at), *_queues(cluster_state), *_nodes(cluster_state)]
-    found += yield from each(_blocked_lines(cluster_state, at, scope))
-    found += _configuration(cluster_state, scope)
+    found = [*_log(cluster_state, at)]
+    for alerts in (
+        _queues(cluster_state),
+        _nodes(cluster_state),
+        _blocked_lines(cluster_state, at, scope),
+        _configuration(cluster_state, scope),
+    ):
+        found += yield from each(alerts)
     found += yield from _workloads(cluster_state, at, scope)
     if scope is None:
         found += _quarantined(cluster_state)

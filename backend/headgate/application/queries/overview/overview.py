@@ -7,6 +7,7 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, allows, visible_to
 from headgate.application.application_services import ApplicationServices
+from headgate.application.cooperative import Cooperative, run_yielding
 from headgate.application.ports import EventFilter
 from headgate.application.queries import events
 from headgate.application.queries.overview.attention import (
@@ -40,7 +41,7 @@ async def overview(services: ApplicationServices, scope: NamespaceScope) -> Over
     return Overview(
         position=cluster_state.position,
         at=timestamp(now),
-        counts=_counts(cluster_state, scope),
+        counts=await run_yielding(_counts(cluster_state, scope)),
         attention=await _findings(services, scope, now),
         recent=[event for event in newest.items if event.type != EXPLAINED][:RECENT],
         admitted_per_minute=await _admitted(services, scope, now),
@@ -90,11 +91,15 @@ async def _detected(
     ]
 
 
-def _counts(cluster_state: ClusterState, scope: NamespaceScope) -> dict[str, int]:
+def _counts(cluster_state: ClusterState, scope: NamespaceScope) -> Cooperative[dict[str, int]]:
     if scope is None:
         return dict(sorted(cluster_state.partition_index.counts.get("", {}).items()))
-    mine = (phase_of(w) for w in cluster_state.workloads.values() if w.namespace in scope)
-    return dict(sorted(Counter(mine).items()))
+    counts = Counter[str]()
+    for workload in tuple(cluster_state.workloads.values()):
+        if workload.namespace in scope:
+            counts[phase_of(workload)] += 1
+        yield
+    return dict(sorted(counts.items()))
 
 
 async def _admitted(
