@@ -22,7 +22,7 @@ from tests.processes.up import Up, services
 NAMESPACE = "bad-days"
 POOL = "headgate.dev/pool"
 TOPOLOGY = "hosts"
-QUOTA = {"pods": "100000", "cpu": "1000", "memory": "10Ti"}
+QUOTA = {"cpu": "1000", "memory": "10Ti"}
 WAIT_SECONDS = 90.0
 LOOK_SECONDS = 0.05
 FINAL_PHASES = frozenset({"Succeeded", "Failed", "Cancelled"})
@@ -33,6 +33,8 @@ Object = dict[str, Any]
 
 class Installation:
     """A Headgate that a test has to itself, and the agents that it has started."""
+
+    namespace = NAMESPACE
 
     def __init__(self, up: Up) -> None:
         self.up = up
@@ -45,12 +47,13 @@ class Installation:
         topology = named("Topology", TOPOLOGY, spec={"levels": [{"nodeLabel": HOSTNAME}]})
         configure(self.client, [topology, named("Namespace", NAMESPACE)])
 
-    def pool(self, name: str, **preemption: str) -> None:
+    def pool(self, name: str, *, pods: int = 100_000) -> None:
         """A pool of hosts with a queue of its name; agents join it by their label."""
-        quotas = [{"name": each, "nominalQuota": amount} for each, amount in QUOTA.items()]
+        quota = {**QUOTA, "pods": str(pods)}
+        quotas = [{"name": each, "nominalQuota": amount} for each, amount in quota.items()]
         flavors = [{"name": name, "resources": quotas}]
-        group = {"coveredResources": list(QUOTA), "flavors": flavors}
-        queue = {"namespaceSelector": {}, "resourceGroups": [group], "preemption": preemption}
+        group = {"coveredResources": list(quota), "flavors": flavors}
+        queue = {"namespaceSelector": {}, "resourceGroups": [group]}
         flavor = {"nodeLabels": {POOL: name}, "topologyName": TOPOLOGY}
         local = {"clusterQueue": name}
         configure(

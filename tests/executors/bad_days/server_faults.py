@@ -212,9 +212,15 @@ def _wrong_after_cut(policy: str, place: Path, *, is_living: bool) -> str:
 def restored_log(site: Site) -> Iterator[Seen]:
     """A backup of an earlier log is restored while a pod runs that it does not know."""
     made = site.installation
-    agent = made.started_agent("restored")
+    agent = made.started_agent("restored", leaseSeconds=LEASE_SECONDS)
     restore = back_up(made.database_url, ())
     place = _submit(made, "unknown-to-the-log", "restored", "Replace")
+    too_large = [
+        made.manifest(f"of-an-hour-{number}", "restored", template_of("true"), 1_000)
+        for number in range(100)
+    ]
+    made.client.submit_batch(too_large)
+    time.sleep(LEASE_SECONDS / 3 + 1.0)  # the agent knows the newest position by its next renewal
     restore()
     made.eventually(lambda: not made.phase("unknown-to-the-log"), "the log is read anew")
     made.eventually(lambda: "orphan" in agent.said(), "the agent tells of orphans")
@@ -224,7 +230,7 @@ def restored_log(site: Site) -> Iterator[Seen]:
     end = made.await_end("after-the-restore")
     wrong = "" if is_living else "the orphan was killed"
     wrong = wrong or ("" if end == "Succeeded" else f"a later workload is {end}")
-    state = "Orphaned" if "1 orphaned" in agent.said() else agent.said()[-200:]
+    state = "Orphaned" if ": 1 orphaned" in agent.said() else agent.said()[-200:]
     (place / "go").touch()
     leaked = made.leaked([agent])
     yield Seen(state, "unknown to the log", leaked, wrong)

@@ -264,7 +264,7 @@ class AgentHost:
             lease_file=str(self._root / LEASE) if fences else "",
             wake_socket=self._wakes.name,
             devices=devices,
-            pod="-".join(map(str, plan.key.pod)),
+            pod="-".join((self._settings.node.name, *map(str, plan.key.pod))),
             context=msgspec.Raw(msgspec.json.encode(context)),
         )
 

@@ -75,8 +75,8 @@ class CgroupLayout(msgspec.Struct, frozen=True, kw_only=True):
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """What a shim needs to run a pod, in this start of the host alone.
 
-    Limits of output count each of its two streams. Of the runs with an equal `pod` at most one
-    lives on a host at a time.
+    Limits of output count each of its two streams. Of the runs with an equal `pod`, which names
+    node and pod, at most one lives on a host at a time.
     """
 
     name: str
