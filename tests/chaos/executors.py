@@ -160,7 +160,7 @@ def _report(
         f"{sum(map(len, starts))} started, {len(results)} results, overlaps {len(overlaps)}, "
         f"left behind {len(left)}, kills: {times}"
     )
-    print(verified.stdout.strip() or verified.stderr.strip())
+    print((verified.stdout.strip() or verified.stderr.strip()).splitlines()[-1])
     return [*_broken(names, pods, starts, overlaps), *left[:10], *_unclean(verified.returncode)]
 
 

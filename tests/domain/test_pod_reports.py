@@ -99,6 +99,21 @@ def test_no_interleaving_of_reports_changes_another_attempt_or_run(steps: Any) -
             assert state.progress == {}
 
 
+def test_starts_come_before_ends_in_the_event_of_reports() -> None:
+    """So that a pod which started and ended in one request is not shown as running."""
+    state = told(in_first_attempt(), a_report(0, "ready"))
+    reports = (
+        a_report(0, "finished", exit_code=0),
+        a_report(1, "started"),
+        a_report(1, "ready"),
+        a_report(1, "finished", exit_code=0),
+    )
+    command = ReportPods(executor="x", reports=reports, nodes=NODES)
+    reported: Any = WORKLOAD.decide(state, command, T0)[0]
+    groups = [(group.type, text_of_ranges(group.indices)) for group in reported.pods]
+    assert groups == [("started", "1"), ("ready", "1"), ("finished", "0-1")]
+
+
 @given(st.lists(st.integers(0, 3), min_size=1), st.lists(st.integers(0, 3)))
 def test_reports_told_again_in_any_order_record_nothing(first: list[int], again: list[int]) -> None:
     state = told(in_first_attempt(), *(a_report(index, "ready") for index in first))

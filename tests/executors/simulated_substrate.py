@@ -135,8 +135,14 @@ class SimulatedSubstrate:
             if plan.node_loss_policy == "Fence" and self._is_living(name):
                 self._end(name, "NodeLost", signal=SIGKILL)
 
-    def _end(self, name: str, reason: FinishReason, **how: int) -> None:
-        end = RunEnd(reason=reason, finished_at=self.now, **how)
+    def _end(
+        self,
+        name: str,
+        reason: FinishReason,
+        exit_code: int | None = None,
+        signal: int | None = None,
+    ) -> None:
+        end = RunEnd(reason=reason, finished_at=self.now, exit_code=exit_code, signal=signal)
         self._set(name, state="Ended", end=end)
         self._tell(name, "finished")
 

@@ -250,28 +250,6 @@ def test_nothing_is_done_before_the_first_list(host: AgentHost, tmp_path: Path) 
     core.close()
 
 
-def test_a_core_that_ends_at_any_step_loses_no_report_and_starts_nothing_twice(
-    tmp_path: Path,
-) -> None:
-    """Killed after each step: all that it knows is in files by then."""
-    script = f"echo x >> {tmp_path}/starts; exit 4"
-    given = [assignment_of(shell(script), pods=2)]
-    finished: list[RunReport] = []
-    for _ in range(100):
-        host = host_of(tmp_path)
-        core = core_of(host, tmp_path)
-        core.replace_assignments(5, LOG, given)
-        core.step()
-        finished = [each for each in core.unanswered(100) if each.type == "finished"]
-        host.wait(0.05)
-        host.close()
-        core.close()
-        if len(finished) == 2:
-            break
-    assert [each.exit_code for each in finished] == [4, 4]
-    assert (tmp_path / "starts").read_text() == "x\nx\n"
-
-
 def test_a_refused_report_is_not_sent_again(host: AgentHost, tmp_path: Path) -> None:
     said: list[str] = []
     core = core_of(host, tmp_path, said)
@@ -311,25 +289,6 @@ def test_a_pod_that_cannot_start_is_reported_with_the_reason(
     (report,) = reports_of(core, host, "finished")
     assert report.reason == "StartFailed"
     assert "no-such-command" in report.message
-    core.close()
-
-
-def test_pods_that_another_log_does_not_know_are_orphans_and_live_on(
-    host: AgentHost, tmp_path: Path
-) -> None:
-    core = core_of(host, tmp_path)
-    core.replace_assignments(9, LOG, [assignment_of(TEMPLATE)])
-    reports_of(core, host, "ready")
-    core.replace_assignments(4, LOG, [])
-    core.step()
-    assert core.orphans == {key_of().name}
-    assert host.observe()[key_of().name].state == "Running"
-    again = core_of(host, tmp_path)
-    again.replace_assignments(5, LOG, [])
-    again.step()
-    assert host.observe()[key_of().name].state == "Running"
-    assert again.is_clean()
-    again.close()
     core.close()
 
 

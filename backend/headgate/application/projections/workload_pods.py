@@ -18,6 +18,7 @@ from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.index_ranges import contains, members
 from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.decide.pod_reports import STAGES
 from headgate.domain.workloads.events import (
     EvictionProgressed,
     NominationWithdrawn,
@@ -148,7 +149,8 @@ def _changes(before: Workload, after: Workload, recorded: RecordedEvent) -> Iter
     elif after.admission is not before.admission or after.layout is not before.layout:
         yield from _moved(before, after)
     if isinstance(event, WorkloadPodsReported) and event.uid == after.uid:
-        for group in event.pods:
+        # Logs of earlier versions have ends of some pods before starts of others.
+        for group in sorted(event.pods, key=lambda group: STAGES.index(group.type)):
             yield from _reported(after.key, event.attempt, group, at)
     if isinstance(event, WorkloadPodsReady) and not after.progress and not event.recovered:
         ready = {"state": "Running", "started_at": at, "ready_at": at}

@@ -49,6 +49,8 @@ MAX_EXIT_CODE = 2**31 - 1
 MAX_SIGNAL = 128
 NOT_READY_AGAIN = "Not all pods are ready"
 
+STAGES = ("started", "ready", "finished", "stopped")
+
 _ALIKE_FIELDS = (
     "pod_set", "run", "node", "type", "reason", "exit_code", "signal", "message"
 )  # fmt: skip
@@ -137,7 +139,10 @@ def _pods_of(workload: Workload) -> Pods:
 
 
 def _groups(workload: Workload, pods: Pods, reports: Sequence[PodReport]) -> Iterator[ReportedPods]:
-    """What reports say that was not known, equal ones of several pods together."""
+    """What reports say that was not known, equal ones of several pods together.
+
+    Starts come before ends, whatever the order of the reports: a pod that has ended stays so.
+    """
     groups: dict[tuple[object, ...], tuple[ReportedPods, dict[int, PodReport]]] = {}
     known = dict(workload.progress)
     seen: set[tuple[str, int, str]] = set()
@@ -154,7 +159,7 @@ def _groups(workload: Workload, pods: Pods, reports: Sequence[PodReport]) -> Ite
         alike = _alike(report, pod)
         key = tuple(getattr(alike, name) for name in _ALIKE_FIELDS)
         groups.setdefault(key, (alike, {}))[1][report.index] = report
-    for alike, told in groups.values():
+    for alike, told in sorted(groups.values(), key=lambda group: STAGES.index(group[0].type)):
         yield _joined_group(alike, [told[index] for index in sorted(told)])
 
 
