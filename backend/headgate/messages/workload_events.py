@@ -48,6 +48,18 @@ TEXTS: Mapping[str, Text] = {
     "PodHasFailed": Text(
         "Pod {pod_set}-{index} failed[ on {node}]: {reason}[, exit code {exit_code}]"
     ),
+    "WorkloadHasFailed": Text("The executor reported a failure"),
+    "RetryLimitReached": Text("{failure}; the limit of {limit:retry} is reached"),
+    "TooManyIndexesFailed": Text("{failure}; more than {maximum:index} failed"),
+    "RetriedAfter": Text("Retry {retries}[ of {limit}]: {failure}"),
+    "IndexesHaveFailed": Text("Failed indexes: {indexes:all}"),
+    "SuccessPolicyMet": Text("The success policy is met"),
+    "TitleRetriedPods": Text("Failed pods retried"),
+    "TitleLostPods": Text("Lost pods started again"),
+    "TitleRetriedWorkload": Text("Retried after a failure"),
+    "DetailRetried": Text("{pods:all}[; {retries:retry} counted so far][; next run at {at:time}]"),
+    "TitleIndexesFailed": Text("Pod indexes failed for good"),
+    "TitlePodsReleased": Text("Backoff of failed pods is over"),
     "PodsHaveFailed": Text("Pods of {workload} failed"),
     # Titles and details of events in timelines
     "TitleOfLaterRelease": Text("Event of a later release: {event}"),

@@ -11,9 +11,13 @@ from headgate.domain.kinds.cluster_queue import (
 )
 from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopped
 from headgate.domain.kinds.queue_stop import Stop, StopPolicy
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import (
+    RequeuingStrategy,
+    WaitForPodsReady,
+    backoff_microseconds,
+    backoff_seconds,
+)
 from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.lifecycle.pods_ready import backoff_microseconds, backoff_seconds
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.message import message
 from headgate.domain.workloads.events import (

@@ -277,8 +277,10 @@ async def report_many(
 ) -> Answer:
     """Taken in order, each by itself: 200 if none was rejected, 207 if some, 422 if all."""
     free_early = releases_quota(request)
+    new_id = services_of(request).ids.new
     told = [
-        (report.workload, _command(report, releases_quota=free_early)) for report in data.reports
+        (report.workload, _command(report, new_id(), releases_quota=free_early))
+        for report in data.reports
     ]
 
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
@@ -304,7 +306,8 @@ KIND = "Workload"
 async def report(request: Caller, told: Report) -> Answer:
     """Record one report, and answer with the workload as it stands then."""
     call = await command_request(request, object_writer(KIND), CommandOptions())
-    command = _command(told, releases_quota=releases_quota(request))
+    eviction = services_of(request).ids.new()
+    command = _command(told, eviction, releases_quota=releases_quota(request))
     handled = await workload_commands.report(services_of(request), call, (told.workload, command))
     return await answer_workload(request, handled)
 
@@ -315,7 +318,8 @@ def releases_quota(request: Caller) -> bool:
     return configuration.quota_release == "OnTerminating"
 
 
-def _command(report: Report, *, releases_quota: bool) -> ReportCommand:
+def _command(report: Report, eviction: str, *, releases_quota: bool) -> ReportCommand:
+    """The command of a report; `eviction` is the id of the eviction that a failure may begin."""
     match report.type:
         case "podsReady" | "podsNotReady":
             ready = report.type == "podsReady"
@@ -329,7 +333,11 @@ def _command(report: Report, *, releases_quota: bool) -> ReportCommand:
         case "finished" | "failed":
             succeeded = report.type == "finished"
             return ReportFinished(
-                uid=report.uid, attempt=report.attempt, succeeded=succeeded, message=report.message
+                uid=report.uid,
+                attempt=report.attempt,
+                succeeded=succeeded,
+                message=report.message,
+                eviction=eviction,
             )
         case "stopping":
             return ReportStopping(

@@ -104,7 +104,7 @@ class ExecutorItem(Schema, kw_only=True, frozen=True):
     owner: Owner | None = None
     annotations: dict[str, str] = {}
     node_loss_policy: NodeLossPolicy
-    world_size: int
+    world_size: int | None = None
     rendezvous: RendezvousView | None = None
     hosts: list[str]
     pod_sets: list[AssignedPodSet]
@@ -282,7 +282,7 @@ def _item(
         owner=msgspec.convert(owner, Owner | None),
         annotations=workload.annotations,
         node_loss_policy=found.node_loss_policy,
-        world_size=len(found.hosts),
+        world_size=len(found.hosts) or None,
         rendezvous=None
         if found.rendezvous is None
         else RendezvousView(host=found.rendezvous.host, port=found.rendezvous.port),

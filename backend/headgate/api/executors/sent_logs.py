@@ -28,6 +28,7 @@ from headgate.domain.rejection import IllegalNow, NotFound, Rejection
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.values.message import workload_reference
 from headgate.domain.workloads.decide.preconditions import require_same_uid
+from headgate.domain.workloads.specs import index_count
 
 MAX_CHUNKS = 2_000
 MAX_CHUNK_BYTES = MEBIBYTE
@@ -154,7 +155,7 @@ def _run_of(request: Caller, chunk: SentChunk, state: Any) -> LogRun:  # noqa: A
     if isinstance(state, Absent) or not request.user.sees(namespace):
         raise NotFound("ObjectNotFound", kind="Workload", name=chunk.workload)
     workload = require_same_uid(state, chunk.uid)
-    counts = {each.name: each.count for each in workload.spec.pod_sets}
+    counts = {each.name: index_count(each) for each in workload.spec.pod_sets}
     is_known = chunk.attempt <= workload.attempt and chunk.index < counts.get(chunk.pod_set, 0)
     if not is_known:
         raise IllegalNow(

@@ -9,7 +9,9 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.events import RoundCommitted
+from headgate.domain.values.index_ranges import count_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+from headgate.domain.workloads.decide.pod_failures import LOST_REASONS
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadEvicted,
@@ -17,6 +19,7 @@ from headgate.domain.workloads.events import (
     WorkloadPodsReady,
     WorkloadQuotaReserved,
 )
+from headgate.domain.workloads.retry_events import WorkloadRetried
 from headgate.domain.workloads.state import ConditionType, Workload, condition, waited_seconds
 
 # A counter begins with its process: a second series for each, with that time, says nothing new.
@@ -131,6 +134,7 @@ class EventCounters:
         self._replaced = self._counter(
             "replaced_workload_slices_total", "Slices that others took over"
         )
+        self._retried = self._counter("retried_pods_total", "Runs of pods again", "cause")
         why = ("reason", "underlying_cause")
         self._evicted = self._counter("evicted_workloads_total", "Evictions", *why)
         self._evicted_once = self._counter(
@@ -198,6 +202,8 @@ class EventCounters:
                 case WorkloadEvicted(reason=reason, underlying_cause=cause):
                     _count(self._evicted, _queues_of(recorded, cluster_state), reason, cause)
                     evictions[recorded.stream, (reason, cause)] += 1
+                case WorkloadRetried() as retried:
+                    self._count_retries(retried, _queues_of(recorded, cluster_state))
                 case WorkloadFinished(reason=reason):
                     queues = _queues_of(recorded, cluster_state)
                     _count(self._finished, queues)
@@ -209,6 +215,13 @@ class EventCounters:
                 case _:
                     pass
         self._count_first_evictions(evictions, cluster_state)
+
+    def _count_retries(self, event: WorkloadRetried, queues: QueueLabels) -> None:
+        """Pods by the cause of their next run: a failure of theirs, or the loss of a node."""
+        for pods in event.pods:
+            cause = "NodeLost" if pods.reason in LOST_REASONS else "PodFailed"
+            for metric in self._retried.of(queues, cause):
+                metric.inc(count_of(pods.indices))
 
     def _count_waits(self, recorded: RecordedEvent, cluster_state: ClusterState) -> None:
         if not isinstance(recorded.event, WAIT_ENDING_EVENTS):

@@ -84,7 +84,7 @@ def first_rank(workload: Workload, pod_set: str) -> int:
     for each in workload.spec.pod_sets:
         if each.name == pod_set:
             return counted
-        counted += counts.get(each.name, each.count)
+        counted += each.completions or counts.get(each.name, each.count)
     return counted
 
 

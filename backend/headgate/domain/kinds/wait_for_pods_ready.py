@@ -1,12 +1,14 @@
 """waitForPodsReady: the pods-ready timeout and the backoff of requeueing (queueing.md §5.6)."""
 
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Literal
 
 import msgspec
 
 from headgate.domain.field_rules import range_violations
 from headgate.domain.rejection import Violation
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 
 class RequeuingStrategy(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,3 +52,31 @@ def wait_violations(pointer: str, wait: WaitForPodsReady | None) -> Iterator[Vio
     )
     for field, length in lengths:
         yield from range_violations(f"{pointer}/{field}", length, 0)
+
+
+MAX_DOUBLINGS = 40
+"""Doublings that are applied at most; a longer delay outlives every installation."""
+
+
+JITTER_DIVISOR = 10_000
+"""The jitter is at most the delay divided by this; it spreads workloads evicted together."""
+
+
+def backoff_seconds(strategy: RequeuingStrategy, count: int) -> int:
+    """The delay before the `count`-th requeue: the base, doubled each time up to the maximum.
+
+    The first delay is not capped, and a maximum of 0 means no cap (trap Q32).
+    """
+    base = strategy.backoff_base_seconds
+    if count <= 1:
+        return base
+    delay = base << min(count - 1, MAX_DOUBLINGS)
+    limit = strategy.backoff_max_seconds
+    return min(delay, limit) if limit else delay
+
+
+def backoff_microseconds(strategy: RequeuingStrategy, count: int, uid: str) -> int:
+    """The delay with its jitter, which is a hash of uid and count so that plans are repeatable."""
+    delay = backoff_seconds(strategy, count) * MICROSECONDS_PER_SECOND
+    drawn = int.from_bytes(sha256(f"{uid}/{count}".encode()).digest()[:8])
+    return delay + delay * drawn // (2**64 * JITTER_DIVISOR)

@@ -62,6 +62,15 @@ def contains(ranges: IndexRanges, index: int) -> bool:
     return place > 0 and ranges[place - 1][1] >= index
 
 
+def absent(ranges: IndexRanges, end: int) -> Iterator[int]:
+    """The numbers below `end` that are in no range, in order."""
+    begin = 0
+    for first, last in ranges:
+        yield from range(begin, min(first, end))
+        begin = last + 1
+    yield from range(begin, end)
+
+
 def count_of(ranges: IndexRanges) -> int:
     """How many numbers there are."""
     return sum(last - first + 1 for first, last in ranges)

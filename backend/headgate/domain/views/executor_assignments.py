@@ -14,6 +14,7 @@ from headgate.domain.workloads.pods.attempt_pods import (
     attempt_pods,
     pod_nodes,
 )
+from headgate.domain.workloads.pods.completions import runs_all_at_once
 from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS
 from headgate.domain.workloads.specs import NodeLossPolicy
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted
@@ -37,9 +38,9 @@ class PodOrder(msgspec.Struct, frozen=True, kw_only=True):
 class ExecutorAssignment(msgspec.Struct, frozen=True, kw_only=True):
     """One workload as one executor is to run or stop it.
 
-    `hosts` has the node of each rank of the whole workload, `pods` those of this executor that have
-    not ended. `ends` says that the eviction is for good: the workload is cancelled, deleted or has
-    failed.
+    `hosts` has the node of each rank of the whole workload, empty where completions come one after
+    another; `pods` those of this executor that have neither ended nor wait for a backoff. `ends`
+    says that the eviction is for good: the workload is cancelled or deleted, or its end is decided.
     """
 
     workload: Workload
@@ -77,6 +78,7 @@ def assignment_for(
         for pod in pods
         if _executor_at(config, workload, pod.pod_set, pod.node) == executor
         and not workload.progress.get(pod.pod_set, NO_PROGRESS).has_ended(pod.index)
+        and (not workload.retry.is_delayed(pod.pod_set, pod.index) or _is_ordered(workload, pod))
     )
     chosen = {(pod.pod_set, pod.index) for pod in own}
     return ExecutorAssignment(
@@ -90,14 +92,24 @@ def assignment_for(
     )
 
 
+def _is_ordered(workload: Workload, pod: AttemptPod) -> bool:
+    """Whether an eviction takes the pod: its executor says that it does not run."""
+    return workload.eviction is not None or any(
+        pod.index in taken.get(pod.pod_set, ()) for _, taken in pods_of_evictions(workload)
+    )
+
+
 def is_ending(workload: Workload) -> bool:
     """Whether an eviction of the workload is for good."""
-    failed = workload.eviction is not None and workload.eviction.reason == "PodFailed"
-    return failed or workload.terminating_at is not None or workload.cancelling_at is not None
+    eviction = workload.eviction
+    is_over = eviction is not None and eviction.reason in {"PodFailed", "SuccessPolicyMet"}
+    return is_over or workload.terminating_at is not None or workload.cancelling_at is not None
 
 
 def _hosts(workload: Workload, pods: tuple[AttemptPod, ...]) -> tuple[str, ...]:
     """The node of each rank; of pods that have left, the node they would have now is unknown."""
+    if not runs_all_at_once(workload):
+        return ()
     assert workload.admission is not None, "what is admitted has a place"
     size = sum(
         workload.layout.counts.get(given.name, len(assigned_nodes(given)))
@@ -113,7 +125,7 @@ def _rendezvous(
     config: ObjectSet, workload: Workload, pods: tuple[AttemptPod, ...]
 ) -> Rendezvous | None:
     first = pods[0] if pods else None
-    if first is None:
+    if first is None or not runs_all_at_once(workload):
         return None
     found = config.executors.get(_executor_at(config, workload, first.pod_set, first.node))
     ports = PortRange() if found is None else found.spec.rendezvous_ports

@@ -91,12 +91,16 @@ class ReportCheckState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportFinished(msgspec.Struct, frozen=True, kw_only=True):
-    """Its pods are done, for good or ill."""
+    """Its pods are done, for good or ill.
+
+    `eviction` is the id of the eviction that a retry begins; without one nothing is retried.
+    """
 
     uid: str
     attempt: int | None = None
     succeeded: bool
     message: MessageOrText = ""
+    eviction: str = ""
 
 
 class PodReport(msgspec.Struct, frozen=True, kw_only=True):

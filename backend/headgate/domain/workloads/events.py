@@ -18,6 +18,7 @@ from headgate.domain.workloads.preemption_events import (
     PreemptorReference,
     SoftTerms,
 )
+from headgate.domain.workloads.retry_events import RetryEvent
 from headgate.domain.workloads.specs import PodReason, WorkloadSpec
 
 EvictionReason = Literal[
@@ -28,6 +29,8 @@ EvictionReason = Literal[
     "LocalQueueStopped",
     "NodeFailures",
     "PodFailed",
+    "Retried",
+    "SuccessPolicyMet",
     "Deactivated",
     "Requeued",
     "Cancelled",
@@ -389,4 +392,5 @@ WorkloadEvent = (
     | WorkloadDeletionRequested
     | WorkloadDeleted
     | PreemptionEvent
+    | RetryEvent
 )

@@ -11,9 +11,10 @@ from headgate.domain.values.message import Message, message
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.events import WorkloadPodsReported
-from headgate.domain.workloads.pods.attempt_pods import FIRST_LAYOUT, changed_layout
-from headgate.domain.workloads.pods.pod_progress import after_report
+from headgate.domain.workloads.pods.attempt_pods import changed_layout
+from headgate.domain.workloads.pods.completions import first_layout, progress_kept
 from headgate.domain.workloads.priority import with_full_boost
+from headgate.domain.workloads.retry_events import RetryEvent
 from headgate.domain.workloads.state import (
     ConditionChange,
     Hold,
@@ -42,6 +43,7 @@ from headgate.domain.workloads.transitions.preemption import (
     apply_eviction_progressed,
     apply_preemption_event,
 )
+from headgate.domain.workloads.transitions.retry import apply_pods_reported, apply_retry_event
 
 PODS_STARTING = message("NotAllPodsReady")
 PODS_READY = message("AllPodsReady")
@@ -141,7 +143,7 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
         case e.WorkloadScaledDown():
             return _scaled_down(workload, event)
         case WorkloadPodsReported():
-            return _pods_reported(workload, event)
+            return apply_pods_reported(workload, event)
         case e.WorkloadPodsReclaimed():
             return _reclaimed(workload, event)
         case e.EvictionAcknowledged():
@@ -159,6 +161,8 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
         case _:
             if isinstance(event, StandingEvent):
                 return _after_requeue_or_hold(workload, event, at)
+            if isinstance(event, RetryEvent):
+                return apply_retry_event(workload, event)
             return apply_preemption_event(workload, event, at)
 
 
@@ -214,8 +218,9 @@ def _quota_reserved(workload: Workload, event: e.WorkloadQuotaReserved, at: Inst
     return replace(
         workload,
         attempt=workload.attempt + 1,
-        layout=FIRST_LAYOUT,
-        progress={},
+        layout=first_layout(workload, event.admission),
+        progress=progress_kept(workload),
+        retry=replace(workload.retry, delayed=()) if workload.retry.delayed else workload.retry,
         admission=event.admission,
         checks=event.checks,
         check_states=retained_check_states(workload, event.checks),
@@ -282,16 +287,12 @@ def _pods_not_ready(workload: Workload, event: e.WorkloadPodsNotReady, at: Insta
 def _placed(workload: Workload, event: e.WorkloadPlaced) -> Workload:
     stay = tuple(host for host in workload.pods_gone if host not in event.replaced)
     placed = replace(workload, admission=event.admission, unhealthy_nodes={}, pods_gone=stay)
-    if not event.replaced or workload.admission is None:
+    if workload.admission is None:
         return placed
+    if not event.replaced:
+        return replace(placed, layout=first_layout(workload, event.admission))
     layout = changed_layout(workload.admission, event.admission, workload.layout)
     return with_layout(placed, workload, layout)
-
-
-def _pods_reported(workload: Workload, event: WorkloadPodsReported) -> Workload:
-    if event.attempt != workload.attempt:
-        return workload
-    return replace(workload, progress=after_report(workload.progress, event.pods))
 
 
 def _scaled_down(workload: Workload, event: e.WorkloadScaledDown) -> Workload:

@@ -103,6 +103,11 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     priority_class_name: str = ""
 
 
+def index_count(pod_set: PodSet) -> int:
+    """The number of pod indices of a pod set."""
+    return pod_set.count if pod_set.completions is None else pod_set.completions
+
+
 class PriorityClassReference(msgspec.Struct, frozen=True, kw_only=True):
     """The class a priority came from, in Kueue's words."""
 

@@ -18,7 +18,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.pods.attempt_pods import FIRST_LAYOUT, AttemptLayout
-from headgate.domain.workloads.pods.pod_progress import PodProgress
+from headgate.domain.workloads.pods.pod_progress import NO_RETRY, PodProgress, RetryState
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet, SoftTerms
 from headgate.domain.workloads.specs import WorkloadSpec
@@ -183,7 +183,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     `covered_hold` is a user's hold under an admin's. `cancelling_at` is set from the request to
     cancel until the pods have stopped.
 
-    `layout` and `progress` tell of the pods of the attempt where executors report on single pods.
+    `layout` and `progress` tell of the pods of the attempt where executors report on single pods,
+    `retry` of failures over all attempts.
     `attempt` numbers its executions: each quota reservation begins one; 0 before the first.
 
     `unhealthy_nodes` are its hosts that failed, with the reason; `pods_gone` its hosts without a
@@ -213,6 +214,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     reclaimable: dict[str, int] = {}
     layout: AttemptLayout = FIRST_LAYOUT
     progress: dict[str, PodProgress] = {}
+    retry: RetryState = NO_RETRY
     unhealthy_nodes: dict[str, str] = {}
     pods_gone: tuple[str, ...] = ()
     nomination: Admission | None = None

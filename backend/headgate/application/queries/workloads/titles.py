@@ -1,6 +1,6 @@
 """The title and detail of each event of a workload, as messages."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from headgate.domain.log_history import EventIgnored
@@ -8,7 +8,9 @@ from headgate.domain.values.index_ranges import text_of_ranges
 from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads import events as facts
 from headgate.domain.workloads import preemption_events as preemption
+from headgate.domain.workloads import retry_events as retries
 from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.decide.pod_failures import LOST_REASONS
 from headgate.domain.workloads.events import WorkloadPodsReported
 
 MAX_TITLE_HOSTS = 8
@@ -71,6 +73,18 @@ EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {
     WorkloadPodsReported: lambda e: (
         message("TitlePodsReported", executor=e.executor),
         message("DetailPodsReported", pods=_reported(e)),
+    ),
+    retries.WorkloadRetried: lambda e: (message(_retry_title(e)), _retried(e)),
+    retries.WorkloadIndexesFailed: lambda e: (
+        message("TitleIndexesFailed"),
+        message("DetailPodsReported", pods=_failed(e.pods)),
+    ),
+    retries.WorkloadPodsReleased: lambda e: (
+        message("TitlePodsReleased"),
+        message(
+            "DetailPodsReported",
+            pods=tuple(f"{name} {text_of_ranges(found)}" for name, found in e.pods.items()),
+        ),
     ),
     facts.WorkloadEvicted: lambda e: (message("TitleEvicted", reason=e.reason), e.message),
     facts.EvictionAcknowledged: lambda e: (
@@ -178,6 +192,29 @@ def _hosts(admission: Any) -> Message:  # noqa: ANN401 - an Admission
 
 def _counts(pods: Mapping[str, int]) -> tuple[Message, ...]:
     return tuple(message("PodsOfSet", count=count, pod_set=name) for name, count in pods.items())
+
+
+def _retry_title(event: retries.WorkloadRetried) -> str:
+    if event.action == "RetryWorkload":
+        return "TitleRetriedWorkload"
+    is_lost = all(each.reason in LOST_REASONS for each in event.pods)
+    return "TitleLostPods" if is_lost else "TitleRetriedPods"
+
+
+def _retried(event: retries.WorkloadRetried) -> Message:
+    starts = [each.retry_at for each in event.pods if each.retry_at is not None]
+    failed = _failed(event.pods) or (message("WorkloadHasFailed"),)
+    at = min(starts, default=None)
+    return message("DetailRetried", pods=failed, retries=event.retries or None, at=at)
+
+
+def _failed(pods: Sequence[retries.FailedPods]) -> tuple[str, ...]:
+    """Failed pods by set, index ranges and run, with what is told of them."""
+    return tuple(
+        f"{each.pod_set} {text_of_ranges(each.indices)} run {each.run} {each.reason}"
+        + (f" {each.exit_code}" if each.exit_code is not None else "")
+        for each in pods
+    )
 
 
 def _reported(event: WorkloadPodsReported) -> tuple[str, ...]:

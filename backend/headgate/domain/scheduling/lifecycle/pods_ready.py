@@ -1,14 +1,12 @@
 """waitForPodsReady: deadlines, backoff and blocked admission (queueing.md §5.5, §5.6)."""
 
-from hashlib import sha256
-
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.queueing.queue_checks import (
     cluster_queue_of,
     pods_ready_rules,
 )
-from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant, seconds_after
+from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadDeleted,
@@ -100,34 +98,6 @@ def blocks_admission(config: ObjectSet, workload: Workload | None) -> bool:
         and not is_condition_true(workload, "PodsReady")
         and waits_for_pods_ready(config, workload) is not None
     )
-
-
-MAX_DOUBLINGS = 40
-"""Doublings that are applied at most; a longer delay outlives every installation."""
-
-
-JITTER_DIVISOR = 10_000
-"""The jitter is at most the delay divided by this; it spreads workloads evicted together."""
-
-
-def backoff_seconds(strategy: RequeuingStrategy, count: int) -> int:
-    """The delay before the `count`-th requeue: the base, doubled each time up to the maximum.
-
-    The first delay is not capped, and a maximum of 0 means no cap (trap Q32).
-    """
-    base = strategy.backoff_base_seconds
-    if count <= 1:
-        return base
-    delay = base << min(count - 1, MAX_DOUBLINGS)
-    limit = strategy.backoff_max_seconds
-    return min(delay, limit) if limit else delay
-
-
-def backoff_microseconds(strategy: RequeuingStrategy, count: int, uid: str) -> int:
-    """The delay with its jitter, which is a hash of uid and count so that plans are repeatable."""
-    delay = backoff_seconds(strategy, count) * MICROSECONDS_PER_SECOND
-    drawn = int.from_bytes(sha256(f"{uid}/{count}".encode()).digest()[:8])
-    return delay + delay * drawn // (2**64 * JITTER_DIVISOR)
 
 
 def is_past_limit(strategy: RequeuingStrategy, count: int) -> bool:

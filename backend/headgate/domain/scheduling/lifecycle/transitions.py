@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
+from headgate.domain.kinds.wait_for_pods_ready import backoff_microseconds
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.lifecycle.admission_checks import (
     awaits_unblocked_admission,
@@ -17,7 +18,6 @@ from headgate.domain.scheduling.lifecycle.admission_checks import (
     checks_outcome,
 )
 from headgate.domain.scheduling.lifecycle.pods_ready import (
-    backoff_microseconds,
     is_admitted_and_not_evicting,
     is_past_limit,
     pods_ready_deadline,
@@ -51,8 +51,10 @@ from headgate.domain.workloads.predicates import (
     has_quota_reservation,
 )
 from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
+from headgate.domain.workloads.retry_events import WorkloadPodsReleased
 from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
+from headgate.domain.workloads.transitions.retry import due_pods
 
 IMMEDIATELY: Instant = 0
 """The due instant of a transition that waits for no time."""
@@ -160,6 +162,7 @@ def _while_reserved(
     if outcome and not awaits_unblocked_admission(config, workload):
         yield IMMEDIATELY, checked
     yield execution_deadline(workload), partial(_execution_time_exceeded, workload)
+    yield pod_backoff_end(workload), partial(_pod_backoff_over, workload)
     if waits_for_pods_ready(config, workload) is not None:
         yield retry_deadline(config, workload), partial(_retry_limit_exceeded, config, workload)
         yield pods_ready_deadline(config, workload), partial(_pods_ready_timeout, config, workload)
@@ -186,6 +189,11 @@ def eviction_deadline(workload: Workload) -> Instant | None:
         return None
     found = _next_soft_eviction(workload)
     return found.soft.deadline_at if found is not None and found.soft is not None else None
+
+
+def pod_backoff_end(workload: Workload) -> Instant | None:
+    """The instant at which the first backoff of failed pods is over."""
+    return min((each.until for each in workload.retry.delayed), default=None)
 
 
 def execution_deadline(workload: Workload) -> Instant | None:
@@ -328,6 +336,10 @@ def _hold_expired(workload: Workload, at: Instant, _eviction_id: str) -> Events:
     return release(workload, ReleaseWorkload(expired=True), at)
 
 
+def _pod_backoff_over(workload: Workload, at: Instant, _eviction_id: str) -> Events:
+    return (WorkloadPodsReleased(pods=due_pods(workload.retry, at)),)
+
+
 def _execution_time_exceeded(workload: Workload, _at: Instant, eviction_id: str) -> Events:
     seconds = workload.spec.maximum_execution_time_seconds
     why = message("ExecutionTimeReached", limit=seconds)
@@ -375,7 +387,7 @@ def _requeue_reason(workload: Workload) -> RequeueReason:
             return "ClusterQueueRestarted"
         case "LocalQueueStopped":
             return "LocalQueueRestarted"
-        case "PodsReadyTimeout" | "AdmissionCheck":
+        case "PodsReadyTimeout" | "AdmissionCheck" | "Retried":
             return "BackoffFinished"
         case _:
             return "Reactivated"

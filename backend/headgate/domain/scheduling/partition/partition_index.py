@@ -104,7 +104,8 @@ class PartitionIndex:
         return self.partitions[self.of_cluster_queue.get(queue, INSTALLATION)], where
 
     def _set_retention(self, partition: Partition, workload: Workload) -> None:
-        if self.config.configuration.retention.after_finished_seconds is None:
+        is_kept = self.config.configuration.retention.after_finished_seconds is None
+        if is_kept and workload.spec.ttl_seconds_after_finished is None:
             return
         if f"workload/{workload.key}" not in partition.quarantined:
             partition.timers.set(workload.key, next_due_at(self.config, workload))

@@ -103,7 +103,7 @@ def decide(
         case ReportPods():
             return report_pods(state, command, at)
         case ReportFinished():
-            return report_finished(state, command)
+            return report_finished(state, command, at)
         case AcknowledgeEviction():
             return acknowledge_eviction(state, command)
         case ReportEvictionProgress():

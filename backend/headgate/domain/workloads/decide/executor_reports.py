@@ -7,6 +7,7 @@ repeats what is known, or concerns another eviction than the present one, record
 """
 
 from collections.abc import Iterator
+from typing import Literal
 
 from headgate.domain.field_rules import range_violations, shown
 from headgate.domain.metadata import raise_if_invalid
@@ -26,6 +27,7 @@ from headgate.domain.workloads.commands import (
     ReportStopped,
     ReportStopping,
 )
+from headgate.domain.workloads.decide.pod_failures import retry_whole
 from headgate.domain.workloads.decide.preconditions import require_attempt, require_reported
 from headgate.domain.workloads.events import (
     EvictionAcknowledged,
@@ -33,6 +35,7 @@ from headgate.domain.workloads.events import (
     WorkloadCheckReported,
     WorkloadDeleted,
     WorkloadEvent,
+    WorkloadEvicted,
     WorkloadFinished,
     WorkloadPodsGone,
     WorkloadPodsNotReady,
@@ -62,6 +65,7 @@ from headgate.domain.workloads.transitions.partial_eviction import (
 )
 
 CANCELLED_WHILE_RUNNING = message("CancelledWhileRunning")
+BACKOFF_FINISHED = WorkloadRequeued(reason="BackoffFinished")
 
 
 def report_pods_ready(state: WorkloadState, command: ReportPodsReady) -> tuple[WorkloadEvent, ...]:
@@ -111,13 +115,22 @@ def report_reclaimable(
     return (WorkloadPodsReclaimed(reclaimable=reclaimable),)
 
 
-def report_finished(state: WorkloadState, command: ReportFinished) -> tuple[WorkloadEvent, ...]:
-    """Finishes the workload; during an eviction the eviction ends with it."""
+def report_finished(
+    state: WorkloadState, command: ReportFinished, at: Instant
+) -> tuple[WorkloadEvent, ...]:
+    """Finishes the workload, or retries it; during an eviction the eviction ends with it."""
     workload = require_reported(state, command.uid, command.attempt)
     if workload.finished_at is not None:
         return ()
     _require_admitted(workload)
     require_attempt(workload, command.attempt)
+    if not command.succeeded and command.eviction and workload.eviction is None:
+        retried = retry_whole(workload, at, command.eviction).events
+        if retried:
+            requeue_at = next(e.requeue_at for e in retried if isinstance(e, WorkloadEvicted))
+            stopped = WorkloadStopped(eviction=command.eviction)
+            again = () if requeue_at is not None else (BACKOFF_FINISHED,)
+            return (*retried, stopped, *again)
     finished = WorkloadFinished(
         reason="Succeeded" if command.succeeded else "Failed", message=command.message
     )
@@ -253,15 +266,18 @@ def events_after_stop(workload: Workload) -> tuple[WorkloadEvent, ...]:
     if workload.cancelling_at is not None:
         return (WorkloadFinished(reason="Cancelled", message=CANCELLED_WHILE_RUNNING),)
     eviction = workload.eviction
-    if eviction is not None and eviction.reason == "PodFailed":
+    if eviction is not None and eviction.reason in {"PodFailed", "SuccessPolicyMet"}:
         evicted = condition(workload, "Evicted")
-        return (WorkloadFinished(reason="Failed", message=evicted.message if evicted else ""),)
+        reason: Literal["Failed", "Succeeded"] = (
+            "Failed" if eviction.reason == "PodFailed" else "Succeeded"
+        )
+        return (WorkloadFinished(reason=reason, message=evicted.message if evicted else ""),)
     if eviction is None or not workload.spec.active or workload.requeue.requeue_at is not None:
         return ()
     if eviction.reason == "Deactivated":
         return (WorkloadRequeued(reason="Reactivated"),)
-    if eviction.reason == "PodsReadyTimeout":
-        return (WorkloadRequeued(reason="BackoffFinished"),)
+    if eviction.reason in {"PodsReadyTimeout", "Retried"}:
+        return (BACKOFF_FINISHED,)
     return ()
 
 

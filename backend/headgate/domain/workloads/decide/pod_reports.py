@@ -5,43 +5,60 @@ changes nothing; the others of its request are taken. What follows is derived he
 reclaimable pods, the end of the workload and of evictions.
 """
 
-from collections.abc import Container, Iterator, Sequence
-
 import msgspec
-
-from headgate.domain.field_rules import length_violations, name_violations, range_violations
-from headgate.domain.rejection import IllegalNow, InvalidObject, NotFound, Rejection, Violation
-from headgate.domain.values.index_ranges import count_of, ranges_of
+from collections.abc import Container
+from collections.abc import Iterator
+from collections.abc import Sequence
+from headgate.domain.field_rules import length_violations
+from headgate.domain.field_rules import name_violations
+from headgate.domain.field_rules import range_violations
+from headgate.domain.rejection import IllegalNow
+from headgate.domain.rejection import InvalidObject
+from headgate.domain.rejection import NotFound
+from headgate.domain.rejection import Rejection
+from headgate.domain.rejection import Violation
+from headgate.domain.values.index_ranges import contains
+from headgate.domain.values.index_ranges import count_of
+from headgate.domain.values.index_ranges import ranges_of
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.message import Message, MessageOrText, message, workload_reference
-from headgate.domain.workloads.commands import PodReport, ReportPods
+from headgate.domain.values.message import Message
+from headgate.domain.values.message import MessageOrText
+from headgate.domain.values.message import message
+from headgate.domain.values.message import workload_reference
+from headgate.domain.workloads.commands import PodReport
+from headgate.domain.workloads.commands import ReportPods
 from headgate.domain.workloads.decide.executor_reports import events_after_stop
+from headgate.domain.workloads.decide.pod_failures import decide_failures
+from headgate.domain.workloads.decide.pod_failures import failed_indexes
+from headgate.domain.workloads.decide.pod_failures import undecided_failures
 from headgate.domain.workloads.decide.preconditions import require_reported
-from headgate.domain.workloads.events import (
-    ReportedPods,
-    WorkloadDeleted,
-    WorkloadEvent,
-    WorkloadEvicted,
-    WorkloadFinished,
-    WorkloadPodsNotReady,
-    WorkloadPodsReady,
-    WorkloadPodsReclaimed,
-    WorkloadPodsReported,
-    WorkloadStopped,
-)
+from headgate.domain.workloads.events import ReportedPods
+from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadFinished
+from headgate.domain.workloads.events import WorkloadPodsNotReady
+from headgate.domain.workloads.events import WorkloadPodsReady
+from headgate.domain.workloads.events import WorkloadPodsReclaimed
+from headgate.domain.workloads.events import WorkloadPodsReported
+from headgate.domain.workloads.events import WorkloadStopped
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.attempt_pods import AttemptPod, attempt_pods
-from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS, PodProgress
-from headgate.domain.workloads.state import (
-    Workload,
-    WorkloadState,
-    is_admitted,
-    is_condition_true,
-)
-from headgate.domain.workloads.transitions.partial_eviction import (
-    pods_of_evictions,
-    shrunk_event,
-)
+from headgate.domain.workloads.pods.attempt_pods import AttemptPod
+from headgate.domain.workloads.pods.attempt_pods import attempt_pods
+from headgate.domain.workloads.pods.completions import indices_left
+from headgate.domain.workloads.pods.completions import indices_over
+from headgate.domain.workloads.pods.completions import is_success
+from headgate.domain.workloads.pods.completions import with_completions
+from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS
+from headgate.domain.workloads.pods.pod_progress import PodProgress
+from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import WorkloadState
+from headgate.domain.workloads.state import is_admitted
+from headgate.domain.workloads.state import is_condition_true
+from headgate.domain.workloads.transitions.partial_eviction import pods_of_evictions
+from headgate.domain.workloads.transitions.partial_eviction import shrunk_event
+from typing import Literal
+
 
 MAX_RESULT_LENGTH = 4_096
 MAX_MESSAGE_LENGTH = 4_096
@@ -69,13 +86,13 @@ def report_pods(
     taken = [report for report, refusal in told if refusal is None]
     groups = tuple(_groups(state, pods, taken))
     if not groups:
-        return _settled(state, command, ()) if command.lost_nodes else ()
+        return _settled(state, command, (), at) if command.lost_nodes else ()
     reported = WorkloadPodsReported(
         uid=state.uid, attempt=state.attempt, executor=command.executor, pods=groups
     )
     after = evolve(state, reported, at)
     assert isinstance(after, Workload), "a report of pods removes no workload"
-    return (reported, *_settled(after, command, groups))
+    return (reported, *_settled(after, command, groups, at))
 
 
 def pod_report_refusals(state: WorkloadState, command: ReportPods) -> list[Rejection | None]:
@@ -99,6 +116,8 @@ def _refusal(
     found = pods.get((report.pod_set, report.index))
     reference = workload_reference(workload.key)
     pod_set, index = report.pod_set, report.index
+    if found is None and _is_over(workload, report):
+        return None
     if found is None:
         return NotFound("UnknownPod", workload=reference, pod_set=pod_set, index=index)
     if found.run != report.run:
@@ -119,6 +138,15 @@ def _refusal(
             node=found.node,
         )
     return None
+
+
+def _is_over(workload: Workload, report: PodReport) -> bool:
+    """Whether the report repeats the end of an index that has given way to the next one."""
+    if not any(each.name == report.pod_set for each in with_completions(workload.spec)):
+        return False
+    last_run = workload.layout.runs.get(report.pod_set, {}).get(report.index, 1)
+    is_over = contains(indices_over(workload, report.pod_set), report.index)
+    return is_over and report.run == last_run
 
 
 def _report_violations(report: PodReport) -> Iterator[Violation]:
@@ -195,7 +223,7 @@ def _joined_group(alike: ReportedPods, reports: Sequence[PodReport]) -> Reported
 
 
 def _settled(
-    workload: Workload, command: ReportPods, groups: Sequence[ReportedPods]
+    workload: Workload, command: ReportPods, groups: Sequence[ReportedPods], at: Instant
 ) -> tuple[WorkloadEvent, ...]:
     """What becomes of the workload by what is known of its pods."""
     if not is_admitted(workload) or workload.finished_at is not None:
@@ -203,15 +231,57 @@ def _settled(
     pods = tuple(_pods_of(workload).values())
     if workload.eviction is not None:
         return _while_evicting(workload, command, pods)
-    if pods and all(_progress(workload, pod).has_ended(pod.index) for pod in pods):
-        return _ended(workload, groups)
-    if any(progress.failed for progress in workload.progress.values()):
-        why = failure_message(workload, groups)
-        return (WorkloadEvicted(eviction=command.eviction, reason="PodFailed", message=why),)
+    failed = undecided_failures(workload, groups, pods)
+    if not failed:
+        return _while_running(workload, command)
+    verdict = decide_failures(workload, failed, at, command.eviction)
+    if verdict.why is not None:
+        return _failed(workload, command, verdict.why, pods)
+    after = _after(workload, verdict.events, at)
+    if after.eviction is not None:
+        return (*verdict.events, *_while_evicting(after, command, pods))
+    return (*verdict.events, *_while_running(after, command))
+
+
+def _after(workload: Workload, events: Sequence[WorkloadEvent], at: Instant) -> Workload:
+    state: WorkloadState = workload
+    for event in events:
+        state = evolve(state, event, at)
+    assert isinstance(state, Workload), "failed pods remove no workload"
+    return state
+
+
+def _while_running(workload: Workload, command: ReportPods) -> tuple[WorkloadEvent, ...]:
+    """What becomes of a workload with no failure that is left to decide on."""
+    pods = tuple(_pods_of(workload).values())
+    if _have_ended(workload, pods):
+        return _ended(workload)
+    if is_success(workload):
+        met = message("SuccessPolicyMet")
+        return (WorkloadEvicted(eviction=command.eviction, reason="SuccessPolicyMet", message=met),)
     return (
         *_partial_stops(workload, command, pods),
         *_reclaimed(workload),
         *_readiness(workload, pods),
+    )
+
+
+def _failed(
+    workload: Workload, command: ReportPods, why: Message, pods: Sequence[AttemptPod]
+) -> tuple[WorkloadEvent, ...]:
+    """The end of a failed workload, once its other pods have been stopped."""
+    if _have_ended(workload, pods):
+        return _finished(workload, "Failed", why)
+    return (WorkloadEvicted(eviction=command.eviction, reason="PodFailed", message=why),)
+
+
+def _have_ended(workload: Workload, pods: Sequence[AttemptPod]) -> bool:
+    """Whether no pod runs, and no index is left to run."""
+    indexed = tuple(with_completions(workload.spec))
+    if any(indices_left(workload, pod_set) for pod_set in indexed):
+        return False
+    return bool(pods or indexed) and all(
+        _progress(workload, pod).has_ended(pod.index) for pod in pods
     )
 
 
@@ -222,10 +292,15 @@ def _while_evicting(
     assert workload.eviction is not None, "it is being evicted"
     if not all(_is_gone(workload, command, pod) for pod in pods):
         return ()
-    progress = workload.progress.values()
-    if pods and sum(count_of(each.succeeded) for each in progress) == len(pods):
-        return _ended(workload, ())
+    if is_success(workload) or _all_succeeded(workload, pods):
+        return _finished(workload, "Succeeded", "")
     return (WorkloadStopped(eviction=workload.eviction.id), *events_after_stop(workload))
+
+
+def _all_succeeded(workload: Workload, pods: Sequence[AttemptPod]) -> bool:
+    return _have_ended(workload, pods) and not any(
+        each.failed or each.stopped for each in workload.progress.values()
+    )
 
 
 def _is_gone(workload: Workload, command: ReportPods, pod: AttemptPod) -> bool:
@@ -233,25 +308,23 @@ def _is_gone(workload: Workload, command: ReportPods, pod: AttemptPod) -> bool:
     return ended or (bool(pod.node) and pod.node in command.lost_nodes)
 
 
-def _ended(workload: Workload, groups: Sequence[ReportedPods]) -> tuple[WorkloadEvent, ...]:
+def _ended(workload: Workload) -> tuple[WorkloadEvent, ...]:
     failed = any(each.failed or each.stopped for each in workload.progress.values())
-    why: MessageOrText = failure_message(workload, groups) if failed else ""
-    finished = WorkloadFinished(reason="Failed" if failed else "Succeeded", message=why)
+    if not failed or is_success(workload):
+        return _finished(workload, "Succeeded", "")
+    indexes = failed_indexes(workload)
+    why = message("IndexesHaveFailed", indexes=indexes) if indexes else _failure_of(workload)
+    return _finished(workload, "Failed", why)
+
+
+def _finished(
+    workload: Workload, reason: Literal["Succeeded", "Failed"], why: MessageOrText
+) -> tuple[WorkloadEvent, ...]:
+    finished = WorkloadFinished(reason=reason, message=why)
     return (finished, WorkloadDeleted()) if workload.terminating_at is not None else (finished,)
 
 
-def failure_message(workload: Workload, groups: Sequence[ReportedPods]) -> Message:
-    """Which pod failed first, and how."""
-    for group in groups:
-        if group.type == "finished" and group.reason != "Completed":
-            return message(
-                "PodHasFailed",
-                pod_set=group.pod_set,
-                index=group.indices[0][0],
-                node=group.node,
-                reason=group.reason or "Error",
-                exit_code=group.exit_code,
-            )
+def _failure_of(workload: Workload) -> Message:
     return message("PodsHaveFailed", workload=workload_reference(workload.key))
 
 
@@ -268,22 +341,32 @@ def _partial_stops(
 
 
 def _reclaimed(workload: Workload) -> tuple[WorkloadEvent, ...]:
-    """Pods that completed need no quota any more."""
-    counts = {name: count_of(each.succeeded) for name, each in sorted(workload.progress.items())}
-    told = {
-        name: max(count, workload.reclaimable.get(name, 0))
-        for name, count in counts.items()
-        if count
-    }
+    """Pods that need no quota any more: those that ended, or for which no index is left."""
+    told = dict(_reclaimable(workload))
     reclaimable = dict(sorted({**workload.reclaimable, **told}.items()))
     if reclaimable == workload.reclaimable:
         return ()
     return (WorkloadPodsReclaimed(reclaimable=reclaimable),)
 
 
+def _reclaimable(workload: Workload) -> Iterator[tuple[str, int]]:
+    for pod_set in workload.spec.pod_sets:
+        count = count_of(indices_over(workload, pod_set.name))
+        if pod_set.completions is not None:
+            count = pod_set.count - (pod_set.completions - count)
+        if count > 0:
+            yield pod_set.name, max(count, workload.reclaimable.get(pod_set.name, 0))
+
+
 def _readiness(workload: Workload, pods: Sequence[AttemptPod]) -> tuple[WorkloadEvent, ...]:
-    is_ready = all(_is_ready(_progress(workload, pod), pod.index) for pod in pods)
-    if is_ready == is_condition_true(workload, "PodsReady"):
+    """Whether all pods are ready; an index that follows another one changes nothing."""
+    was_ready = is_condition_true(workload, "PodsReady")
+    indexed = {pod_set.name for pod_set in with_completions(workload.spec)}
+    is_ready = all(
+        (was_ready and pod.pod_set in indexed) or _is_ready(_progress(workload, pod), pod.index)
+        for pod in pods
+    )
+    if is_ready == was_ready:
         return ()
     if is_ready:
         return (WorkloadPodsReady(recovered=workload.not_ready_cause == "WaitForRecovery"),)

@@ -11,7 +11,13 @@ from headgate.domain.field_rules import (
 from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.index_ranges import count_of
 from headgate.domain.values.pointers import child
-from headgate.domain.workloads.specs import RetryPolicy, RetryRule, SuccessRule, WorkloadSpec
+from headgate.domain.workloads.specs import (
+    RetryPolicy,
+    RetryRule,
+    SuccessRule,
+    WorkloadSpec,
+    index_count,
+)
 
 MAX_COMPLETIONS = 1_000_000
 MAX_RETRY_RULES = 20
@@ -82,7 +88,7 @@ def _success_violations(spec: WorkloadSpec, place: str, rule: SuccessRule) -> It
     if not rule.pod_sets and not rule.indexes and rule.count is None:
         yield violation(place, "SuccessRuleEmpty")
     sizes = [
-        pod_set.completions or pod_set.count
+        index_count(pod_set)
         for pod_set in spec.pod_sets
         if not rule.pod_sets or pod_set.name in rule.pod_sets
     ]

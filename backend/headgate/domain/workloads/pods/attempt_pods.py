@@ -2,7 +2,8 @@
 
 Pods take their nodes in the order of the topology assignment when the attempt begins. A pod that a
 second pass places elsewhere has its next run; every other pod keeps index, rank and node, also
-where pods before it have left.
+where pods before it have left. With completions above the pods that run at a time, the next index
+takes the node of one that is over; ranks are completion indices then.
 """
 
 from collections import Counter
@@ -57,17 +58,19 @@ def assigned_nodes(given: PodSetAssignment) -> list[str]:
 
 def pod_nodes(admission: Admission, layout: AttemptLayout) -> dict[str, Nodes]:
     """The nodes of all pods by pod set and index, in order."""
-    return {
-        given.name: layout.nodes.get(given.name) or dict(enumerate(assigned_nodes(given)))
-        for given in admission.pod_set_assignments
-    }
+    return {given.name: _nodes_of(given, layout) for given in admission.pod_set_assignments}
+
+
+def _nodes_of(given: PodSetAssignment, layout: AttemptLayout) -> Nodes:
+    known = layout.nodes.get(given.name)
+    return dict(enumerate(assigned_nodes(given))) if known is None else known
 
 
 def attempt_pods(admission: Admission, layout: AttemptLayout) -> Iterator[AttemptPod]:
     """The pods that are left of an attempt, by rank."""
     first = 0
     for given in admission.pod_set_assignments:
-        nodes = layout.nodes.get(given.name) or dict(enumerate(assigned_nodes(given)))
+        nodes = _nodes_of(given, layout)
         runs = layout.runs.get(given.name, {})
         for index, node in nodes.items():
             yield AttemptPod(
@@ -107,8 +110,9 @@ def next_run(
     admission: Admission, layout: AttemptLayout, pod_set: str, indices: Sequence[int]
 ) -> AttemptLayout:
     """The layout with the next run of these pods."""
-    known = pod_nodes(admission, layout)
-    counts = layout.counts or {name: len(nodes) for name, nodes in known.items()}
+    counts = layout.counts or {
+        name: len(nodes) for name, nodes in pod_nodes(admission, layout).items()
+    }
     runs = {name: dict(found) for name, found in layout.runs.items()}
     own = runs.setdefault(pod_set, {})
     own.update({index: own.get(index, 1) + 1 for index in indices})

@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.values.index_ranges import IndexRanges, contains, joined, without
+from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import ReportedPods
 
 
@@ -38,6 +39,36 @@ class PodProgress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 NO_PROGRESS = PodProgress()
+
+
+class DelayedPods(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods of one set whose next run may start at an instant."""
+
+    pod_set: str
+    indices: IndexRanges
+    until: Instant
+
+
+class RetryState(msgspec.Struct, frozen=True, kw_only=True):
+    """The retries of a workload over all attempts.
+
+    `count` are those that count against the limit, `by_index` those of single pods. `failed` are
+    indices that have failed for good, `delayed` pods of this attempt whose backoff lasts.
+    """
+
+    count: int = 0
+    by_index: dict[str, dict[int, int]] = {}
+    failed: dict[str, IndexRanges] = {}
+    delayed: tuple[DelayedPods, ...] = ()
+
+    def is_delayed(self, pod_set: str, index: int) -> bool:
+        """Whether the next run of the pod waits for the end of its backoff."""
+        return any(
+            each.pod_set == pod_set and contains(each.indices, index) for each in self.delayed
+        )
+
+
+NO_RETRY = RetryState()
 ProgressBySet = Mapping[str, PodProgress]
 
 

@@ -14,6 +14,7 @@ from headgate.domain.workloads.events import (
     WorkloadDeactivated,
     WorkloadEvicted,
 )
+from headgate.domain.workloads.pods.completions import with_completions
 from headgate.domain.workloads.predicates import resets_execution_time
 from headgate.domain.workloads.preemption_message import preemption_message
 from headgate.domain.workloads.priority import with_full_boost
@@ -91,7 +92,7 @@ def apply_stopped(workload: Workload, at: Instant) -> Workload:
     changes = list(_reservation_ended(waits, PODS_STOPPED))
     if workload.spec.active:
         at_once = reason in IMMEDIATELY_REQUEUED or (
-            reason == "AdmissionCheck" and workload.requeue.requeue_at is None
+            reason in {"AdmissionCheck", "Retried"} and workload.requeue.requeue_at is None
         )
         changes.append(ConditionChange("Requeued", status=at_once, reason=reason))
     was_not_ready = reason == "PodsReadyTimeout"
@@ -105,10 +106,21 @@ def apply_stopped(workload: Workload, at: Instant) -> Workload:
         pods_gone=(),
         eviction=None,
         pod_evictions=(),
+        retry=replace(workload.retry, delayed=()),
+        reclaimable=_reclaimable_kept(workload) if reason == "Retried" else workload.reclaimable,
         not_ready_cause=None,
         accumulated_execution_seconds=_accumulated_execution_seconds(workload, at),
         conditions=with_conditions(workload, at, *changes),
     )
+
+
+def _reclaimable_kept(workload: Workload) -> dict[str, int]:
+    """Pods that need not run again in a retried workload: of sets where each index completes once.
+
+    All pods of the other sets start together again.
+    """
+    names = {pod_set.name for pod_set in with_completions(workload.spec)}
+    return {name: count for name, count in workload.reclaimable.items() if name in names}
 
 
 def apply_reservation_dropped(

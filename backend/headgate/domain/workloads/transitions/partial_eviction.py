@@ -16,10 +16,12 @@ from headgate.domain.workloads.pods.attempt_pods import (
     changed_layout,
     pod_nodes,
 )
+from headgate.domain.workloads.pods.completions import advanced
 from headgate.domain.workloads.pods.eviction_units import without_pods
 from headgate.domain.workloads.pods.pod_progress import PodProgress, without_pods_at
 from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted, WorkloadShrunk
 from headgate.domain.workloads.state import Eviction, PodEviction, Workload
+from headgate.domain.workloads.transitions.retry import with_next_runs
 
 
 def apply_pods_evicted(workload: Workload, event: WorkloadPodsEvicted, at: Instant) -> Workload:
@@ -54,7 +56,7 @@ def apply_shrunk(workload: Workload, event: WorkloadShrunk) -> Workload:
         for name, count in event.pods.items()
     }
     layout = changed_layout(workload.admission, admission, workload.layout, removed)
-    return with_layout(shrunk, workload, layout)
+    return advanced(with_next_runs(with_layout(shrunk, workload, layout), removed))
 
 
 def with_layout(after: Workload, before: Workload, layout: AttemptLayout) -> Workload:
@@ -156,7 +158,7 @@ def pod_eviction_of(workload: Workload, eviction: str) -> PodEviction | None:
 def without_pod_eviction(workload: Workload, eviction: str) -> Workload:
     """The workload without the partial eviction of the id; its pods keep running."""
     left = tuple(each for each in workload.pod_evictions if each.eviction.id != eviction)
-    return replace(workload, pod_evictions=left)
+    return advanced(replace(workload, pod_evictions=left))
 
 
 def find_eviction(workload: Workload, eviction: str) -> Eviction | None:

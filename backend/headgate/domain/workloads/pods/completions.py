@@ -1,0 +1,126 @@
+"""Pod sets with completions: the next index takes the place of one that is over.
+
+Each index completes once over all attempts (Kubernetes: Indexed Jobs). While single pods are being
+evicted no index takes a place, so that the pods to evict stay the same.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from headgate.domain.values.index_ranges import (
+    IndexRanges,
+    absent,
+    contains,
+    count_of,
+    joined,
+    ranges_of,
+)
+from headgate.domain.workloads.admission import Admission
+from headgate.domain.workloads.pods.attempt_pods import (
+    FIRST_LAYOUT,
+    AttemptLayout,
+    Nodes,
+    assigned_nodes,
+    pod_nodes,
+)
+from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS, PodProgress
+from headgate.domain.workloads.specs import PodSet, SuccessRule, WorkloadSpec, index_count
+from headgate.domain.workloads.state import Workload
+
+
+def with_completions(spec: WorkloadSpec) -> Iterator[PodSet]:
+    """The pod sets of which each index completes once."""
+    return (pod_set for pod_set in spec.pod_sets if pod_set.completions is not None)
+
+
+def indices_over(workload: Workload, pod_set: str) -> IndexRanges:
+    """The indices that have completed, or have failed for good."""
+    succeeded = workload.progress.get(pod_set, NO_PROGRESS).succeeded
+    return joined(succeeded, workload.retry.failed.get(pod_set, ()))
+
+
+def indices_left(workload: Workload, pod_set: PodSet) -> int:
+    """How many indices have yet to complete, those that run included."""
+    return (pod_set.completions or 0) - count_of(indices_over(workload, pod_set.name))
+
+
+def is_success(workload: Workload) -> bool:
+    """Whether a success rule holds by the pods that have completed."""
+    return any(_holds(workload, rule) for rule in workload.spec.success_rules)
+
+
+def _holds(workload: Workload, rule: SuccessRule) -> bool:
+    named = [s for s in workload.spec.pod_sets if not rule.pod_sets or s.name in rule.pod_sets]
+    return bool(named) and all(_succeeds(workload, pod_set, rule) for pod_set in named)
+
+
+def _succeeds(workload: Workload, pod_set: PodSet, rule: SuccessRule) -> bool:
+    succeeded = workload.progress.get(pod_set.name, NO_PROGRESS).succeeded
+    if not rule.indexes:
+        return count_of(succeeded) >= (rule.count or index_count(pod_set))
+    missing = count_of(joined(succeeded, rule.indexes)) - count_of(succeeded)
+    size = count_of(rule.indexes)
+    return size - missing >= (rule.count or size)
+
+
+def runs_all_at_once(workload: Workload) -> bool:
+    """Whether every index has a pod from the start, so that there is a world size."""
+    given = workload.admission.pod_set_assignments if workload.admission is not None else ()
+    counts = {each.name: each.count for each in given}
+    return not any(
+        (pod_set.completions or 0) > pod_set.count
+        or (pod_set.min_count is not None and counts.get(pod_set.name, 0) < pod_set.count)
+        for pod_set in with_completions(workload.spec)
+    )
+
+
+def progress_kept(workload: Workload) -> dict[str, PodProgress]:
+    """What the next attempt keeps: indices that are over."""
+    return {
+        pod_set.name: PodProgress(
+            succeeded=workload.progress.get(pod_set.name, NO_PROGRESS).succeeded,
+            failed=workload.retry.failed.get(pod_set.name, ()),
+        )
+        for pod_set in with_completions(workload.spec)
+    }
+
+
+def first_layout(workload: Workload, admission: Admission) -> AttemptLayout:
+    """The layout as an attempt begins: the first indices that are not over, in order."""
+    indexed = {pod_set.name: pod_set for pod_set in with_completions(workload.spec)}
+    if not indexed:
+        return FIRST_LAYOUT
+    counts: dict[str, int] = {}
+    nodes: dict[str, Nodes] = {}
+    for given in admission.pod_set_assignments:
+        assigned = assigned_nodes(given)
+        pod_set = indexed.get(given.name)
+        counts[given.name] = len(assigned)
+        if pod_set is not None and pod_set.completions is not None:
+            counts[given.name] = pod_set.completions
+            left = absent(indices_over(workload, given.name), pod_set.completions)
+            nodes[given.name] = dict(zip(left, assigned, strict=False))
+    return AttemptLayout(counts=counts, nodes=nodes)
+
+
+def advanced(workload: Workload) -> Workload:
+    """The workload with the next indices in the places of those that are over."""
+    if workload.admission is None or workload.pod_evictions:
+        return workload
+    changed: dict[str, Nodes] = {}
+    known: Mapping[str, Nodes] = {}
+    for pod_set in with_completions(workload.spec):
+        known = known or pod_nodes(workload.admission, workload.layout)
+        nodes = known.get(pod_set.name, {})
+        over = indices_over(workload, pod_set.name)
+        free = [node for index, node in nodes.items() if contains(over, index)]
+        if free:
+            stay = {index: node for index, node in nodes.items() if not contains(over, index)}
+            left = absent(joined(over, ranges_of(stay)), pod_set.completions or 0)
+            taken = dict(zip(left, free, strict=False))
+            changed[pod_set.name] = dict(sorted({**stay, **taken}.items()))
+    if not changed:
+        return workload
+    layout = replace(workload.layout, nodes={**workload.layout.nodes, **changed})
+    return replace(workload, layout=layout)

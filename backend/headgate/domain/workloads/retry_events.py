@@ -1,0 +1,56 @@
+"""Events of failed pods: retries with their causes, and indices that have failed for good."""
+
+import msgspec
+
+from headgate.domain.values.index_ranges import IndexRanges
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.specs import PodReason, RetryAction
+
+
+class FailedPods(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods of one set, run and node that failed alike.
+
+    `counts` says whether their retry counts against the limits: the loss of a node or an executor
+    never does. `rule` is the number of the rule of the policy that matched, None for no rule.
+    `retry_at` is when their next run may start, None for at once.
+    """
+
+    pod_set: str
+    indices: IndexRanges
+    run: int
+    node: str = ""
+    reason: PodReason
+    exit_code: int | None = None
+    signal: int | None = None
+    rule: int | None = None
+    counts: bool = False
+    retry_at: Instant | None = None
+
+
+class WorkloadRetried(msgspec.Struct, frozen=True, kw_only=True, tag="workload.retried"):
+    """Failed pods have their next run, or the workload is evicted to have its next attempt.
+
+    `pods` are the cause, none where an executor reports whole workloads alone. `retries` are those
+    that count, these included.
+    """
+
+    action: RetryAction
+    pods: tuple[FailedPods, ...] = ()
+    retries: int
+
+
+class WorkloadIndexesFailed(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.indexes_failed"
+):
+    """Pod indices have failed for good, and the others go on (Kubernetes: Job's failedIndexes)."""
+
+    pods: tuple[FailedPods, ...]
+
+
+class WorkloadPodsReleased(msgspec.Struct, frozen=True, kw_only=True, tag="workload.pods_released"):
+    """The backoff of failed pods is over: their next runs may start."""
+
+    pods: dict[str, IndexRanges]
+
+
+RetryEvent = WorkloadRetried | WorkloadIndexesFailed | WorkloadPodsReleased

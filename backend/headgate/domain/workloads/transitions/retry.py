@@ -1,0 +1,115 @@
+"""Transitions of the pods of an attempt: reports, retries, and indices that are over."""
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from headgate.domain.values.index_ranges import IndexRanges, joined, members, ranges_of, without
+from headgate.domain.workloads.events import WorkloadPodsReported
+from headgate.domain.workloads.pods.attempt_pods import next_run
+from headgate.domain.workloads.pods.completions import advanced
+from headgate.domain.workloads.pods.pod_progress import (
+    DelayedPods,
+    RetryState,
+    after_report,
+    without_pods_at,
+)
+from headgate.domain.workloads.retry_events import (
+    FailedPods,
+    RetryEvent,
+    WorkloadIndexesFailed,
+    WorkloadPodsReleased,
+    WorkloadRetried,
+)
+from headgate.domain.workloads.state import Workload
+
+
+def apply_pods_reported(workload: Workload, event: WorkloadPodsReported) -> Workload:
+    """The workload as its executors see it; indices that completed give way to the next ones."""
+    if event.attempt != workload.attempt:
+        return workload
+    progress = after_report(workload.progress, event.pods)
+    return advanced(replace(workload, progress=progress))
+
+
+def apply_retry_event(workload: Workload, event: RetryEvent) -> Workload:
+    """The workload after an event of its failed pods."""
+    match event:
+        case WorkloadRetried():
+            return _retried(workload, event)
+        case WorkloadIndexesFailed():
+            return _indexes_failed(workload, event)
+        case WorkloadPodsReleased():
+            return _released(workload, event)
+
+
+def _retried(workload: Workload, event: WorkloadRetried) -> Workload:
+    by_index = _counted(workload.retry, event.pods)
+    retry = replace(workload.retry, count=event.retries, by_index=by_index)
+    if event.action == "RetryWorkload" or workload.admission is None:
+        return replace(workload, retry=retry)
+    layout, progress = workload.layout, workload.progress
+    for failed in event.pods:
+        indices = tuple(members(failed.indices))
+        layout = next_run(workload.admission, layout, failed.pod_set, indices)
+        progress = without_pods_at(progress, failed.pod_set, indices)
+    delayed = tuple(
+        DelayedPods(pod_set=each.pod_set, indices=each.indices, until=each.retry_at)
+        for each in event.pods
+        if each.retry_at is not None
+    )
+    retry = replace(retry, delayed=(*retry.delayed, *delayed))
+    return replace(workload, layout=layout, progress=progress, retry=retry)
+
+
+def _counted(retry: RetryState, pods: Iterable[FailedPods]) -> dict[str, dict[int, int]]:
+    found = retry.by_index
+    for failed in pods:
+        if failed.counts:
+            own = dict(found.get(failed.pod_set, {}))
+            for index in members(failed.indices):
+                own[index] = own.get(index, 0) + 1
+            found = {**found, failed.pod_set: own}
+    return found
+
+
+def _indexes_failed(workload: Workload, event: WorkloadIndexesFailed) -> Workload:
+    failed: dict[str, IndexRanges] = dict(workload.retry.failed)
+    for each in event.pods:
+        failed[each.pod_set] = joined(failed.get(each.pod_set, ()), each.indices)
+    return advanced(replace(workload, retry=replace(workload.retry, failed=failed)))
+
+
+def _released(workload: Workload, event: WorkloadPodsReleased) -> Workload:
+    left = tuple(
+        replace(each, indices=indices)
+        for each in workload.retry.delayed
+        if (indices := without(each.indices, members(event.pods.get(each.pod_set, ()))))
+    )
+    return replace(workload, retry=replace(workload.retry, delayed=left))
+
+
+def with_next_runs(workload: Workload, removed: dict[str, tuple[int, ...]]) -> Workload:
+    """The workload with the next run of indices that left unfinished, for when they come again."""
+    if workload.admission is None:
+        return workload
+    names = {s.name for s in workload.spec.pod_sets if s.completions is not None}
+    layout = workload.layout
+    for name, indices in removed.items():
+        if name in names and indices:
+            layout = next_run(workload.admission, layout, name, indices)
+    left = tuple(
+        replace(each, indices=stay)
+        for each in workload.retry.delayed
+        if (stay := without(each.indices, removed.get(each.pod_set, ())))
+    )
+    return replace(workload, layout=layout, retry=replace(workload.retry, delayed=left))
+
+
+def due_pods(retry: RetryState, at: int) -> dict[str, IndexRanges]:
+    """The pods by set with a backoff that is over at `at`."""
+    found: dict[str, IndexRanges] = {}
+    for each in retry.delayed:
+        if each.until <= at:
+            found[each.pod_set] = joined(found.get(each.pod_set, ()), each.indices)
+    return {name: ranges_of(members(ranges)) for name, ranges in sorted(found.items())}
