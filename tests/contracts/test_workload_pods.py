@@ -19,7 +19,6 @@ from headgate.domain.workloads.admission import (
     TopologyDomain,
 )
 from headgate.domain.workloads.events import (
-    PodReason,
     PodReportType,
     ReportedPods,
     WorkloadAdmitted,
@@ -33,6 +32,7 @@ from headgate.domain.workloads.events import (
     WorkloadScaledDown,
     WorkloadStopped,
 )
+from headgate.domain.workloads.specs import PodReason
 from tests.contracts.adapters import Adapters
 from tests.contracts.history import START, History, submitted
 

@@ -3462,7 +3462,7 @@ export interface components {
             };
             /** @enum {string} */
             nodeLossPolicy: "Replace" | "Fence" | "Wait";
-            worldSize: number;
+            worldSize?: number | null;
             rendezvous?: components["schemas"]["RendezvousView"] | null;
             hosts: string[];
             podSets: components["schemas"]["AssignedPodSet"][];
