@@ -39,6 +39,7 @@ def test_lines_before_the_first_command_are_options(tmp_path: Path) -> None:
         ("#SBATCH -t 1:30", ["--max-execution-seconds", "90"]),
         ("#SBATCH -t 1:00:30", ["--max-execution-seconds", "3630"]),
         ("#SBATCH --time=1-12", ["--max-execution-seconds", "129600"]),
+        ("#SBATCH --array=0-99%10", ["--array", "0-99%10"]),
         ("#SBATCH -p long -J run", ["--queue", "long", "--name", "run"]),
     ],
 )

@@ -130,9 +130,11 @@ def environment_of(assignment: Assignment, key: RunKey, pod: AssignedPod) -> dic
     """Returns the variables of a run but for those of its host: files, node and devices.
 
     A pod has one rank, and so the local rank 0 of 1 (names of torchrun). With more completions than
-    pods run at a time there is no world size, as pods come one after another.
+    pods run at a time there is no world size, as pods come one after another, and the rank is the
+    completion index.
     """
     namespace, _, name = assignment.workload.partition("/")
+    rank = str(key.index if assignment.world_size is None else pod.rank)
     world = "" if assignment.world_size is None else str(assignment.world_size)
     meeting = assignment.rendezvous or Rendezvous()
     host, port = meeting.host, meeting.port
@@ -144,14 +146,14 @@ def environment_of(assignment: Assignment, key: RunKey, pod: AssignedPod) -> dic
         "HEADGATE_RUN": str(key.run),
         "HEADGATE_POD_SET": key.pod_set,
         "HEADGATE_POD_INDEX": str(key.index),
-        "HEADGATE_RANK": str(pod.rank),
+        "HEADGATE_RANK": rank,
         "HEADGATE_WORLD_SIZE": world,
         "HEADGATE_RENDEZVOUS": f"{host}:{port}" if port else "",
-        "RANK": str(pod.rank),
+        "RANK": rank,
         "WORLD_SIZE": world,
         "LOCAL_RANK": "0",
         "LOCAL_WORLD_SIZE": "1",
-        "NODE_RANK": str(pod.rank),
+        "NODE_RANK": rank,
         "MASTER_ADDR": host,
         "MASTER_PORT": str(port) if port else "",
         "JOB_COMPLETION_INDEX": str(key.index),

@@ -42,6 +42,8 @@ SBATCH: dict[str, _Meaning] = {
     "-p": _Meaning("--queue"),
     "--ntasks": _Meaning("--pods"),
     "-n": _Meaning("--pods"),
+    "--array": _Meaning("--array"),
+    "-a": _Meaning("--array"),
     "--cpus-per-task": _Meaning("--cpu"),
     "-c": _Meaning("--cpu"),
     "--mem": _Meaning("--memory", "megabytes"),

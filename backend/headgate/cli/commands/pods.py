@@ -17,12 +17,17 @@ import typer
 from headgate.adapters.system.randomness import unique_key
 from headgate.cli.commands.submit import (
     DEFAULT_QUEUE,
+    Completions,
     Environment,
     OtherRequests,
+    Parallelism,
+    Retries,
+    RetryDelay,
     WorkloadOptions,
     generated_name,
     manifest_of,
     pairs,
+    repetition_of,
     requests_of,
     topology_of,
     with_command,
@@ -48,6 +53,8 @@ from headgate.client.problems import ServerProblem
 
 OWN_FAILURE = 125
 """The exit code where the command did not run or its end is not known (as of docker run)."""
+TIMED_OUT = 124
+"""The exit code where the maximum execution time is over (as of timeout)."""
 SIGNALLED = 128
 LOOK_SECONDS = 5.0
 PODS_REPORTED = "workload.pods_reported"
@@ -76,14 +83,19 @@ def run(
     required_topology: Annotated[str, option("LEVEL", "Required topology level, e.g. rack")] = "",
     preferred_topology: Annotated[str, option("LEVEL", "Preferred topology level")] = "",
     time_limit: Annotated[
-        str, option("DURATION", "Maximum execution time, e.g. 2h", "--time", "-t")
+        str, option("DURATION", "Maximum execution time, e.g. 2h", "--time", "-t", "--deadline")
     ] = "",
+    retries: Retries = None,
+    retry_delay: RetryDelay = "",
+    completions: Completions = None,
+    parallelism: Parallelism = None,
     namespace: Namespace = DEFAULT_NAMESPACE,
 ) -> None:
     """Run a command in pods and show its output (exits with its code).
 
     Ctrl-C cancels, a second one kills. Failures of the run itself exit with 125, signals with 128
-    and their number. Example: `headgate run --gpu 1 --pods 4 -- python train.py`
+    and their number, and a run that is out of time with 124.
+    Example: `headgate run --gpu 1 --pods 4 -- python train.py`
     """
     options = WorkloadOptions(
         name=name or generated_name(command[0]),
@@ -94,6 +106,7 @@ def run(
         priority_class=priority_class,
         topology=topology_of(required_topology, preferred_topology, unconstrained=False),
         maximum_execution_seconds=int(seconds_of(time_limit)) if time_limit else None,
+        repetition=repetition_of("", retries, retry_delay, completions, parallelism),
     )
     manifest = with_command(manifest_of(options), command, pairs(env), chdir or str(Path.cwd()))
     try:
@@ -163,7 +176,7 @@ def logs(
     }
     with client_of(ctx) as client:
         found = client.read(WORKLOAD.path(place, name))
-        count = sum(each["count"] for each in found["spec"]["podSets"])
+        count = _pod_count(found)
         query = {key: value for key, value in asked.items() if value}
         source = PodLogStream(client.connection, place, name, query)
         output = RunOutput(source, is_prefixed=(len(pod) or count) > 1, with_times=timestamps)
@@ -184,10 +197,15 @@ def _run(client: HeadgateClient, manifest: Object) -> int:
     session = RunSession(client, namespace, name)
     output = RunOutput(
         PodLogStream(client.connection, namespace, name),
-        is_prefixed=manifest["spec"]["podSets"][0]["count"] > 1,
+        is_prefixed=_pod_count(manifest) > 1,
     )
     with session.interruptible(), output.shown():
         return session.wait()
+
+
+def _pod_count(manifest: Object) -> int:
+    """Returns how many pods a workload runs, one after another included."""
+    return sum(each.get("completions", each["count"]) for each in manifest["spec"]["podSets"])
 
 
 class RunOutput:
@@ -302,6 +320,9 @@ class RunSession:
             self._tell_state(found, phase)
             if phase in FINISHED:
                 return self._exit_code(phase)
+            if phase == "Inactive":
+                say(f"{self._key}: inactive{_because(found['status'], 'Requeued')}")
+                return TIMED_OUT if _is_out_of_time(found["status"]) else OWN_FAILURE
             self._obey_interrupts()
             try:
                 self._is_waiting = self._obeyed == self._interrupts
@@ -365,9 +386,16 @@ class RunSession:
             query["before"] = str(page["next"])
 
 
-def _because(status: Object) -> str:
+def _is_out_of_time(status: Object) -> bool:
+    return any(
+        condition["reason"] == "DeactivatedDueToMaximumExecutionTimeExceeded"
+        for condition in status.get("conditions", [])
+    )
+
+
+def _because(status: Object, kind: str = "Finished") -> str:
     for condition in status.get("conditions", []):
-        if condition["type"] == "Finished" and condition.get("message"):
+        if condition["type"] == kind and condition.get("message"):
             return f": {condition['message']}"
     return ""
 

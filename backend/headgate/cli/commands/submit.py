@@ -62,10 +62,33 @@ Awaited = Annotated[
     str, option("CONDITION", "With --wait: condition=TYPE, phase=PHASE or finished", "--for")
 ]
 MaximumSeconds = Annotated[int | None, option("NUMBER", "Maximum execution time", min=1)]
+Retries = Annotated[int | None, option("NUMBER", "Retries of failed pods", min=0)]
+RetryDelay = Annotated[str, option("DURATION", "Backoff before a pod's first retry (default: 10s)")]
+Completions = Annotated[
+    int | None, option("NUMBER", "Pods to complete, --parallelism at a time", min=1)
+]
+Parallelism = Annotated[
+    int | None, option("NUMBER", "Pods at a time, with --completions (default: --pods)", min=1)
+]
+Array = Annotated[str, option("0-LAST[%N]", "A pod for each index, N at a time (as sbatch)")]
 
 
 _LITERAL = re.compile(r"\$(?=[$(])")
+_ARRAY = re.compile(r"0-([0-9]{1,6})(?:%([1-9][0-9]{0,5}))?")
+ARRAY_INDEX = "SLURM_ARRAY_TASK_ID"
+"""Where scripts for sbatch read their index."""
+
 _NOT_OF_A_NAME = re.compile(r"[^a-z0-9]+")
+
+
+class Repetition(msgspec.Struct, frozen=True, kw_only=True):
+    """How often pods run: retries of failed ones, and completions of which some run at a time."""
+
+    retries: int | None = None
+    retry_delay: str = ""
+    completions: int | None = None
+    parallelism: int | None = None
+    is_array: bool = False
 
 
 class WorkloadOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +107,7 @@ class WorkloadOptions(msgspec.Struct, frozen=True, kw_only=True):
     maximum_execution_seconds: int | None = None
     preemptibility: str = ""
     single_pods: bool = False
+    repetition: Repetition = Repetition()
 
 
 def submit(
@@ -110,6 +134,11 @@ def submit(
     single_pods: SinglePods = False,
     env: Environment = [],  # noqa: B006
     chdir: Directory = "",
+    retries: Retries = None,
+    retry_delay: RetryDelay = "",
+    completions: Completions = None,
+    parallelism: Parallelism = None,
+    array: Array = "",
     namespace: Namespace = DEFAULT_NAMESPACE,
     dry_run: DryRun = False,
     simulate: Simulated = False,
@@ -144,6 +173,7 @@ def submit(
             maximum_execution_seconds=max_execution_seconds,
             preemptibility=preemptibility,
             single_pods=single_pods,
+            repetition=repetition_of(array, retries, retry_delay, completions, parallelism),
         )
         manifest = _with_script(manifest_of(options), script, env, chdir)
         documents = msgspec.json.encode(manifest)
@@ -188,6 +218,56 @@ def _documents_only(files: list[str], *options: str) -> bytes:
     return documents_of(files)
 
 
+def repetition_of(
+    array: str,
+    retries: int | None,
+    retry_delay: str,
+    completions: int | None,
+    parallelism: int | None,
+) -> Repetition:
+    """Returns how often pods run by the options; an array begins at index 0."""
+    if parallelism is not None and completions is None and not array:
+        raise CommandFailed("--parallelism requires --completions", code=ExitCode.USAGE)
+    if array and completions is not None:
+        raise CommandFailed("specify --array or --completions, not both", code=ExitCode.USAGE)
+    if array:
+        found = _ARRAY.fullmatch(array)
+        if found is None:
+            raise CommandFailed(
+                f"--array={array} is not 0-LAST or 0-LAST%N",
+                remedy="Begin at 0, as in 0-99%10, and calculate with $JOB_COMPLETION_INDEX.",
+                code=ExitCode.USAGE,
+            )
+        completions = int(found[1]) + 1
+        parallelism = int(found[2]) if found[2] else parallelism or completions
+    return Repetition(
+        retries=retries,
+        retry_delay=retry_delay,
+        completions=completions,
+        parallelism=parallelism,
+        is_array=bool(array),
+    )
+
+
+def _repeat(spec: Object, repetition: Repetition) -> None:
+    """Adds retries and completions to a spec of one pod set."""
+    if repetition.retries is not None or repetition.retry_delay:
+        policy: Object = {}
+        if repetition.retries is not None:
+            policy["limit"] = repetition.retries
+        if repetition.retry_delay:
+            policy["backoffBaseSeconds"] = int(seconds_of(repetition.retry_delay))
+        spec["retryPolicy"] = policy
+    (pod_set,) = spec["podSets"]
+    if repetition.completions is not None:
+        at_once = repetition.parallelism or pod_set["count"]
+        pod_set["count"] = min(at_once, repetition.completions)
+        pod_set["completions"] = repetition.completions
+    if repetition.is_array:
+        (container,) = pod_set["template"]["spec"]["containers"]
+        container["env"] = [{"name": ARRAY_INDEX, "value": "$(JOB_COMPLETION_INDEX)"}]
+
+
 def manifest_of(options: WorkloadOptions) -> Object:
     """Returns the Workload manifest of the options."""
     if not options.queue:
@@ -211,6 +291,7 @@ def manifest_of(options: WorkloadOptions) -> Object:
         spec["maximumExecutionTimeSeconds"] = options.maximum_execution_seconds
     if options.preemptibility:
         spec["preemptibility"] = options.preemptibility
+    _repeat(spec, options.repetition)
     metadata: Object = {"name": options.name, "namespace": options.namespace}
     if options.labels:
         metadata["labels"] = options.labels
@@ -229,8 +310,11 @@ def with_command(
     container["workingDir"] = directory
     if environment:
         container["env"] = [
-            {"name": name, "value": _LITERAL.sub("$$", value)}
-            for name, value in environment.items()
+            *container.get("env", []),
+            *(
+                {"name": name, "value": _LITERAL.sub("$$", value)}
+                for name, value in environment.items()
+            ),
         ]
     template["spec"]["restartPolicy"] = "Never"
     return manifest

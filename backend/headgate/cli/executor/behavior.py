@@ -11,12 +11,14 @@ RUN_SECONDS = "headgate.dev/run-seconds"
 FAILS = "headgate.dev/fails"
 NEVER_READY = "headgate.dev/never-ready"
 SAVE_SECONDS = "headgate.dev/save-seconds"
+MAX_DIGITS = 9
 
 
 class Behavior(msgspec.Struct, frozen=True, kw_only=True):
     """Durations in microseconds: admission to ready, ready to the end, and eviction to stopped.
 
-    `save_delay` is the duration of a checkpoint before a soft eviction.
+    `save_delay` is the duration of a checkpoint before a soft eviction. A workload that fails does
+    so in its first `failing_attempts`, None for all.
     """
 
     start_delay: int
@@ -24,6 +26,7 @@ class Behavior(msgspec.Struct, frozen=True, kw_only=True):
     stop_delay: int
     save_delay: int = 0
     fails: bool = False
+    failing_attempts: int | None = None
     is_never_ready: bool = False
 
 
@@ -48,12 +51,14 @@ def behavior_of(uid: str, annotations: dict[str, str], defaults: BehaviorDefault
     fails = chance.random() < defaults.failure_rate
     never_ready = chance.random() < defaults.never_ready_rate
     save = chance.uniform(*defaults.save_seconds)
+    failing = _number(annotations.get(FAILS, ""))
     return Behavior(
         start_delay=_microseconds(start),
         run_length=_microseconds(_seconds_of(annotations, RUN_SECONDS, run)),
         stop_delay=_microseconds(stop),
         save_delay=_microseconds(_seconds_of(annotations, SAVE_SECONDS, save)),
-        fails=_flag(annotations, FAILS, otherwise=fails),
+        fails=_flag(annotations, FAILS, otherwise=fails) or failing > 0,
+        failing_attempts=failing or None,
         is_never_ready=_flag(annotations, NEVER_READY, otherwise=never_ready),
     )
 
@@ -63,6 +68,10 @@ def _seconds_of(annotations: dict[str, str], name: str, otherwise: float) -> flo
         return max(0.0, float(annotations[name]))
     except (KeyError, ValueError):
         return otherwise
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS else 0
 
 
 def _flag(annotations: dict[str, str], name: str, *, otherwise: bool) -> bool:

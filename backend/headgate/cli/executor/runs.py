@@ -205,7 +205,9 @@ class SimulatedRuns:
             return
         if self._reports_ready:
             self._plan(key, "podsReady", max(now, run.ready_at))
-        end: ReportType = "failed" if behavior.fails else "finished"
+        most = behavior.failing_attempts
+        fails = behavior.fails and (most is None or run.attempt <= most)
+        end: ReportType = "failed" if fails else "finished"
         self._plan(key, end, max(now, run.ends_at))
 
     def _continue(self, key: str, now: int) -> None:
