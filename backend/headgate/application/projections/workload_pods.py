@@ -1,40 +1,40 @@
 """The pods of workloads: a row for each run of each pod, with state, node, exit code and times."""
 
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
 import msgspec
-from collections.abc import Iterable
-from collections.abc import Iterator
-from headgate.application.projections.projection import Amend
-from headgate.application.projections.projection import ProjectionState
-from headgate.application.projections.projection import Put
-from headgate.application.projections.projection import Remove
-from headgate.application.projections.projection import RowChange
+from msgspec.structs import replace
+
+from headgate.application.projections.projection import (
+    Amend,
+    ProjectionState,
+    Put,
+    Remove,
+    RowChange,
+)
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
-from headgate.domain.values.index_ranges import contains
-from headgate.domain.values.index_ranges import members
+from headgate.domain.values.index_ranges import contains, members
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.decide.pod_reports import STAGES
-from headgate.domain.workloads.events import EvictionProgressed
-from headgate.domain.workloads.events import NominationWithdrawn
-from headgate.domain.workloads.events import PlacementNominated
-from headgate.domain.workloads.events import ReportedPods
-from headgate.domain.workloads.events import WorkloadExplained
-from headgate.domain.workloads.events import WorkloadPodsReady
-from headgate.domain.workloads.events import WorkloadPodsReported
-from headgate.domain.workloads.events import WorkloadSubmitted
+from headgate.domain.workloads.events import (
+    EvictionProgressed,
+    NominationWithdrawn,
+    PlacementNominated,
+    ReportedPods,
+    WorkloadExplained,
+    WorkloadPodsReady,
+    WorkloadPodsReported,
+    WorkloadSubmitted,
+)
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.attempt_pods import AttemptPod
-from headgate.domain.workloads.pods.attempt_pods import attempt_pods
+from headgate.domain.workloads.pods.attempt_pods import AttemptPod, attempt_pods
 from headgate.domain.workloads.pods.completions import indices_over
 from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS
 from headgate.domain.workloads.specs import PodReason
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import phase_of
-from msgspec.structs import replace
-from typing import Any
-from typing import Literal
-
+from headgate.domain.workloads.state import Workload, phase_of
 
 PodState = Literal["Assigned", "Starting", "Running", "Succeeded", "Failed", "Stopped", "Lost"]
 LIVE_STATES: tuple[PodState, ...] = ("Assigned", "Starting", "Running")

@@ -5,60 +5,47 @@ changes nothing; the others of its request are taken. What follows is derived he
 reclaimable pods, the end of the workload and of evictions.
 """
 
-import msgspec
-from collections.abc import Container
-from collections.abc import Iterator
-from collections.abc import Sequence
-from headgate.domain.field_rules import length_violations
-from headgate.domain.field_rules import name_violations
-from headgate.domain.field_rules import range_violations
-from headgate.domain.rejection import IllegalNow
-from headgate.domain.rejection import InvalidObject
-from headgate.domain.rejection import NotFound
-from headgate.domain.rejection import Rejection
-from headgate.domain.rejection import Violation
-from headgate.domain.values.index_ranges import contains
-from headgate.domain.values.index_ranges import count_of
-from headgate.domain.values.index_ranges import ranges_of
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.message import Message
-from headgate.domain.values.message import MessageOrText
-from headgate.domain.values.message import message
-from headgate.domain.values.message import workload_reference
-from headgate.domain.workloads.commands import PodReport
-from headgate.domain.workloads.commands import ReportPods
-from headgate.domain.workloads.decide.executor_reports import events_after_stop
-from headgate.domain.workloads.decide.pod_failures import decide_failures
-from headgate.domain.workloads.decide.pod_failures import failed_indexes
-from headgate.domain.workloads.decide.pod_failures import undecided_failures
-from headgate.domain.workloads.decide.preconditions import require_reported
-from headgate.domain.workloads.events import ReportedPods
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadPodsNotReady
-from headgate.domain.workloads.events import WorkloadPodsReady
-from headgate.domain.workloads.events import WorkloadPodsReclaimed
-from headgate.domain.workloads.events import WorkloadPodsReported
-from headgate.domain.workloads.events import WorkloadStopped
-from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.attempt_pods import AttemptPod
-from headgate.domain.workloads.pods.attempt_pods import attempt_pods
-from headgate.domain.workloads.pods.completions import indices_left
-from headgate.domain.workloads.pods.completions import indices_over
-from headgate.domain.workloads.pods.completions import is_success
-from headgate.domain.workloads.pods.completions import with_completions
-from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS
-from headgate.domain.workloads.pods.pod_progress import PodProgress
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import WorkloadState
-from headgate.domain.workloads.state import is_admitted
-from headgate.domain.workloads.state import is_condition_true
-from headgate.domain.workloads.transitions.partial_eviction import pods_of_evictions
-from headgate.domain.workloads.transitions.partial_eviction import shrunk_event
+from collections.abc import Container, Iterator, Sequence
 from typing import Literal
 
+import msgspec
+
+from headgate.domain.field_rules import length_violations, name_violations, range_violations
+from headgate.domain.rejection import IllegalNow, InvalidObject, NotFound, Rejection, Violation
+from headgate.domain.values.index_ranges import contains, count_of, ranges_of
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message, MessageOrText, message, workload_reference
+from headgate.domain.workloads.commands import PodReport, ReportPods
+from headgate.domain.workloads.decide.executor_reports import events_after_stop
+from headgate.domain.workloads.decide.pod_failures import (
+    decide_failures,
+    failed_indexes,
+    undecided_failures,
+)
+from headgate.domain.workloads.decide.preconditions import require_reported
+from headgate.domain.workloads.events import (
+    ReportedPods,
+    WorkloadDeleted,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+    WorkloadPodsReclaimed,
+    WorkloadPodsReported,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.evolve import evolve
+from headgate.domain.workloads.pods.attempt_pods import AttemptPod, attempt_pods
+from headgate.domain.workloads.pods.completions import (
+    indices_left,
+    indices_over,
+    is_success,
+    with_completions,
+)
+from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS, PodProgress
+from headgate.domain.workloads.state import Workload, WorkloadState, is_admitted, is_condition_true
+from headgate.domain.workloads.transitions.partial_eviction import pods_of_evictions, shrunk_event
 
 MAX_RESULT_LENGTH = 4_096
 MAX_MESSAGE_LENGTH = 4_096

@@ -42,7 +42,7 @@ NO_PROGRESS = PodProgress()
 
 
 class DelayedPods(msgspec.Struct, frozen=True, kw_only=True):
-    """Pods of one set whose next run may start at an instant."""
+    """Pods of one set with the instant at which their next runs may start."""
 
     pod_set: str
     indices: IndexRanges
@@ -53,7 +53,7 @@ class RetryState(msgspec.Struct, frozen=True, kw_only=True):
     """The retries of a workload over all attempts.
 
     `count` are those that count against the limit, `by_index` those of single pods. `failed` are
-    indices that have failed for good, `delayed` pods of this attempt whose backoff lasts.
+    indices that have failed for good, `delayed` pods of this attempt in a backoff.
     """
 
     count: int = 0
