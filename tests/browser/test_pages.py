@@ -19,6 +19,8 @@ PAGES = {
     "/workloads?panel=team-a/shown": "Workloads",
     "/workloads/team-a/shown": "team-a/shown",
     "/workloads/team-a/shown?view=definition": "team-a/shown",
+    "/workloads/team-a/shown?view=pods": "team-a/shown",
+    "/workloads/team-a/shown?view=logs": "team-a/shown",
     f"/topology?host={HOSTS[0]}": "Topology",
     "/preemptions": "Preemptions",
     "/events": "Events",

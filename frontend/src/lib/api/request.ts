@@ -58,6 +58,17 @@ export async function openStream(after: number, signal: AbortSignal): Promise<Re
   return answer;
 }
 
+/** Opens output of pods, as text or, when it is followed, as a stream of events. */
+export async function openLogs(path: string, query: Record<string, string>, signal?: AbortSignal): Promise<Response> {
+  const headers = new Headers();
+  sign(headers);
+  const asked = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""));
+  if (shownMoment() !== "") asked.set("at", shownMoment());
+  const answer = await fetch(`${path}?${asked}`, { headers, signal });
+  await refuseProblem(answer);
+  return answer;
+}
+
 function sign(headers: Headers): void {
   const token = currentToken();
   if (token !== null) headers.set("Authorization", `Bearer ${token}`);

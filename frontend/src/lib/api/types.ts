@@ -56,3 +56,7 @@ export type Effect = Schemas["EffectView"];
 export type Backtest = Schemas["BacktestView"];
 export type BacktestResult = Schemas["BacktestResult"];
 export type ApplyResults = Schemas["ApplyResults"];
+
+export type Pod = Schemas["PodView"];
+export type PodPage = Schemas["WorkloadPodPage"];
+export type AttemptSummary = Schemas["AttemptSummary"];

@@ -31,18 +31,18 @@ class PodView(Whole, kw_only=True, frozen=True):
 
     pod_set: str
     index: int
-    rank: int | None = None
+    rank: int | None
     run: int
     state: PodState
-    node: str = ""
-    exit_code: int | None = None
-    signal: int | None = None
-    reason: PodReason | None = None
-    message: str = ""
-    started_at: str | None = None
-    ready_at: str | None = None
-    finished_at: str | None = None
-    result: str = ""
+    node: str
+    exit_code: int | None
+    signal: int | None
+    reason: PodReason | None
+    message: str
+    started_at: str | None
+    ready_at: str | None
+    finished_at: str | None
+    result: str
 
 
 class AttemptSummary(Whole, kw_only=True, frozen=True):
@@ -54,8 +54,8 @@ class AttemptSummary(Whole, kw_only=True, frozen=True):
     attempt: int
     pods: dict[str, int]
     restarts: int
-    started_at: str | None = None
-    finished_at: str | None = None
+    started_at: str | None
+    finished_at: str | None
 
 
 class AttemptView(msgspec.Struct, frozen=True, kw_only=True):

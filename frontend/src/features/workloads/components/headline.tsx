@@ -9,12 +9,12 @@ import type { Explanation } from "@/lib/api/types";
 import { explanationQuery } from "../api/workloads";
 import styles from "./workload-page.module.css";
 
-export function Headline({ workloadKey }: { workloadKey: string }) {
+export function Headline({ workloadKey, hasFailed }: { workloadKey: string; hasFailed: boolean }) {
   const explanation = useQuery(explanationQuery(workloadKey));
   return (
     <View query={explanation} rows={2}>
       {(found) => (
-        <div className={styles.headline} data-verdict={found.verdict}>
+        <div className={styles.headline} data-verdict={hasFailed ? "Failed" : found.verdict}>
           <p className={styles.sentence}>{found.sentence}</p>
           <p className={styles.asOf}>
             {placeInLine(found)}

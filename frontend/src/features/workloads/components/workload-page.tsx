@@ -16,6 +16,8 @@ import { Checks } from "./checks";
 import { Conditions } from "./conditions";
 import { Definition } from "./definition";
 import { Headline } from "./headline";
+import { Logs } from "./logs";
+import { Pods } from "./pods";
 import { EvictionProgress, Nominated } from "./eviction-progress";
 import { StatusSummary } from "./status-summary";
 import { RecoveryPreview } from "./recovery-preview";
@@ -23,6 +25,9 @@ import { WhyMatrix } from "./why-matrix";
 import { WorkloadActions } from "./workload-actions";
 import { WorkloadTimeline } from "./workload-timeline";
 import styles from "./workload-page.module.css";
+
+/** What the address says of one view is left behind with it; the attempt goes on. */
+const OF_ONE_VIEW = { event: "", state: "", podSet: "", node: "", runs: "", pod: "", run: "", stream: "" };
 
 export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
   const workload = useQuery(workloadQuery(workloadKey));
@@ -59,9 +64,15 @@ function Over({ workload }: { workload: WorkloadObject }) {
       <PhaseBadge phase={workload.status?.phase ?? "Pending"} />
       <span className={styles.beneath}>
         <InQueue workload={workload} />, priority {workload.status?.priority ?? workload.spec.priority ?? 0}, submitted <Timestamp at={workload.metadata.creationTimestamp} />
+        <Owner workload={workload} />
       </span>
     </>
   );
+}
+
+function Owner({ workload: { status } }: { workload: WorkloadObject }) {
+  const owner = status?.owner;
+  return owner && <> by {owner.user}</>;
 }
 
 function InQueue({ workload: { metadata, spec } }: { workload: WorkloadObject }) {
@@ -88,11 +99,11 @@ function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey
   const url = useUrl();
   return (
     <>
-      <Headline workloadKey={workloadKey} />
+      <Headline workloadKey={workloadKey} hasFailed={workload.status?.phase === "Failed"} />
       <Choices
         label="What to show"
         value={url.get("view") || "overview"}
-        onChange={(view) => url.change({ view: view === "overview" ? "" : view, event: "" }, "replace")}
+        onChange={(view) => url.change({ ...OF_ONE_VIEW, view: view === "overview" ? "" : view }, "replace")}
         choices={[
           {
             key: "overview",
@@ -113,6 +124,8 @@ function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey
               </div>
             ),
           },
+          { key: "pods", label: "Pods", content: <Pods workload={workload} workloadKey={workloadKey} /> },
+          { key: "logs", label: "Logs", content: <Logs workload={workload} workloadKey={workloadKey} /> },
           { key: "definition", label: "Definition", content: <Definition workload={workload} workloadKey={workloadKey} /> },
         ]}
       />

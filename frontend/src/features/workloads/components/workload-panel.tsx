@@ -34,7 +34,7 @@ export function WorkloadPanel({ workloadKey, onClose }: { workloadKey: string; o
               <PhaseBadge phase={found.status?.phase ?? "Pending"} />
               <span className={styles.soft}>in {found.spec.queueName ?? "no queue"}</span>
             </div>
-            <Headline workloadKey={workloadKey} />
+            <Headline workloadKey={workloadKey} hasFailed={workload.data?.status?.phase === "Failed"} />
             <WorkloadActions workload={found} />
             <WhyMatrix workloadKey={workloadKey} />
             <WorkloadTimeline workloadKey={workloadKey} />

@@ -2627,8 +2627,8 @@ export interface components {
                 [key: string]: number;
             };
             restarts: number;
-            startedAt?: string | null;
-            finishedAt?: string | null;
+            startedAt: string | null;
+            finishedAt: string | null;
         };
         /** Attention */
         Attention: {
@@ -4452,23 +4452,20 @@ export interface components {
         PodView: {
             podSet: string;
             index: number;
-            rank?: number | null;
+            rank: number | null;
             run: number;
             /** @enum {string} */
             state: "Assigned" | "Starting" | "Running" | "Succeeded" | "Failed" | "Stopped" | "Lost";
-            /** @default  */
-            node?: string;
-            exitCode?: number | null;
-            signal?: number | null;
+            node: string;
+            exitCode: number | null;
+            signal: number | null;
             /** @enum {null|string} */
-            reason?: "Completed" | "Error" | "OOMKilled" | "DeadlineExceeded" | "StartFailed" | "NodeLost" | "Evicted" | null;
-            /** @default  */
-            message?: string;
-            startedAt?: string | null;
-            readyAt?: string | null;
-            finishedAt?: string | null;
-            /** @default  */
-            result?: string;
+            reason: "Completed" | "Error" | "OOMKilled" | "DeadlineExceeded" | "StartFailed" | "NodeLost" | "Evicted" | null;
+            message: string;
+            startedAt: string | null;
+            readyAt: string | null;
+            finishedAt: string | null;
+            result: string;
         };
         /** PodsGoneReport */
         PodsGoneReport: {
