@@ -51,7 +51,7 @@ def main() -> None:
         while sum(run.state == "Running" for run in host.observe().values()) < MEMORY_PODS:
             core.step()
             host.wait(0.5)
-        private = [_private_bytes(pid) for pid in _shims(directory)]
+        private = [private_bytes(pid) for pid in _shims(directory)]
         print(f"memory of shim {statistics.median(private) / 2**20:.1f} MiB of its own")
         for run in list(host.observe().values()):
             host.kill(run.key)
@@ -75,7 +75,7 @@ def _shims(directory: Path) -> list[int]:
     return [each.pid for each in found if each is not None]
 
 
-def _private_bytes(pid: int) -> int:
+def private_bytes(pid: int) -> int:
     rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     private = [line.split() for line in rollup.splitlines() if line.startswith("Private_")]
     return sum(int(words[1]) * 1024 for words in private)
