@@ -2,6 +2,7 @@
 
 import pytest
 
+from headgate.api.app import MAX_TYPED_BYTES
 from tests.api.callers import Api, cluster_queue
 
 LONG = "x" * 60_000
@@ -71,3 +72,13 @@ def test_an_action_with_a_huge_body_is_refused_before_it_is_decoded(admin: Api, 
     answer = admin.send(path, body, "application/json")
 
     assert (answer.status_code, answer.json()["type"]) == (413, "/problems/too-large")
+
+
+@pytest.mark.parametrize("path", ["/v1/tokens", "/v1/serviceaccounts", "/v1/erasures"])
+def test_a_typed_body_is_decoded_up_to_a_mebibyte_alone(admin: Api, path: str) -> None:
+    statuses = [
+        admin.send(path, b'{"reason": "' + b"x" * length + b'"}', "application/json").status_code
+        for length in (MAX_TYPED_BYTES - 100, MAX_TYPED_BYTES)
+    ]
+    assert statuses[0] != 413
+    assert statuses[1] == 413

@@ -10,13 +10,15 @@ from tests.architecture.sources import ROOT
 PART_COUNT: Final = 8
 CONTRACT_PART: Final = 7
 """The part that runs schemathesis and the fuzz."""
-DAYS, COHORTS, WHAT_IF_DAYS, EXPLAINED_DAYS = 120, 50_000, 40, 1
+DAYS, SHORT_DAYS, COHORTS, WHAT_IF_DAYS, EXPLAINED_DAYS = 120, 1_130, 50_000, 40, 1
 """How many seeds each part takes of simulations, termination, what-if and explanations.
 
-A day takes about 3.5 s of processor time, 1,000 cohorts 2 s, a day of what-if 5 s and a day of
-explanations 8 minutes: together about 11 minutes of 2 cores.
+The parts together simulate 10,000 days, most of them short. A day takes about 3.5 s of processor
+time, a short one 0.4 s, 1,000 cohorts 2 s, a day of what-if 5 s and a day of explanations 8
+minutes: together about 16 minutes of 2 cores.
 """
 OF_A_DAY: Final = ("--workloads", "10000", "--positions", "500")
+SHORT: Final = ("--steps", "60")
 LONG: Final = ("pytest.mark.nightly", "from tests.hypothesis_profiles import examples")
 """What a file of tests has that `make test` leaves out, or runs with less."""
 
@@ -76,6 +78,7 @@ def jobs_of(part: int) -> list[Job]:
     jobs = [
         Job("properties", _python(*pytest, *_named(property_files_of(part))), seeds),
         _seeded("simulation", "tests.simulation", "--days", _seeds(part, DAYS)),
+        _seeded("short days", "tests.simulation", "--days", _seeds(part, SHORT_DAYS), *SHORT),
         _seeded("termination", "tests.simulation.termination", "--cohorts", _seeds(part, COHORTS)),
         _seeded("what-if", "tests.what_if", "--days", _seeds(part, WHAT_IF_DAYS)),
     ]
@@ -109,9 +112,9 @@ def _seeds(part: int, count: int) -> range:
     return range((part - 1) * count, part * count)
 
 
-def _seeded(name: str, module: str, option: str, seeds: range) -> Job:
+def _seeded(name: str, module: str, option: str, seeds: range, *more: str) -> Job:
     first, count = str(seeds.start), str(len(seeds))
-    return Job(name, _python("-m", module, "--first-seed", first, option, count), seeds)
+    return Job(name, _python("-m", module, "--first-seed", first, option, count, *more), seeds)
 
 
 def _python(*arguments: str) -> tuple[str, ...]:

@@ -44,7 +44,9 @@ def test_no_seed_of_a_job_is_in_two_parts() -> None:
     for part in PARTS:
         for job in jobs_of(part):
             seeds.setdefault(job.name, []).extend(job.seeds)
-    engines = {"simulation", "termination", "what-if", "explanations", "chaos", "contract", "fuzz"}
+    days = {"simulation", "short days"}
+    assert sum(len(seeds[name]) for name in days) == 10_000
+    engines = days | {"termination", "what-if", "explanations", "chaos", "contract", "fuzz"}
     assert set(seeds) == engines | {"properties", "long tests"}
     assert all(len(found) == len(set(found)) for found in seeds.values())
 

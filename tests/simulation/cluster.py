@@ -1,5 +1,7 @@
 """A simulated cluster: its own clock, submitters, an executor, workers, and what goes wrong."""
 
+from collections import Counter
+from collections.abc import Callable
 from copy import deepcopy
 from random import Random
 from typing import Any
@@ -11,13 +13,15 @@ from headgate.application.commands.append_unit import unit_of
 from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.live_state.live_state import LiveState, SnapshotRule
 from headgate.application.live_state.rewind import recover_from_rewind
-from headgate.application.ports import Appended, AppendUnit, Unavailable
+from headgate.application.ports import Appended, AppendUnit, NewEvent, Unavailable
 from headgate.application.scheduling_loop.run_partition import (
     Backoff,
     Budget,
     Scheduler,
     run_partition,
+    sync_lost_partitions,
 )
+from headgate.domain.log_history import EventIgnored
 from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.cycle_context import Decision
@@ -28,7 +32,7 @@ from headgate.domain.workloads.decide.decider import decide
 from headgate.domain.workloads.specs import PodSet, Scheduling, TopologyRequest, WorkloadSpec
 from headgate.domain.workloads.state import Workload, phase_of
 from headgate.event_log.chain import PastLost
-from tests.simulation.faults import Crash, FaultyPartitions
+from tests.simulation.faults import HUNG_SECONDS, Crash, FaultyPartitions
 from tests.simulation.observer import Observer
 
 SECONDS = 1_000_000
@@ -37,6 +41,9 @@ STORED = (
     "keys", "partitions",
 )  # fmt: skip
 """What a backup of the database in memory holds."""
+HALF = 0.5
+OF_LATER = "laterkind/first"
+"""The stream of an object of a kind that this release does not know."""
 QUEUES = ("research", "product", "batch", "tight")
 REQUESTS = (
     None,
@@ -80,13 +87,12 @@ class Cluster:
         self.partitions.pass_time = self._pass_time
         self.nudges: list[str] = []
         self.backup: dict[str, Any] | None = None
-        self.rewinds = 0
-        self.refused = 0
+        self.faults = Counter[str]()
 
     def record(self, *facts: tuple[str, DomainEvent]) -> None:
         """Facts from outside, as a command handler appends them; nothing on a full disk."""
         if self.partitions.is_disk_full:
-            self.refused += 1
+            self.faults["refused"] += 1
             return
         self._watch()
         cluster_state = self.witness.cluster_state
@@ -202,6 +208,7 @@ class Cluster:
 
     def sweep(self) -> None:
         """Some worker looks at every partition that is due, and at no other."""
+        self._attempt(self.active, "", sync_lost_partitions)
         self._look_at(self.partitions.due())
 
     def nudge_for_nothing(self) -> None:
@@ -215,16 +222,43 @@ class Cluster:
     def deliver_nudges(self) -> None:
         """Nudges come late, in another order, twice, and for partitions that are no more."""
         sent, self.nudges = [*self.nudges, *self.nudges, "cohort/never"], []
+        self.faults["doubled"] += len(sent) > 1
         self.chance.shuffle(sent)
         self._look_at(sent)
 
-    def fill_or_free_disk(self) -> None:
-        """The database's disk runs full, or has room again."""
-        self.partitions.is_disk_full = not self.partitions.is_disk_full
+    def fill_disk(self) -> None:
+        """The database's disk runs full for a while."""
+        self.partitions.is_disk_full = True
+
+    def free_disk(self) -> None:
+        """The database's disk has room again."""
+        self.partitions.is_disk_full = False
 
     def step_clock(self) -> None:
         """The database's clock is set forward, or back by a little."""
-        self.now += self.chance.choice([-20, -1, 600, 7_200]) * SECONDS
+        seconds = self.chance.choice([-20, -1, 600, 7_200])
+        self.now += seconds * SECONDS
+        self.faults["stepped back" if seconds < 0 else "stepped forward"] += 1
+
+    def write_as_later_release(self) -> None:
+        """A process of a later release adds an event to a workload, or to an object of its own."""
+        found = self._any(lambda _: True)
+        stream = workload_stream(found.key) if found and self.chance.random() < HALF else OF_LATER
+        number = self.chance.randint(0, 10**9)
+        body = f'{{"ignorable":true,"number":{number}}}'.encode()
+        if self.partitions.is_disk_full:
+            return
+        self._watch()
+        event = EventIgnored(name="later.said", schema_version=1, body=body)
+        unit = AppendUnit(
+            at=self.now,
+            metadata=EventMetadata(actor="user:later"),
+            expected={stream: self.witness.cluster_state.version_of(stream)},
+            events=(NewEvent(stream=stream, event=event),),
+        )
+        (verdict,) = self.log.append([unit])
+        assert isinstance(verdict, Appended), verdict
+        self._watch()
 
     def back_up(self) -> None:
         """Keeps what is stored as it is now."""
@@ -237,11 +271,12 @@ class Cluster:
             return
         vars(self.database).update(deepcopy(self.backup))
         self.database.sessions.clear()
-        self.rewinds += 1
+        self.faults["rewinds"] += 1
         self.witness = Observer()
         self._watch()
 
     def _pass_time(self, seconds: int) -> None:
+        self.faults["hung" if seconds == HUNG_SECONDS else "slow"] += 1
         self.now += seconds * SECONDS
 
     def _look_at(self, keys: list[str]) -> None:
@@ -258,12 +293,17 @@ class Cluster:
         self.active = active
 
     def _turn(self, number: int, key: str) -> None:
+        def turn(worker: Scheduler) -> None:
+            assert run_partition(worker, key).outcome != "halted", "planning failed"
+
+        self._attempt(number, key, turn)
+
+    def _attempt(self, number: int, key: str, work: Callable[[Scheduler], None]) -> None:
         self.active = number
         try:
             if self.workers[number].live.lost is not None:
                 recover_from_rewind(self.workers[number].live)
-            turn = run_partition(self.workers[number], key)
-            assert turn.outcome != "halted", "planning failed"
+            work(self.workers[number])
         except Crash:
             self.crashes += 1
             self.partitions.break_session(key)

@@ -50,10 +50,12 @@ HALF = 0.5
 FAULTS = {
     Cluster.delay_nudges: 5,
     Cluster.deliver_nudges: 5,
-    Cluster.fill_or_free_disk: 2,
+    Cluster.fill_disk: 2,
+    Cluster.free_disk: 10,
     Cluster.step_clock: 2,
     Cluster.back_up: 2,
     Cluster.rewind: 2,
+    Cluster.write_as_later_release: 3,
 }
 Actions: TypeAlias = dict[Callable[[Cluster], None], int]
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
@@ -95,8 +97,7 @@ def run_day(seed: int, steps: int = 250) -> SimulatedDay:
     cluster.partitions.rate = 0.0
     cluster.partitions.is_disk_full = False
     _settle(cluster)
-    faults = {"rewinds": cluster.rewinds, "refused": cluster.refused}
-    seen = {**cluster.witness.seen, **faults}
+    seen = {**cluster.witness.seen, **cluster.faults}
     return SimulatedDay(seen, cluster.crashes, repr(cluster.database.events))
 
 

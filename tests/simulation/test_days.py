@@ -34,9 +34,10 @@ def test_days_are_full_of_everything() -> None:
     }
     assert wanted <= set(seen)
     assert crashes
-    assert seen["rewinds"]
-    assert seen["refused"]
+    faults = {"rewinds", "refused", "doubled", "stepped back", "stepped forward", "hung", "slow"}
+    assert faults <= set(seen)
     assert seen["LogRewound"]
+    assert seen["EventIgnored"]
 
 
 def test_seed_4_a_later_borrower_takes_no_reserved_capacity() -> None:

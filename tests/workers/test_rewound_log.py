@@ -143,3 +143,17 @@ def test_a_fold_of_what_is_lost_is_not_kept_for_others(adapters: Adapters) -> No
 
 def _never(name: str, failure: Exception) -> None:
     raise AssertionError(name) from failure
+
+
+def test_rows_of_partitions_that_were_lost_without_an_event_are_made_again(
+    adapters: Adapters,
+) -> None:
+    """A backup between the last event and the rows for it: the log has lost no event."""
+    record(adapters.log, *cluster("gpu"))
+    worker = Worker(adapters)
+    restore = adapters.back_up()
+    worker.sweep()
+    restore()
+    record(adapters.log, submitted("job", "gpu"))
+    worker.sweep()
+    assert admitted(adapters.log) == ["team/job"]

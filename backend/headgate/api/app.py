@@ -9,6 +9,7 @@ from typing import Any
 
 from litestar import Litestar, Request, Response, Router
 from litestar.datastructures import State
+from litestar.handlers import HTTPRouteHandler
 
 from headgate.api import openapi
 from headgate.api.admission_checks import CheckReports
@@ -72,6 +73,8 @@ from headgate.domain.streams import stream_of
 from headgate.settings import from_environment
 
 MAX_BODY_BYTES = 10_000_000
+MAX_TYPED_BYTES = 1_048_576
+"""Of a body with a schema of its own, which is decoded on the event loop within milliseconds."""
 READ_THREADS = 16
 """Twice the connections for reads, so that reads of memory go on while all of these wait."""
 READING_LOG = "The event log is being read."
@@ -133,7 +136,16 @@ def routes_only() -> Litestar:
     for route in app.routes:
         for handler in getattr(route, "route_handlers", ()):
             known_parameters(handler, frozenset(route.path_parameters))
+            _bound_body(handler)
     return app
+
+
+def _bound_body(handler: HTTPRouteHandler) -> None:
+    """Bounds a typed body, unless the route says by `large` that lists of it may be long."""
+    is_typed = "data" in handler.parsed_fn_signature.parameters
+    is_bounded = handler.resolve_request_max_body_size() != MAX_BODY_BYTES
+    if is_typed and not is_bounded and not handler.opt.get("large"):
+        handler._resolved_request_max_body_size = MAX_TYPED_BYTES  # noqa: SLF001 - no layer below
 
 
 def _version_one() -> Router:

@@ -172,7 +172,7 @@ class StuckWorkloadsPage(Controller):
         summary="Run an action on many workloads, or preview it with dryRun",
         status_code=200,
         responses=response(BulkResult),
-        opt={"right": "operate workloads"},
+        opt={"right": "operate workloads", "large": True},
     )
     async def act(
         self,

@@ -332,6 +332,9 @@ class Partitions(Protocol):
     def sync_partitions(self, keys: Sequence[str], *, config_position: int) -> None:
         """Make the rows match these partitions; new ones start due, so nothing can be missed."""
 
+    def synced_position(self) -> int:
+        """The position of the configuration that the rows match."""
+
     def try_lock(self, key: str, owner: str) -> PartitionSession | None:
         """The right to work on a partition now, or None while another worker has it."""
 

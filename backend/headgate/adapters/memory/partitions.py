@@ -71,6 +71,11 @@ class MemoryPartitions:
                 for key in sorted({*keys, "installation"})
             }
 
+    def synced_position(self) -> int:
+        """The position of the configuration that the rows match."""
+        with self._database.lock:
+            return self._database.reshaped_position
+
     def try_lock(self, key: str, owner: str) -> "MemoryPartitionSession | None":
         """The right to work on a partition now, or None while another worker has it."""
         with self._database.lock:

@@ -108,6 +108,13 @@ class PostgresPartitions:
                 (wanted, shaped[0]),
             )
 
+    def synced_position(self) -> int:
+        """The position of the configuration that the rows match."""
+        with connection_of(self._pool) as connection:
+            row = connection.execute("SELECT reshaped_position FROM log_head").fetchone()
+        assert row is not None, "the head is made with the log"
+        return int(row[0])
+
     def try_lock(self, key: str, owner: str) -> "PostgresPartitionSession | None":
         """The right to work on a partition now, or None while another worker has it."""
         with ExitStack() as stack:

@@ -268,7 +268,7 @@ def _eviction_handler(step: EvictionStep) -> HTTPRouteHandler:
     summary="Report of many workloads at once",
     status_code=200,
     responses=response(ReportOutcomes),
-    opt=REPORTS,
+    opt={**REPORTS, "large": True},
 )
 async def report_many(
     request: Caller,

@@ -215,7 +215,7 @@ class ExecutorPods(Controller):
         summary="Report on pods, many at once",
         status_code=200,
         responses=response(PodReportResults),
-        opt=REPORTS,
+        opt={**REPORTS, "large": True},
     )
     async def reports(
         self, request: Caller, name: Name, data: JSONBody[PodReportBatch], epoch: Epoch = None

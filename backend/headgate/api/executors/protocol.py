@@ -172,7 +172,7 @@ class ExecutorProtocol(Controller):
         operation_id="registerExecutorNodes",
         summary="Register all nodes of an executor, which makes them ready",
         responses=response(RegistrationOutcomes),
-        opt=REPORTS,
+        opt={**REPORTS, "large": True},
     )
     async def nodes(
         self, request: Caller, name: Name, data: JSONBody[NodeRegistration], epoch: Epoch = None

@@ -85,7 +85,7 @@ class ExecutorLogs(Controller):
         summary="Send output of pods",
         status_code=200,
         responses=response(ChunkOutcomes),
-        opt={"right": "report executors"},
+        opt={"right": "report executors", "large": True},
     )
     async def send(
         self, request: Caller, name: Name, data: JSONBody[SentChunks], epoch: Epoch = None

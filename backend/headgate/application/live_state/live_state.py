@@ -36,6 +36,8 @@ class SnapshotRule:
 
 
 READ_LIMIT = 2_000
+NEVER_SYNCED = -1
+"""In place of the position of the configuration that the rows of partitions match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class LiveState:
     elapsed: Callable[[], float]
     keep_rule: SnapshotRule = field(default_factory=SnapshotRule)
     observer: str = "headgate"
-    synced_at: int = -1
+    synced_at: int = NEVER_SYNCED
     lost: LostPast | None = None
     _state: ClusterState | None = None
     _point: LogPoint | None = None
@@ -98,7 +100,7 @@ class LiveState:
         """Forgets the fold; the next use loads it again."""
         self._state = None
         self._point = None
-        self.synced_at = -1
+        self.synced_at = NEVER_SYNCED
 
     def lose(self) -> None:
         """Forgets a fold with events that the log does not have, and remembers that it had them."""

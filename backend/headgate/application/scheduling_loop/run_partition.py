@@ -13,7 +13,7 @@ from headgate.application.cycles.cycle_records import (
     record_of,
 )
 from headgate.application.failures import GapInLog
-from headgate.application.live_state.live_state import LiveState
+from headgate.application.live_state.live_state import NEVER_SYNCED, LiveState
 from headgate.application.ports import (
     Appended,
     Fence,
@@ -163,6 +163,16 @@ def sync_partitions(scheduler: Scheduler) -> None:
         live.synced_at = seen
 
 
+def sync_lost_partitions(scheduler: Scheduler) -> None:
+    """Makes the rows match the configuration again where the database has lost that they did.
+
+    A restored backup or a promoted standby may have lost the rows and no event of the fold.
+    """
+    if scheduler.partitions.synced_position() < scheduler.live.synced_at:
+        scheduler.live.synced_at = NEVER_SYNCED
+    sync_partitions(scheduler)
+
+
 def _work(
     scheduler: Scheduler, session: PartitionSession, progress: _Progress
 ) -> RunOutcome | None:
@@ -289,7 +299,7 @@ def sweep(
     Whether a partition is due is a comparison in the database, never a flag (ADR 0003).
     Raises `Unavailable` while the database cannot be reached.
     """
-    sync_partitions(scheduler)
+    sync_lost_partitions(scheduler)
     decisions, has_more = 0, False
     for key in sorted(scheduler.partitions.due(), key=lambda due: (due not in nudged, due)):
         if is_stopping():
