@@ -33,6 +33,7 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.predicates import is_admissible
+from headgate.domain.workloads.preemption_events import EvictionForced
 from headgate.domain.workloads.state import EvictionCount, Workload, condition, phase_of
 from headgate.messages.catalogue import remedy_of, text_of
 from tests.builders.instants import after
@@ -257,6 +258,21 @@ def test_cancelling_a_reservation_ends_it_at_once() -> None:
     story = story_of(a_workload(after=(RESERVED,)))
     story.when(CANCEL)
     assert phase_of(story.state) == "Cancelled"
+
+
+def test_cancelling_by_force_kills_what_is_still_stopping() -> None:
+    story = story_of(running())
+    story.when(CANCEL)
+    by_force = CancelWorkload(eviction="e-2", message="now", force=True)
+    (forced,) = story.when(by_force)
+    assert isinstance(forced, EvictionForced)
+    assert forced.eviction == "e-1"
+    assert story.when(by_force) == ()
+    assert [type(event) for event in story_of(running()).when(by_force)] == [
+        WorkloadCancellationRequested,
+        WorkloadEvicted,
+        EvictionForced,
+    ]
 
 
 def test_cancelling_what_runs_ends_it_when_it_has_stopped() -> None:

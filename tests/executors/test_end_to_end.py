@@ -1,28 +1,32 @@
 """An agent as a process of its own, and the API behind a real server: what users see of pods."""
 
 import os
-import signal
-from pathlib import Path
-from typing import Any
-
 import pytest
-
+import signal
+import subprocess
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
-from tests.cli.conftest import application, client, connection
-from tests.executors.agent_process import WAIT_SECONDS, AgentProcess
-from tests.executors.agents import (
-    WORKLOADS,
-    agent,
-    events_of,
-    eventually,
-    finished_pods,
-    output_of,
-    phase,
-    run,
-    submit,
-)
+from pathlib import Path
+from tests.cli.conftest import application
+from tests.cli.conftest import client
+from tests.cli.conftest import connection
+from tests.executors.agent_process import AgentProcess
+from tests.executors.agent_process import WAIT_SECONDS
+from tests.executors.agents import HEADGATE
+from tests.executors.agents import WAIT_SECONDS
+from tests.executors.agents import WORKLOADS
+from tests.executors.agents import agent
+from tests.executors.agents import environment_of
+from tests.executors.agents import events_of
+from tests.executors.agents import eventually
+from tests.executors.agents import finished_pods
+from tests.executors.agents import output_of
+from tests.executors.agents import phase
+from tests.executors.agents import run
+from tests.executors.agents import submit
 from tests.executors.pods import literal
+from typing import Any
+
 
 __all__ = ["agent", "application", "client", "connection"]
 
@@ -95,6 +99,29 @@ def test_a_cancelled_workload_saves_its_work(
     client.act(f"{WORKLOADS}/saver/cancel", {"reason": "enough"})
     eventually((tmp_path / "saved").exists, agent)
     eventually(lambda: phase(client, "saver") == "Cancelled", agent)
+
+
+def test_a_second_interrupt_kills_at_once(
+    connection: Connection, client: HeadgateClient, agent: AgentProcess
+) -> None:
+    script = "trap '' TERM; echo up; while :; do sleep 0.05; done"
+    command = [HEADGATE, "run", "--name", "stubborn", "--", "sh", "-c", script]
+    with subprocess.Popen(
+        command,
+        env=environment_of(connection),
+        cwd=agent.directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "up\n"
+        process.send_signal(signal.SIGINT)
+        assert any("cancelling" in line for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(WAIT_SECONDS) == 128 + signal.SIGINT
+    assert len(events_of(client, "stubborn", "workload.eviction_forced")) == 1
 
 
 def whole_machine(name: str, script: str, **spec: Any) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Texts of what happened to a workload: evictions, preemptions, requeues, conditions."""
 
 from collections.abc import Mapping
-
 from headgate.messages.rendering import Text
+
 
 TEXTS: Mapping[str, Text] = {
     # Evictions, and releases of reservations
@@ -32,6 +32,7 @@ TEXTS: Mapping[str, Text] = {
     "SeveralAdmissionChecks": Text("{checks:all}"),
     # The course of an eviction
     "NotStoppedInTime": Text("Not stopped in time"),
+    "KillRequested": Text("Kill requested"),
     "NotAcknowledgedInTime": Text("Not acknowledged in time"),
     # Ends
     "WorkloadCancelled": Text("Cancelled"),

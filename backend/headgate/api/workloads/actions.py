@@ -14,7 +14,7 @@ from headgate.api.manifests import answer_workload, object_writer
 from headgate.api.parameters import MAX_ACTION_BYTES, DryRun, IdempotencyHeader
 from headgate.api.schemas import RequestBody
 from headgate.api.workloads.changes import act_on_workload
-from headgate.api.workloads.schemas import Action, WorkloadObject
+from headgate.api.workloads.schemas import Action, Cancellation, WorkloadObject
 from headgate.application.commands import workload_commands
 from headgate.application.commands.workload_commands import WorkloadVerb
 from headgate.domain.workloads.commands import SetPreemptionGate
@@ -27,7 +27,6 @@ SUMMARIES: dict[WorkloadVerb, str] = {
     "requeue": "Let a workload compete again now, or stop it and queue it anew",
     "activate": "Let an inactive workload compete again, with a clean requeue state",
     "deactivate": "Take a workload out of the queues until it is activated",
-    "cancel": "End a workload for good",
 }
 
 
@@ -53,12 +52,32 @@ def _handler(verb: WorkloadVerb) -> HTTPRouteHandler:
     return act
 
 
+@post(
+    "/{name:str}/cancel",
+    operation_id="cancelWorkload",
+    summary="End a workload for good",
+    status_code=200,
+    responses=response(WorkloadObject),
+    opt={"right": "operate workloads"},
+)
+async def cancel(
+    request: Caller,
+    name: Name,
+    data: JSONBody[Cancellation],
+    idempotency_key: IdempotencyHeader = None,
+    dry_run: DryRun = None,
+) -> Answer:
+    """Pods have the time of their grace period, unless the request says `force`."""
+    options = CommandOptions(reason=data.reason, key=idempotency_key, is_dry_run=bool(dry_run))
+    return await act_on_workload(request, name, "cancel", data, options)
+
+
 def router() -> Router:
     """One handler for each verb."""
     return Router(
         path="/namespaces/{namespace:str}/workloads",
         tags=["Workload"],
-        route_handlers=[_handler(verb) for verb in SUMMARIES],
+        route_handlers=[*(_handler(verb) for verb in SUMMARIES), cancel],
         request_max_body_size=MAX_ACTION_BYTES,
     )
 

@@ -26,7 +26,7 @@ from headgate.api.manifests import (
 from headgate.api.parameters import instant_or_none
 from headgate.api.problems import invalid_request, problem_of, visible_to
 from headgate.api.simulations import simulated
-from headgate.api.workloads.schemas import Action
+from headgate.api.workloads.schemas import Action, Cancellation
 from headgate.application.commands import submission_commands, workload_commands
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.object_commands import change_to
@@ -130,6 +130,7 @@ async def act_on_workload(
         verb=verb,
         reason=data.reason,
         expires_at=instant_or_none(data.expires_at, "/expiresAt"),
+        force=isinstance(data, Cancellation) and data.force,
     )
     handled = await workload_commands.act(services_of(request), call, action)
     return await answer_workload(request, handled)

@@ -368,3 +368,9 @@ class Action(RequestBody, kw_only=True, frozen=True):
 
     reason: Annotated[str, msgspec.Meta(max_length=1024, examples=["cluster upgrade"])] = ""
     expires_at: Timestamp | None = None
+
+
+class Cancellation(Action, kw_only=True, frozen=True):
+    """Why; with `force` pods are killed at once, also where they were told to stop before."""
+
+    force: bool = False

@@ -70,12 +70,13 @@ WorkloadVerb = Literal["hold", "release", "requeue", "activate", "deactivate", "
 
 
 class WorkloadAction(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be done to a workload, why, and until when."""
+    """What is to be done to a workload, why, and until when; `force` kills what is cancelled."""
 
     workload: str
     verb: WorkloadVerb
     reason: str = ""
     expires_at: Instant | None = None
+    force: bool = False
 
 
 async def act(
@@ -158,7 +159,7 @@ def command_of(
         case "deactivate":
             return DeactivateWorkload(eviction=eviction, message=action.reason, by=owner)
         case "cancel":
-            return CancelWorkload(eviction=eviction, message=action.reason)
+            return CancelWorkload(eviction=eviction, message=action.reason, force=action.force)
 
 
 POINTER = "/preemptionPriorityClassName"

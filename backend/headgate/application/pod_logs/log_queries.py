@@ -2,23 +2,22 @@
 
 import asyncio
 import heapq
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Literal
-
 import msgspec
-
-from headgate.application.pod_logs.store import (
-    LOG_STREAMS,
-    MEBIBYTE,
-    KeptRun,
-    LogChunk,
-    LogRun,
-    LogStore,
-    LogStream,
-)
+import time
+from collections.abc import AsyncIterator
+from collections.abc import Callable
+from collections.abc import Iterator
+from headgate.application.pod_logs.store import KeptRun
+from headgate.application.pod_logs.store import LOG_STREAMS
+from headgate.application.pod_logs.store import LogChunk
+from headgate.application.pod_logs.store import LogRun
+from headgate.application.pod_logs.store import LogStore
+from headgate.application.pod_logs.store import LogStream
+from headgate.application.pod_logs.store import MEBIBYTE
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload
+from typing import Literal
+
 
 READ_BYTES = 262_144
 FIRST_TAIL_BYTES = 65_536
@@ -30,6 +29,8 @@ MAX_POLL_SECONDS = 2.0
 HEARTBEAT_SECONDS = 15.0
 SECONDS_AFTER_END = 10.0
 """How long output is awaited once the workload has ended and a run has not said that it has."""
+SECONDS_FOR_FIRST_OUTPUT = 1.5
+"""Executors send output at most a second after it was written."""
 
 
 class LogQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,16 +171,27 @@ async def follow_logs(
         if ended_at is None and _is_over(await asyncio.to_thread(load), workload, query):
             ended_at = time.monotonic()
             continue
-        if ended_at is not None:
-            is_complete = bool(runs) and all(kept.is_final for kept in runs)
-            if is_complete or time.monotonic() - ended_at >= SECONDS_AFTER_END:
-                yield "end"
-                return
+        waited = 0.0 if ended_at is None else time.monotonic() - ended_at
+        if ended_at is not None and waited >= _patience(runs, workload, query):
+            yield "end"
+            return
         if time.monotonic() - told_at >= HEARTBEAT_SECONDS:
             yield "heartbeat"
             told_at = time.monotonic()
         await asyncio.sleep(wait)
         wait = min(MAX_POLL_SECONDS, wait * 1.2) if ended_at is None else POLL_SECONDS
+
+
+def _patience(runs: list[KeptRun], workload: Workload, query: LogQuery) -> float:
+    """Seconds after the end of a workload within which output is awaited.
+
+    A pod without any output may never have started, and then nothing says that it has no more.
+    """
+    if not all(kept.is_final for kept in runs):
+        return SECONDS_AFTER_END
+    expected = len(query.pods) or sum(each.count for each in workload.spec.pod_sets)
+    is_complete = len({_pod(kept.run) for kept in runs}) >= expected
+    return 0.0 if is_complete else SECONDS_FOR_FIRST_OUTPUT
 
 
 def _is_over(present: Workload | None, workload: Workload, query: LogQuery) -> bool:

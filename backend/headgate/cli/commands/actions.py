@@ -129,7 +129,23 @@ deactivate = _workload_action(
     "deactivate", "deactivated", "Deactivate workloads (running ones are evicted)"
 )
 release = _workload_action("release", "released", "Release held workloads")
-cancel = _workload_action("cancel", "cancelled", "Cancel workloads permanently")
+
+
+def cancel(
+    ctx: typer.Context,
+    *,
+    workloads: WorkloadNames = [],  # noqa: B006 - Typer copies it
+    selector: Selector = "",
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    all_namespaces: AllNamespaces = False,
+    reason: Reason = "",
+    force: Annotated[bool, typer.Option("--force", help="Kill pods at once")] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Cancel workloads permanently (pods have their grace period)."""
+    body = {"reason": reason, **({"force": True} if force else {})}
+    action = Action(verb="cancel", done="cancelled", body=body, dry_run=dry_run)
+    _on_workloads(ctx, action, workloads, selector, "" if all_namespaces else namespace)
 
 
 def hold(

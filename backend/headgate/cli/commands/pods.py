@@ -8,48 +8,55 @@ import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Annotated, Any
-
 import typer
-
+from collections.abc import Iterator
 from headgate.adapters.system.randomness import unique_key
-from headgate.cli.commands.submit import (
-    DEFAULT_QUEUE,
-    Completions,
-    Environment,
-    OtherRequests,
-    Parallelism,
-    Retries,
-    RetryDelay,
-    WorkloadOptions,
-    generated_name,
-    manifest_of,
-    pairs,
-    repetition_of,
-    requests_of,
-    topology_of,
-    with_command,
-)
-from headgate.cli.commands.wait import FINISHED, phase_of
-from headgate.cli.failures import Failure, exit_for, problem_in, tell_problem
-from headgate.cli.kinds import WORKLOAD, workload_key
-from headgate.cli.options import (
-    DEFAULT_NAMESPACE,
-    Namespace,
-    NoHeaders,
-    Output,
-    WorkloadName,
-    argument,
-    option,
-)
-from headgate.cli.presentation.output import Format, for_terminal, say, show_answer
-from headgate.cli.presentation.units import age_of, seconds_of
+from headgate.cli.commands.submit import Completions
+from headgate.cli.commands.submit import DEFAULT_QUEUE
+from headgate.cli.commands.submit import Environment
+from headgate.cli.commands.submit import OtherRequests
+from headgate.cli.commands.submit import Parallelism
+from headgate.cli.commands.submit import Retries
+from headgate.cli.commands.submit import RetryDelay
+from headgate.cli.commands.submit import WorkloadOptions
+from headgate.cli.commands.submit import generated_name
+from headgate.cli.commands.submit import manifest_of
+from headgate.cli.commands.submit import pairs
+from headgate.cli.commands.submit import repetition_of
+from headgate.cli.commands.submit import requests_of
+from headgate.cli.commands.submit import topology_of
+from headgate.cli.commands.submit import with_command
+from headgate.cli.commands.wait import FINISHED
+from headgate.cli.commands.wait import phase_of
+from headgate.cli.failures import Failure
+from headgate.cli.failures import exit_for
+from headgate.cli.failures import problem_in
+from headgate.cli.failures import tell_problem
+from headgate.cli.kinds import WORKLOAD
+from headgate.cli.kinds import workload_key
+from headgate.cli.options import DEFAULT_NAMESPACE
+from headgate.cli.options import Namespace
+from headgate.cli.options import NoHeaders
+from headgate.cli.options import Output
+from headgate.cli.options import WorkloadName
+from headgate.cli.options import argument
+from headgate.cli.options import option
+from headgate.cli.presentation.output import Format
+from headgate.cli.presentation.output import for_terminal
+from headgate.cli.presentation.output import say
+from headgate.cli.presentation.output import show_answer
+from headgate.cli.presentation.units import age_of
+from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
-from headgate.client.client import PAGE_SIZE, HeadgateClient
-from headgate.client.pod_logs import PodLogStream, PodOutput
+from headgate.client.client import HeadgateClient
+from headgate.client.client import PAGE_SIZE
+from headgate.client.pod_logs import PodLogStream
+from headgate.client.pod_logs import PodOutput
 from headgate.client.problems import ServerProblem
+from pathlib import Path
+from typing import Annotated
+from typing import Any
+
 
 OWN_FAILURE = 125
 """The exit code where the command did not run or its end is not known (as of docker run)."""
@@ -360,7 +367,8 @@ class RunSession:
                 self._client.act(f"{self._path}/cancel", {"reason": "interrupted"})
             else:
                 say(f"{self._key}: killing")
-                self._client.remove(self._path, "interrupted again")
+                body = {"reason": "interrupted again", "force": True}
+                self._client.act(f"{self._path}/cancel", body)
 
     def _exit_code(self, phase: str) -> int:
         """Returns the highest code of the pods that ended by themselves, as srun does."""

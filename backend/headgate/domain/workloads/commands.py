@@ -7,18 +7,16 @@ that `eviction`.
 """
 
 import msgspec
-
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import MessageOrText
-from headgate.domain.workloads.events import (
-    CheckStateName,
-    DeactivationCause,
-    PodReportType,
-    WorkloadOwner,
-)
+from headgate.domain.workloads.events import CheckStateName
+from headgate.domain.workloads.events import DeactivationCause
+from headgate.domain.workloads.events import PodReportType
+from headgate.domain.workloads.events import WorkloadOwner
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet
-from headgate.domain.workloads.specs import PodReason, WorkloadSpec
+from headgate.domain.workloads.specs import PodReason
+from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Authority
 
 
@@ -211,10 +209,11 @@ class DeactivateWorkload(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CancelWorkload(msgspec.Struct, frozen=True, kw_only=True):
-    """End it for good, stopping it first if it runs."""
+    """End it for good, stopping it first if it runs; with `force` its pods are killed at once."""
 
     eviction: str
     message: str = ""
+    force: bool = False
 
 
 class DeleteWorkload(msgspec.Struct, frozen=True, kw_only=True):

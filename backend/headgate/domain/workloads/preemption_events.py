@@ -118,7 +118,7 @@ class WorkloadShrunk(msgspec.Struct, frozen=True, kw_only=True, tag="workload.sh
 
 
 class EvictionForced(msgspec.Struct, frozen=True, kw_only=True, tag="workload.eviction_forced"):
-    """The deadline passed; the executor is to kill the pods now."""
+    """The deadline passed, or a user asked so; the executor is to kill the pods now."""
 
     eviction: str
     cause: Message

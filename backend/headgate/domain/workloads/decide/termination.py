@@ -31,6 +31,7 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
     WorkloadStopped,
 )
+from headgate.domain.workloads.preemption_events import EvictionForced
 from headgate.domain.workloads.state import (
     Authority,
     Workload,
@@ -44,6 +45,7 @@ from headgate.domain.workloads.state import (
 REQUEUE_REQUESTED = message("RequeueRequested")
 DELETION_REQUESTED = message("DeletionRequested")
 CANCELLATION_REQUESTED = message("CancellationRequested")
+KILL_REQUESTED = message("KillRequested")
 REQUESTS: dict[EvictionReason, Message] = {
     "Requeued": REQUEUE_REQUESTED,
     "Deleted": DELETION_REQUESTED,
@@ -100,16 +102,26 @@ def deactivate(state: WorkloadState, command: DeactivateWorkload) -> tuple[Workl
 
 
 def cancel(state: WorkloadState, command: CancelWorkload) -> tuple[WorkloadEvent, ...]:
-    """Finishes the workload as Cancelled, at once or after its pods have stopped."""
+    """Finishes the workload as Cancelled, at once or after its pods have stopped.
+
+    With `force` an eviction that is under way is to end now: executors kill what is left.
+    """
     workload = require_unfinished(state)
-    if workload.cancelling_at is not None or workload.terminating_at is not None:
+    is_ending = workload.cancelling_at is not None or workload.terminating_at is not None
+    if is_ending and not command.force:
         return ()
     if not is_admitted(workload):
         return (WorkloadFinished(reason="Cancelled", message=command.message),)
-    return (
-        WorkloadCancellationRequested(message=command.message),
-        *_eviction_events(workload, command.eviction, "Cancelled", command.message),
-    )
+    asked: tuple[WorkloadEvent, ...] = ()
+    if not is_ending:
+        asked = (
+            WorkloadCancellationRequested(message=command.message),
+            *_eviction_events(workload, command.eviction, "Cancelled", command.message),
+        )
+    if not command.force or (workload.eviction and workload.eviction.forced_at is not None):
+        return asked
+    eviction = workload.eviction.id if workload.eviction else command.eviction
+    return (*asked, EvictionForced(eviction=eviction, cause=KILL_REQUESTED))
 
 
 def delete(state: WorkloadState, command: DeleteWorkload) -> tuple[WorkloadEvent, ...]:
