@@ -29,6 +29,7 @@ from headgate.adapters.postgres.maintenance import (
     migrate,
 )
 from headgate.adapters.postgres.partitions import PostgresPartitions
+from headgate.adapters.postgres.pod_sessions import PostgresSessions
 from headgate.adapters.postgres.read_models import PostgresReadModels
 from headgate.adapters.postgres.state_cache import PostgresStateCache
 from headgate.adapters.postgres.stores import (
@@ -117,6 +118,7 @@ class Platform:
     inspection: PostgresInspection
     tokens: PostgresTokens
     leases: PostgresLeases
+    sessions: PostgresSessions
     tail: PostgresTail
     pod_logs: LogStore
     probe: PostgresProbe
@@ -245,6 +247,7 @@ def open_platform(
         inspection=PostgresInspection(pool, settings.database_url),
         tokens=PostgresTokens(tokens),
         leases=PostgresLeases(writes),
+        sessions=PostgresSessions(writes),
         pod_logs=open_pod_logs(settings),
         tail=PostgresTail(settings.database_url),
         probe=PostgresProbe(probes),

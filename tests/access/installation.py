@@ -67,6 +67,7 @@ def install(admin: Api, schedule: Callable[[], int]) -> Installation:
     assert admin.caught_up("/v1/preemptions", reached).status_code == 200
     ids = {
         "round_id": admin.get("/v1/preemptions").json()["items"][0]["id"],
+        "session": "none",
         "cycle": admin.get("/v1/cycles").json()["items"][0]["id"],
         "batch": batch,
         "backtest": "none",
@@ -186,6 +187,8 @@ def body(route: str, place: Namespace) -> Any:
             return {"verb": "cancel", "reason": "x", "workloads": chosen, "dryRun": "All"}
         case "POST /v1/reports:batch":
             return {"reports": [{"workload": key, "uid": "none", "type": "stopped"}]}
+        case _ if route.endswith("/workloads/{name}/sessions"):
+            return {"command": ["true"]}
         case _ if route.endswith("/preemption-gates"):
             return {"name": "a/b", "position": "Open"}
         case _ if "/localqueues/{name}/" in route or "/clusterqueues/{name}/" in route:

@@ -84,6 +84,7 @@ def told(admin: Api, schedule: Callable[[], int]) -> Told:
         schedule(),
         {
             "round_id": admin.get("/v1/preemptions").json()["items"][0]["id"],
+            "session": "none",
             "cycle": admin.get("/v1/cycles").json()["items"][0]["id"],
             "batch": held.json()["batch"],
             "backtest": "none",
@@ -140,7 +141,10 @@ def test_only_what_the_log_does_not_tell_is_of_now() -> None:
         "/v1/can-i",
         "/v1/executors/{name}/assignments",
         "/v1/executors/{name}/assignments/stream",
+        "/v1/executors/{name}/sessions",
+        "/v1/executors/{name}/sessions/{session}/frames",
         "/v1/namespaces/{namespace}/workloads/{name}/logs",
+        "/v1/namespaces/{namespace}/workloads/{name}/sessions/{session}/frames",
         "/v1/serviceaccounts",
         "/v1/serviceaccounts/{name}",
         "/v1/stream",

@@ -65,6 +65,7 @@ def life(admin: Api, schedule: Callable[[], int]) -> Life:
         "cycle": admin.get("/v1/cycles").json()["items"][0]["id"],
         "batch": batch,
         "backtest": "none",
+        "session": "none",
     }
     return Life(reached, ids)
 

@@ -1,32 +1,37 @@
 """An agent as a process of its own, and the API behind a real server: what users see of pods."""
 
+import contextlib
+import fcntl
 import os
-import pytest
+import pty
+import select
 import signal
+import struct
 import subprocess
+import termios
+import time
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
-from pathlib import Path
-from tests.cli.conftest import application
-from tests.cli.conftest import client
-from tests.cli.conftest import connection
-from tests.executors.agent_process import AgentProcess
-from tests.executors.agent_process import WAIT_SECONDS
-from tests.executors.agents import HEADGATE
-from tests.executors.agents import WAIT_SECONDS
-from tests.executors.agents import WORKLOADS
-from tests.executors.agents import agent
-from tests.executors.agents import environment_of
-from tests.executors.agents import events_of
-from tests.executors.agents import eventually
-from tests.executors.agents import finished_pods
-from tests.executors.agents import output_of
-from tests.executors.agents import phase
-from tests.executors.agents import run
-from tests.executors.agents import submit
+from tests.cli.conftest import application, client, connection
+from tests.executors.agent_process import HEADGATE, WAIT_SECONDS, AgentProcess
+from tests.executors.agents import (
+    WORKLOADS,
+    agent,
+    environment_of,
+    events_of,
+    eventually,
+    finished_pods,
+    output_of,
+    phase,
+    run,
+    submit,
+)
 from tests.executors.pods import literal
-from typing import Any
-
 
 __all__ = ["agent", "application", "client", "connection"]
 
@@ -170,3 +175,120 @@ def test_a_preempted_pod_that_tells_of_progress_gets_more_time(
     assert [each["note"] for each in told] == ["half saved"]
     assert len(events_of(client, "slow-saver", "workload.eviction_extended")) == 1
     client.remove(f"{WORKLOADS}/slow-saver")
+
+
+def exec_in(
+    connection: Connection, name: str, *words: str, given: str = ""
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [HEADGATE, "exec", name, "--", *words],
+        env=environment_of(connection),
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=WAIT_SECONDS,
+        check=False,
+    )
+
+
+def test_a_command_runs_beside_a_pod_as_part_of_a_pipe(
+    connection: Connection, client: HeadgateClient, agent: AgentProcess
+) -> None:
+    submit(connection, "hosting", "while :; do sleep 0.05; done")
+    eventually(lambda: phase(client, "hosting") == "Running", agent)
+    script = "cat; echo $HEADGATE_WORKLOAD $RANK; echo oops >&2; exit 7"
+    found = exec_in(connection, "hosting", "sh", "-c", script, given="from outside\n")
+    assert (found.stdout, found.returncode) == ("from outside\nhosting 0\n", 7)
+    assert "oops\n" in found.stderr
+    missing = exec_in(connection, "hosting", "no-such-command")
+    assert missing.returncode == 126
+    assert "no-such-command" in missing.stderr
+    opened = events_of(client, "hosting", "workload.session_opened")
+    assert [(each["pod_set"], each["index"]) for each in opened] == [("main", 0), ("main", 0)]
+    client.remove(f"{WORKLOADS}/hosting")
+
+
+class Terminal:
+    """A terminal with a program in it, as a person would have it."""
+
+    def __init__(self, connection: Connection, directory: Path, *words: str) -> None:
+        self._keys, inner = pty.openpty()
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 101, 0, 0))
+        self.shown = ""
+        self.process = subprocess.Popen(
+            [HEADGATE, *words],
+            env={**environment_of(connection), "TERM": "xterm"},
+            cwd=directory,
+            stdin=inner,
+            stdout=inner,
+            stderr=inner,
+            start_new_session=True,
+        )
+        os.close(inner)
+
+    def type(self, text: str) -> None:
+        os.write(self._keys, text.encode())
+
+    def expect(self, text: str, within_seconds: float = WAIT_SECONDS) -> None:
+        """Reads until a text is shown, and forgets everything up to it."""
+        give_up_at = time.monotonic() + within_seconds
+        while text not in self.shown:
+            ready, _, _ = select.select([self._keys], [], [], 0.5)
+            if ready:
+                self.shown += os.read(self._keys, 65_536).decode(errors="replace")
+            assert time.monotonic() < give_up_at, self.shown
+        self.shown = self.shown.partition(text)[2]
+
+    def resize(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._keys, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        os.kill(self.process.pid, signal.SIGWINCH)
+
+    def code(self) -> int:
+        return self.process.wait(WAIT_SECONDS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._keys)
+
+
+def test_a_pod_has_the_terminal_of_its_user(
+    connection: Connection, client: HeadgateClient, agent: AgentProcess
+) -> None:
+    words = ("run", "--name", "shell", "--pty", "--", "sh", "-i")
+    with Terminal(connection, agent.directory, *words) as terminal:
+        terminal.type("echo ready-$((40 + 2))\n")
+        terminal.expect("ready-42")
+        terminal.type("stty size\n")
+        terminal.expect("33 101")
+        terminal.resize(77, 22)
+        eventually(lambda: has_size(terminal, "22 77"), agent)
+        interrupted = "trap 'echo got-$((1 + 1)); exit' INT; echo waits-$((1 + 1))"
+        terminal.type(f'sh -c "{interrupted}; while :; do sleep 0.05; done"\n'.replace("$", "\\$"))
+        terminal.expect("waits-2")
+        terminal.type("\x03")
+        terminal.expect("got-2")
+        terminal.type("exit 3\n")
+        assert terminal.code() == 3
+    eventually(lambda: phase(client, "shell") == "Failed", agent)
+
+
+def has_size(terminal: Terminal, text: str) -> bool:
+    terminal.type("stty size\n")
+    with contextlib.suppress(AssertionError):
+        terminal.expect(text, within_seconds=0.5)
+        return True
+    return False
+
+
+def test_a_pod_ends_with_the_terminal_of_its_user(
+    connection: Connection, client: HeadgateClient, agent: AgentProcess
+) -> None:
+    words = ("run", "--name", "lost", "--pty", "--", "sh", "-i")
+    with Terminal(connection, agent.directory, *words) as terminal:
+        terminal.type("echo up-$((1 + 1))\n")
+        terminal.expect("up-2")
+    eventually(lambda: phase(client, "lost") == "Failed", agent)

@@ -127,10 +127,11 @@ def _stream(content: AsyncIterator[bytes], kind: str, headers: dict[str, str]) -
 
 
 def _pods(workload: Workload, text: str | None) -> tuple[tuple[str, int], ...]:
-    return tuple(_pod(workload, each) for each in listed(text))
+    return tuple(pod_named(workload, each) for each in listed(text))
 
 
-def _pod(workload: Workload, text: str) -> tuple[str, int]:
+def pod_named(workload: Workload, text: str) -> tuple[str, int]:
+    """Returns pod set and index of a rank or of `main/0`. Raises `InvalidRequest`."""
     pod_set, _, number = text.rpartition("/")
     index = whole_number(number)
     found = None

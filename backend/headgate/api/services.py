@@ -42,6 +42,7 @@ def application_services(platform: Platform) -> ApplicationServices:
         followers=platform.followers,
         tokens=platform.tokens,
         leases=platform.leases,
+        sessions=platform.sessions,
         cycles=platform.cycles,
         backtests=platform.backtests,
         ids=platform.ids,

@@ -16,6 +16,7 @@ from headgate.application.live_state.live_state import LiveReader
 from headgate.application.metrics.cycle_durations import CycleDurations
 from headgate.application.metrics.event_counters import EventCounters
 from headgate.application.pod_logs.store import LogStore
+from headgate.application.pod_sessions import PodSessions
 from headgate.application.ports import EventLog, Followers, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.readiness import ReadinessWatch
@@ -44,6 +45,7 @@ class ApplicationServices:
     followers: Followers
     tokens: Tokens
     leases: ExecutorLeases
+    sessions: PodSessions
     cycles: CycleStore
     backtests: BacktestStore
     ids: Ids

@@ -16,6 +16,7 @@ from headgate.cli.commands import (
     history,
     pods,
     preemptions,
+    sessions,
     simulate,
     stuck,
     submit,
@@ -59,7 +60,7 @@ def connect(
 
 
 COMMANDS: tuple[Callable[..., None], ...] = (
-    apply.apply, apply.lint, submit.submit, pods.run, pods.pods, pods.logs, get.get,
+    apply.apply, apply.lint, submit.submit, pods.run, get.pods, pods.logs, get.get,
     describe.describe,
     apply.delete, why.why, watch.timeline, simulate.simulate, cycles.cycles, backtest.backtest,
     history.history, history.revert, history.erase, wait.wait, watch.watch, watch.events,
@@ -105,6 +106,7 @@ app.callback(help=help_of(connect))(connect)
 for command in COMMANDS:
     app.command(command.__name__, help=help_of(command))(command)
 app.command("can-i", help=help_of(tokens.can_i))(tokens.can_i)
+app.command("exec", help=help_of(sessions.exec_))(sessions.exec_)
 app.command("list", help="Alias of get")(get.get)
 for group, (summary, subcommands) in GROUPS.items():
     subprogram = typer.Typer(help=summary, no_args_is_help=True)

@@ -13,7 +13,7 @@ from headgate.cli.commands.batch_script import read_script
 from headgate.cli.failures import CommandFailed, ExitCode, Failure, exit_for
 
 SECTIONS = {
-    "Workloads": ("submit", "run", "logs", "pods", "why", "timeline", "wait", "simulate",
+    "Workloads": ("submit", "run", "logs", "pods", "exec", "why", "timeline", "wait", "simulate",
                   "cancel", "hold", "release"),
     "Resources": ("apply", "lint", "get", "list", "describe", "delete", "history", "revert"),
     "Observe": ("watch", "events", "preemptions", "evictions", "cycles"),

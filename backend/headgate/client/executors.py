@@ -78,6 +78,23 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     remedy: str = ""
 
 
+class WantedSession(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A session that a user has opened into a pod of the executor."""
+
+    session: str
+    workload: str
+    uid: str
+    attempt: int
+    pod_set: str
+    index: int
+    run: int
+    command: list[str]
+    has_terminal: bool = False
+    columns: int = 80
+    rows: int = 24
+    terminal: str = "xterm"
+
+
 class ExecutorClient:
     """One executor's connection; safe to use from one thread at a time, closed by `with`."""
 
@@ -170,6 +187,11 @@ class ExecutorClient:
         self._transport.send(
             Request(method="POST", path="/v1/reports:batch", body=body, accepted=all_refused)
         )
+
+    def take_sessions(self, wait_seconds: int) -> list[WantedSession]:
+        """Returns the sessions to begin, waiting for one; each is told once."""
+        found = self._send("GET", "/sessions", query={"wait": str(wait_seconds)})
+        return msgspec.convert(found["items"], list[WantedSession])
 
     def send_logs(self, chunks: Sequence[Object]) -> list[RunOutcome]:
         """Sends output of runs; each chunk has its own answer."""

@@ -63,7 +63,7 @@ READABLE_SINCE: dict[str, int] = {}
 
 A release of that version finds all it needs: what was added since are fields that it may ignore.
 """
-IGNORABLE: frozenset[str] = frozenset()
+IGNORABLE: frozenset[str] = frozenset({"workload.session_opened"})
 """Stored names of events without effect on any state that releases before them fold."""
 
 CLASSES_BY_NAME: dict[str, type[DomainEvent]] = {name_of(known): known for known in EVENT_CLASSES}

@@ -30,6 +30,7 @@ from headgate.executor.assignments import Assignment
 from headgate.executor.core import EvictionProgress, ExecutorCore, RunAnswer, Say
 from headgate.executor.log_sender import LogSender
 from headgate.executor.reconcile import RunReport
+from headgate.executor.sessions import SessionServer
 from headgate.executor.substrate import NodeDescription, Substrate
 
 RENEWALS_OF_A_LEASE = 3
@@ -84,6 +85,7 @@ class ExecutorProcess:
         self._name = name
         self._substrate = substrate
         self._say = say
+        self._sessions = SessionServer(connection, name, substrate)
         self._logs = LogSender(substrate.logs, directory / SENT_LOGS)
         self._core = ExecutorCore(
             substrate, directory, now=wall_clock, say=say, may_forget=self._logs.is_done
@@ -119,6 +121,7 @@ class ExecutorProcess:
                 ("assignments", self._follow),
                 ("reports", self._send),
                 ("logs", lambda client: self._logs.run(client, self._stopping, substrate.wake)),
+                ("sessions", lambda client: self._sessions.run(client, self._stopping)),
             )
         ]
         for thread in threads:

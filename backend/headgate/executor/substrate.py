@@ -121,6 +121,49 @@ class OutputChunk(msgspec.Struct, frozen=True, kw_only=True):
         return self.offset + len(self.content)
 
 
+class SessionPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A command to run beside the processes of a pod, and the terminal that it gets."""
+
+    command: tuple[str, ...]
+    has_terminal: bool = False
+    columns: int = 80
+    rows: int = 24
+    terminal: str = "xterm"
+
+
+class SessionOutput(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes that the command of a session wrote, or its end."""
+
+    type: Literal["output", "error", "exit"]
+    content: bytes = b""
+    exit_code: int = 0
+    message: str = ""
+
+
+class SubstrateSession(Protocol):
+    """A command beside a pod; one thread reads, another one does everything else."""
+
+    def write(self, content: bytes) -> None:
+        """Gives input to the command."""
+        ...
+
+    def end_input(self) -> None:
+        """Tells the command that there is no more input."""
+        ...
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Changes the size of the terminal."""
+        ...
+
+    def read(self) -> SessionOutput | None:
+        """Returns what comes next; None once the session was closed."""
+        ...
+
+    def close(self) -> None:
+        """Ends the command with all that it has started."""
+        ...
+
+
 class CannotStart(Exception):
     """A pod cannot be started as its template says; the message says why, for the user."""
 
@@ -159,6 +202,10 @@ class Substrate(Protocol):
 
     def forget(self, key: RunKey) -> None:
         """Removes an ended run with everything that it left behind."""
+        ...
+
+    def open_session(self, key: RunKey, plan: SessionPlan) -> SubstrateSession:
+        """Starts a command beside a run; from any thread. Raises `CannotStart`."""
         ...
 
     def keep_lease(self, seconds: float) -> None:

@@ -1,8 +1,8 @@
 """Texts of what happened to a workload: evictions, preemptions, requeues, conditions."""
 
 from collections.abc import Mapping
-from headgate.messages.rendering import Text
 
+from headgate.messages.rendering import Text
 
 TEXTS: Mapping[str, Text] = {
     # Evictions, and releases of reservations
@@ -75,6 +75,8 @@ TEXTS: Mapping[str, Text] = {
     "TitleAdmitted": Text("Admitted"),
     "TitlePodsReady": Text("All pods ready"),
     "TitlePodsNotReady": Text("Pods no longer ready"),
+    "TitleSessionOpened": Text("Session opened by {user}"),
+    "DetailSessionOpened": Text("pod {pod_set}-{index}"),
     "TitlePodsReported": Text("Executor {executor} reported pods"),
     "DetailPodsReported": Text("{pods:all}"),
     "TitlePodsGone": Text("Pods gone from hosts"),

@@ -25,6 +25,21 @@ TEXTS: Mapping[str, Text] = {
         "The chunk has {length:byte}; at most {maximum} allowed", "Send it in parts."
     ),
     "LogContentNotBase64": Text("The content is not base64", "Encode the bytes as in RFC 4648."),
+    "PodNotRunning": Text(
+        "Pod {pod_set}-{index} of workload {workload} is not running (phase {phase})",
+        "Wait until it runs: headgate pods shows the states of pods.",
+    ),
+    "ExecutorHasNoSessions": Text(
+        "Executor {name} has no sessions into pods",
+        "Its program must have the capability exec, as headgate agent has.",
+    ),
+    "TooManySessions": Text(
+        "Executor {name} has too many open sessions", "Close another session first."
+    ),
+    "SessionOfOtherUser": Text(
+        "{user} did not submit workload {workload}",
+        "Its owner and administrators of its namespace or queue may open sessions.",
+    ),
     "LogOfUnknownPod": Text(
         "{workload} has no pod {index} of pod set {pod_set} in attempt {attempt}",
         "Forget the output of that pod.",

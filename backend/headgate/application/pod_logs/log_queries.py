@@ -2,22 +2,23 @@
 
 import asyncio
 import heapq
-import msgspec
 import time
-from collections.abc import AsyncIterator
-from collections.abc import Callable
-from collections.abc import Iterator
-from headgate.application.pod_logs.store import KeptRun
-from headgate.application.pod_logs.store import LOG_STREAMS
-from headgate.application.pod_logs.store import LogChunk
-from headgate.application.pod_logs.store import LogRun
-from headgate.application.pod_logs.store import LogStore
-from headgate.application.pod_logs.store import LogStream
-from headgate.application.pod_logs.store import MEBIBYTE
-from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.state import Workload
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Literal
 
+import msgspec
+
+from headgate.application.pod_logs.store import (
+    LOG_STREAMS,
+    MEBIBYTE,
+    KeptRun,
+    LogChunk,
+    LogRun,
+    LogStore,
+    LogStream,
+)
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.state import Workload
 
 READ_BYTES = 262_144
 FIRST_TAIL_BYTES = 65_536

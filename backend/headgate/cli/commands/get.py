@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.kinds import WORKLOAD, Kind, kind_of, placed, references
+from headgate.cli.kinds import WORKLOAD, Kind, kind_of, placed, references, workload_key
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     AllNamespaces,
@@ -16,11 +16,13 @@ from headgate.cli.options import (
     Output,
     OwnerFilter,
     Selector,
+    WorkloadName,
     option,
     owner_filter,
 )
 from headgate.cli.presentation.cells import cells_of
-from headgate.cli.presentation.output import Format, say, show, show_rows, show_value
+from headgate.cli.presentation.output import Format, say, show, show_answer, show_rows, show_value
+from headgate.cli.presentation.units import age_of
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
@@ -148,3 +150,51 @@ def _watch(client: HeadgateClient, kind: Kind, streams: str, after: int, form: F
         listed = {"items": [{"kind": kind.name, **found}]}
         single = form in {Format.JSON, Format.YAML}
         _show(listed, form, with_headers=False, single=single)
+
+
+POD_HEADERS = ("pod", "rank", "run", "state", "node", "exit", "reason", "age")
+
+
+def pods(
+    ctx: typer.Context,
+    *,
+    workload: WorkloadName,
+    attempt: Annotated[int, option("NUMBER", "Attempt (default: the newest)", min=0)] = 0,
+    all_runs: Annotated[bool, typer.Option("--all-runs", help="Earlier runs too")] = False,
+    state: Annotated[
+        str, option("STATES", "Only in these states (comma-separated), e.g. Failed,Lost")
+    ] = "",
+    pod_set: Annotated[str, option("NAME", "Only of this pod set")] = "",
+    node: Annotated[str, option("NODE", "Only on this node")] = "",
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    output: Output = Format.TABLE,
+    no_headers: NoHeaders = False,
+) -> None:
+    """List the pods of a workload with their states and exit codes."""
+    place, name = workload_key(workload, namespace)
+    query = {
+        "attempt": str(attempt or ""),
+        "runs": "all" if all_runs else "",
+        "state": state,
+        "podSet": pod_set,
+        "node": node,
+    }
+    with client_of(ctx) as client:
+        items = list(client.pods(place, name, query))
+    rows = [_pod_row(pod) for pod in items]
+    show_answer({"items": items}, POD_HEADERS, rows, output, no_headers=no_headers)
+
+
+def _pod_row(pod: Object) -> list[str]:
+    code = pod.get("exitCode")
+    ended = f"signal {pod['signal']}" if pod.get("signal") else ("-" if code is None else str(code))
+    return [
+        f"{pod['podSet']}-{pod['index']}",
+        "-" if pod["rank"] is None else str(pod["rank"]),
+        str(pod["run"]),
+        str(pod["state"]),
+        pod.get("node") or "-",
+        ended,
+        pod.get("reason") or "-",
+        age_of(pod.get("startedAt")) if pod.get("startedAt") else "-",
+    ]

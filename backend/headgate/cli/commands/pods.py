@@ -6,57 +6,55 @@ ends with the code of the command.
 
 import contextlib
 import signal
-import sys
 import threading
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
 import typer
-from collections.abc import Iterator
+
 from headgate.adapters.system.randomness import unique_key
-from headgate.cli.commands.submit import Completions
-from headgate.cli.commands.submit import DEFAULT_QUEUE
-from headgate.cli.commands.submit import Environment
-from headgate.cli.commands.submit import OtherRequests
-from headgate.cli.commands.submit import Parallelism
-from headgate.cli.commands.submit import Retries
-from headgate.cli.commands.submit import RetryDelay
-from headgate.cli.commands.submit import WorkloadOptions
-from headgate.cli.commands.submit import generated_name
-from headgate.cli.commands.submit import manifest_of
-from headgate.cli.commands.submit import pairs
-from headgate.cli.commands.submit import repetition_of
-from headgate.cli.commands.submit import requests_of
-from headgate.cli.commands.submit import topology_of
-from headgate.cli.commands.submit import with_command
-from headgate.cli.commands.wait import FINISHED
-from headgate.cli.commands.wait import phase_of
-from headgate.cli.failures import Failure
-from headgate.cli.failures import exit_for
-from headgate.cli.failures import problem_in
-from headgate.cli.failures import tell_problem
-from headgate.cli.kinds import WORKLOAD
-from headgate.cli.kinds import workload_key
-from headgate.cli.options import DEFAULT_NAMESPACE
-from headgate.cli.options import Namespace
-from headgate.cli.options import NoHeaders
-from headgate.cli.options import Output
-from headgate.cli.options import WorkloadName
-from headgate.cli.options import argument
-from headgate.cli.options import option
-from headgate.cli.presentation.output import Format
-from headgate.cli.presentation.output import for_terminal
+from headgate.cli.commands.sessions import is_terminal, run_session
+from headgate.cli.commands.submit import (
+    DEFAULT_QUEUE,
+    Completions,
+    Environment,
+    OtherRequests,
+    Parallelism,
+    Retries,
+    RetryDelay,
+    WorkloadOptions,
+    generated_name,
+    manifest_of,
+    pairs,
+    repetition_of,
+    requests_of,
+    topology_of,
+    with_command,
+)
+from headgate.cli.commands.wait import FINISHED, phase_of
+from headgate.cli.failures import (
+    CommandFailed,
+    ExitCode,
+    Failure,
+    exit_for,
+    problem_in,
+    tell_problem,
+)
+from headgate.cli.kinds import WORKLOAD, workload_key
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    Namespace,
+    WorkloadName,
+    argument,
+    option,
+)
 from headgate.cli.presentation.output import say
-from headgate.cli.presentation.output import show_answer
-from headgate.cli.presentation.units import age_of
+from headgate.cli.presentation.pod_output import RunOutput
 from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
-from headgate.client.client import HeadgateClient
-from headgate.client.client import PAGE_SIZE
+from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.pod_logs import PodLogStream
-from headgate.client.pod_logs import PodOutput
-from headgate.client.problems import ServerProblem
-from pathlib import Path
-from typing import Annotated
-from typing import Any
-
 
 OWN_FAILURE = 125
 """The exit code where the command did not run or its end is not known (as of docker run)."""
@@ -65,8 +63,6 @@ TIMED_OUT = 124
 SIGNALLED = 128
 LOOK_SECONDS = 5.0
 PODS_REPORTED = "workload.pods_reported"
-SECONDS_FOR_THE_REST = 15.0
-POD_HEADERS = ("pod", "rank", "run", "state", "node", "exit", "reason", "age")
 
 Object = dict[str, Any]
 
@@ -96,6 +92,7 @@ def run(
     retry_delay: RetryDelay = "",
     completions: Completions = None,
     parallelism: Parallelism = None,
+    pty: Annotated[bool, typer.Option("--pty", help="One pod with this terminal")] = False,
     namespace: Namespace = DEFAULT_NAMESPACE,
 ) -> None:
     """Run a command in pods and show its output (exits with its code).
@@ -115,44 +112,19 @@ def run(
         maximum_execution_seconds=int(seconds_of(time_limit)) if time_limit else None,
         repetition=repetition_of("", retries, retry_delay, completions, parallelism),
     )
-    manifest = with_command(manifest_of(options), command, pairs(env), chdir or str(Path.cwd()))
+    if pty and (pods > 1 or not is_terminal()):
+        reason = "one pod has the terminal" if pods > 1 else "stdin and stdout are no terminal"
+        raise CommandFailed(f"--pty: {reason}", code=ExitCode.USAGE)
+    directory = chdir or str(Path.cwd())
+    given = ["sh", "-c", AWAIT_SESSION] if pty else command
+    manifest = with_command(manifest_of(options), given, pairs(env), directory)
     try:
         with client_of(ctx) as client:
-            code = _run(client, manifest)
+            code = _run_interactively(client, manifest, command) if pty else _run(client, manifest)
     except Failure as failure:
         exit_for(failure)
         code = OWN_FAILURE
     raise typer.Exit(code)
-
-
-def pods(
-    ctx: typer.Context,
-    *,
-    workload: WorkloadName,
-    attempt: Annotated[int, option("NUMBER", "Attempt (default: the newest)", min=0)] = 0,
-    all_runs: Annotated[bool, typer.Option("--all-runs", help="Earlier runs too")] = False,
-    state: Annotated[
-        str, option("STATES", "Only in these states (comma-separated), e.g. Failed,Lost")
-    ] = "",
-    pod_set: Annotated[str, option("NAME", "Only of this pod set")] = "",
-    node: Annotated[str, option("NODE", "Only on this node")] = "",
-    namespace: Namespace = DEFAULT_NAMESPACE,
-    output: Output = Format.TABLE,
-    no_headers: NoHeaders = False,
-) -> None:
-    """List the pods of a workload with their states and exit codes."""
-    place, name = workload_key(workload, namespace)
-    query = {
-        "attempt": str(attempt or ""),
-        "runs": "all" if all_runs else "",
-        "state": state,
-        "podSet": pod_set,
-        "node": node,
-    }
-    with client_of(ctx) as client:
-        items = list(client.pods(place, name, query))
-    rows = [_pod_row(pod) for pod in items]
-    show_answer({"items": items}, POD_HEADERS, rows, output, no_headers=no_headers)
 
 
 def logs(
@@ -193,13 +165,58 @@ def logs(
             source.close()
 
 
-def _run(client: HeadgateClient, manifest: Object) -> int:
-    metadata = manifest["metadata"]
+def _submitted(client: HeadgateClient, manifest: Object) -> bool:
     batch = client.submit_batch([manifest], key=unique_key())
     (result,) = batch.results
     if result.outcome == "rejected":
         tell_problem(problem_in(result.problem), result.reference)
+    return result.outcome != "rejected"
+
+
+AWAIT_SESSION = """
+mkfifo "$HEADGATE_SCRATCH/end" && read -r code < "$HEADGATE_SCRATCH/end"
+exit "${code:-129}"
+"""
+"""What a pod does beside its session: it ends with the code that the session tells it."""
+IN_SESSION = """
+until [ -p "$HEADGATE_SCRATCH/end" ]; do sleep 0.05; done
+trap 'echo 129 > "$HEADGATE_SCRATCH/end"; exit 129' HUP
+"$@"
+code=$?
+echo "$code" > "$HEADGATE_SCRATCH/end"
+exit "$code"
+"""
+NOT_TOLD_TO_THE_POD = frozenset({OWN_FAILURE, 126})
+"""Codes of a session that was lost or that never began: its pod still waits."""
+
+
+def _run_interactively(client: HeadgateClient, manifest: Object, command: list[str]) -> int:
+    """Returns the code of a command that has this terminal; its pod ends with it."""
+    if not _submitted(client, manifest):
         return OWN_FAILURE
+    metadata = manifest["metadata"]
+    namespace, name = str(metadata["namespace"]), str(metadata["name"])
+    session = RunSession(client, namespace, name)
+    with session.interruptible():
+        if session.wait_for({"Running"}) != "Running":
+            return session.wait()
+    path = WORKLOAD.path(namespace, name)
+    words = ["sh", "-c", IN_SESSION, "sh", *command]
+    try:
+        code = run_session(client, path, "0", words, has_terminal=True)
+    except Failure:
+        client.act(f"{path}/cancel", {"reason": "no session", "force": True})
+        raise
+    if code in NOT_TOLD_TO_THE_POD:
+        client.act(f"{path}/cancel", {"reason": "session lost", "force": True})
+        return code
+    return session.wait()
+
+
+def _run(client: HeadgateClient, manifest: Object) -> int:
+    if not _submitted(client, manifest):
+        return OWN_FAILURE
+    metadata = manifest["metadata"]
     namespace, name = str(metadata["namespace"]), str(metadata["name"])
     session = RunSession(client, namespace, name)
     output = RunOutput(
@@ -213,72 +230,6 @@ def _run(client: HeadgateClient, manifest: Object) -> int:
 def _pod_count(manifest: Object) -> int:
     """Returns how many pods a workload runs, one after another included."""
     return sum(each.get("completions", each["count"]) for each in manifest["spec"]["podSets"])
-
-
-class RunOutput:
-    """Shows the output of pods line by line, with ranks in front where there are several."""
-
-    def __init__(
-        self, source: PodLogStream, *, is_prefixed: bool, with_times: bool = False
-    ) -> None:
-        self._source = source
-        self._is_prefixed = is_prefixed
-        self._with_times = with_times
-        self._halves: dict[tuple[int, str], bytes] = {}
-
-    @contextlib.contextmanager
-    def shown(self) -> Iterator[None]:
-        """Shows output beside the caller's work, and the rest of it after that."""
-        thread = threading.Thread(target=self._show_all, name="output", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            thread.join(SECONDS_FOR_THE_REST)
-            self._source.close()
-
-    def _show_all(self) -> None:
-        try:
-            self.show(self._source.follow())
-        except ServerProblem as problem:
-            say(f"The output cannot be shown: {problem}")
-
-    def show(self, found: Iterator[PodOutput]) -> None:
-        """Shows output to its end, also where that is no end of a line."""
-        try:
-            for output in found:
-                self._show(output)
-        finally:
-            for (rank, stream), half in self._halves.items():
-                self._write(rank, stream, half + (b"\n" if self._is_prefixed and half else b""))
-
-    def _show(self, output: PodOutput) -> None:
-        if output.missing:
-            self._write(output.rank, "stderr", b"[%d bytes not kept]\n" % output.missing)
-        at = output.at if self._with_times else ""
-        place = (output.rank, output.stream)
-        whole, end, half = (self._halves.get(place, b"") + output.content).rpartition(b"\n")
-        self._halves[place] = half
-        self._write(*place, whole + end, at)
-
-    def _write(self, rank: int, stream: str, lines: bytes, at: str = "") -> None:
-        """Writes bytes as they are, and for a terminal without what it would obey but colors."""
-        out = sys.stderr if stream == "stderr" else sys.stdout
-        if out.isatty():
-            lines = for_terminal(lines)
-        prefix = f"[{rank}] " if self._is_prefixed else ""
-        prefix += f"{at} " if at else ""
-        if prefix:
-            begin = prefix.encode()
-            lines = b"".join(begin + line for line in _lines(lines))
-        out.buffer.write(lines)
-        out.flush()
-
-
-def _lines(content: bytes) -> list[bytes]:
-    """Lines with their ends, by line feeds alone."""
-    parts = content.split(b"\n")
-    return [*(part + b"\n" for part in parts[:-1]), *([parts[-1]] if parts[-1] else [])]
 
 
 class _Interrupted(Exception):
@@ -320,16 +271,22 @@ class RunSession:
 
     def wait(self) -> int:
         """Returns the exit code of the workload once it has finished."""
+        phase = self.wait_for({*FINISHED, "Inactive"})
+        if phase == "Inactive":
+            status = self._client.read(self._path)["status"]
+            say(f"{self._key}: inactive{_because(status, 'Requeued')}")
+            return TIMED_OUT if _is_out_of_time(status) else OWN_FAILURE
+        return self._exit_code(phase)
+
+    def wait_for(self, phases: Collection[str]) -> str:
+        """Returns the phase of the workload once it is one of these, or has finished."""
         events = self._events()
         while True:
             found = self._client.read(self._path)
             phase = phase_of(found)
             self._tell_state(found, phase)
-            if phase in FINISHED:
-                return self._exit_code(phase)
-            if phase == "Inactive":
-                say(f"{self._key}: inactive{_because(found['status'], 'Requeued')}")
-                return TIMED_OUT if _is_out_of_time(found["status"]) else OWN_FAILURE
+            if phase in phases or phase in FINISHED:
+                return phase
             self._obey_interrupts()
             try:
                 self._is_waiting = self._obeyed == self._interrupts
@@ -416,18 +373,3 @@ def _code_of(pods: Object) -> int:
     if code is not None:
         return int(code)
     return OWN_FAILURE if pods.get("reason") in {"StartFailed", "NodeLost"} else 0
-
-
-def _pod_row(pod: Object) -> list[str]:
-    code = pod.get("exitCode")
-    ended = f"signal {pod['signal']}" if pod.get("signal") else ("-" if code is None else str(code))
-    return [
-        f"{pod['podSet']}-{pod['index']}",
-        "-" if pod["rank"] is None else str(pod["rank"]),
-        str(pod["run"]),
-        str(pod["state"]),
-        pod.get("node") or "-",
-        ended,
-        pod.get("reason") or "-",
-        age_of(pod.get("startedAt")) if pod.get("startedAt") else "-",
-    ]

@@ -1,6 +1,7 @@
 """`submit`: a workload, from options or from files."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -184,8 +185,12 @@ def submit(
         batch = _submit(client, documents, manifest, dry_run=dry_run)
         _show_batch(batch, output, dry_run=dry_run)
         if wait and not dry_run:
-            tell = say if output is Format.NAME else show
-            wait_for_batch(client, batch, awaited, seconds_of(timeout), tell)
+            wait_for_batch(client, batch, awaited, seconds_of(timeout), _telling(output))
+
+
+def _telling(output: Format) -> Callable[[str], None]:
+    """With names alone on stdout all else goes to stderr."""
+    return say if output is Format.NAME else show
 
 
 def _submit(client: HeadgateClient, documents: bytes, manifest: Object, *, dry_run: bool) -> Batch:

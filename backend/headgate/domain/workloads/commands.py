@@ -7,16 +7,18 @@ that `eviction`.
 """
 
 import msgspec
+
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import MessageOrText
-from headgate.domain.workloads.events import CheckStateName
-from headgate.domain.workloads.events import DeactivationCause
-from headgate.domain.workloads.events import PodReportType
-from headgate.domain.workloads.events import WorkloadOwner
+from headgate.domain.workloads.events import (
+    CheckStateName,
+    DeactivationCause,
+    PodReportType,
+    WorkloadOwner,
+)
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import DivergingPodSet
-from headgate.domain.workloads.specs import PodReason
-from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.specs import PodReason, WorkloadSpec
 from headgate.domain.workloads.state import Authority
 
 

@@ -19,6 +19,7 @@ from headgate.domain.workloads.preemption_events import (
     SoftTerms,
 )
 from headgate.domain.workloads.retry_events import RetryEvent
+from headgate.domain.workloads.session_events import WorkloadSessionOpened
 from headgate.domain.workloads.specs import PodReason, WorkloadSpec
 
 EvictionReason = Literal[
@@ -376,6 +377,7 @@ WorkloadEvent = (
     | WorkloadScaledDown
     | WorkloadPodsReclaimed
     | WorkloadPodsReported
+    | WorkloadSessionOpened
     | WorkloadEvicted
     | EvictionAcknowledged
     | EvictionProgressed

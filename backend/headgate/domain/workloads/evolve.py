@@ -15,6 +15,7 @@ from headgate.domain.workloads.pods.attempt_pods import changed_layout
 from headgate.domain.workloads.pods.completions import first_layout, progress_kept
 from headgate.domain.workloads.priority import with_full_boost
 from headgate.domain.workloads.retry_events import RetryEvent
+from headgate.domain.workloads.session_events import WorkloadSessionOpened
 from headgate.domain.workloads.state import (
     ConditionChange,
     Hold,
@@ -56,8 +57,9 @@ StandingEvent = (
     | e.WorkloadReleased
     | e.WorkloadDeactivated
     | e.WorkloadActivated
+    | WorkloadSessionOpened
 )
-"""Facts about whether it may compete at all."""
+"""Facts about whether it may compete at all, and one that changes nothing."""
 
 
 def evolve(state: WorkloadState, event: e.WorkloadEvent, at: Instant) -> WorkloadState:
@@ -84,6 +86,8 @@ def _after_requeue_or_hold(workload: Workload, event: StandingEvent, at: Instant
             return apply_deactivated(workload, event, at)
         case e.WorkloadActivated():
             return apply_activated(workload, at)
+        case WorkloadSessionOpened():
+            return workload
         case _:
             assert_never(event)
 

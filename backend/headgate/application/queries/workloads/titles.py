@@ -12,6 +12,7 @@ from headgate.domain.workloads import retry_events as retries
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.decide.pod_failures import LOST_REASONS
 from headgate.domain.workloads.events import WorkloadPodsReported
+from headgate.domain.workloads.session_events import WorkloadSessionOpened
 
 MAX_TITLE_HOSTS = 8
 """Hosts that a line names; a large gang has hundreds."""
@@ -85,6 +86,10 @@ EVENT_TITLES: dict[type, Callable[[Any], EventTitle]] = {
             "DetailPodsReported",
             pods=tuple(f"{name} {text_of_ranges(found)}" for name, found in e.pods.items()),
         ),
+    ),
+    WorkloadSessionOpened: lambda e: (
+        message("TitleSessionOpened", user=e.user),
+        message("DetailSessionOpened", pod_set=e.pod_set, index=e.index),
     ),
     facts.WorkloadEvicted: lambda e: (message("TitleEvicted", reason=e.reason), e.message),
     facts.EvictionAcknowledged: lambda e: (

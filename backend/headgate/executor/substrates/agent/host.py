@@ -21,6 +21,7 @@ from headgate.executor.substrate import (
     PodPlan,
     RunEnd,
     RunKey,
+    SessionPlan,
     StopOrder,
 )
 from headgate.executor.substrates.agent import run_directory as files
@@ -42,18 +43,14 @@ from headgate.executor.substrates.agent.pod_directory import (
     read_progress,
 )
 from headgate.executor.substrates.agent.pod_template import (
+    HONOURED,
     PodRules,
     PodTemplate,
     checkpoint_signal,
     read_template,
 )
-from headgate.executor.substrates.agent.run_directory import (
-    Exit,
-    Launch,
-    Lease,
-    Started,
-    Stop,
-)
+from headgate.executor.substrates.agent.run_directory import Exit, Launch, Lease, Started, Stop
+from headgate.executor.substrates.agent.terminal import AgentSession, open_session
 from headgate.executor.substrates.agent.wake_socket import WakeSocket, tell
 from headgate.executor.substrates.agent.zygote import Zygote
 
@@ -62,11 +59,6 @@ LEASE = "lease.json"
 SCAN_SECONDS = 5.0
 SECONDS_FOR_A_SHIM = 5.0
 FENCE_MARGIN_SECONDS = 3.0
-HONOURED = (
-    "command", "args", "env", "env.fieldRef", "env.secretKeyRef", "workingDir", "resources",
-    "terminationGracePeriodSeconds", "activeDeadlineSeconds", "volumes.hostPath",
-    "volumes.emptyDir", "softEviction", "fence", "retryPod",
-)  # fmt: skip
 
 
 class HostSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +105,7 @@ class AgentHost:
             directory.chmod(0o711)
         with contextlib.suppress(OSError):
             files.reserve(self._root / LEASE)
-        self.cgroups = prepare_cgroups(own_cgroups(), _cgroup_name(settings.node.executor))
+        self.cgroups = prepare_cgroups(own_cgroups(), settings.node.executor)
         self._zygote = Zygote()
         self._runs: dict[str, _Run] = {}
         self._scanned_at = 0.0
@@ -214,6 +206,10 @@ class AgentHost:
         with contextlib.suppress(OSError):
             run.directory.rename(gone)
             shutil.rmtree(gone)
+
+    def open_session(self, key: RunKey, plan: SessionPlan) -> AgentSession:
+        """Starts a command beside a run."""
+        return open_session(self._runs_root / key.name, plan)
 
     def keep_lease(self, seconds: float) -> None:
         """Moves the time at which pods under the policy Fence are killed."""
@@ -394,7 +390,3 @@ def _note_progress(run: _Run) -> None:
 
 def _progress_of(observed: ObservedRun) -> Progress:
     return Progress(at=observed.progressed_at, note=observed.progress)
-
-
-def _cgroup_name(executor: str) -> str:
-    return "".join(each if each.isalnum() or each in "-." else "_" for each in executor)

@@ -89,7 +89,11 @@ def own_cgroups() -> HostCgroups:
 
 
 def prepare_cgroups(host: HostCgroups, name: str) -> CgroupLayout:
-    """Creates the parent cgroups of pods and returns the best layout that really works."""
+    """Creates the parent cgroups of pods and returns the best layout that really works.
+
+    `name` is the executor's.
+    """
+    name = "".join(each if each.isalnum() or each in "-." else "_" for each in name)
     unified = _prepare_unified(host.unified, name)
     if not unified:
         return CgroupLayout()

@@ -43,6 +43,7 @@ def host_variables(directory: Path, node: str, plan: PodPlan) -> dict[str, str]:
         "HEADGATE_NODE": node,
         "HEADGATE_HOSTFILE": str(pod / files.HOSTFILE),
         "HEADGATE_EVICTION_FILE": str(pod / files.EVICTION),
+        "HEADGATE_SCRATCH": str(directory / WORK),
         "HEADGATE_PROGRESS_FILE": str(pod / PROGRESS),
         "CUDA_VISIBLE_DEVICES": "",
     }

@@ -25,6 +25,12 @@ DEFAULT_GRACE_SECONDS = 30
 CHECKPOINT_SIGNAL = "headgate.dev/checkpoint-signal"
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ROOT = 0
+HONOURED = (
+    "command", "args", "env", "env.fieldRef", "env.secretKeyRef", "workingDir", "resources",
+    "terminationGracePeriodSeconds", "activeDeadlineSeconds", "volumes.hostPath",
+    "volumes.emptyDir", "softEviction", "fence", "retryPod", "exec",
+)  # fmt: skip
+"""What of a pod template an agent honours, as its capabilities name it."""
 
 _REFERENCE = re.compile(r"\$(?:\$|\(([A-Za-z_][A-Za-z0-9_.-]*)\))")
 _LABEL = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")

@@ -304,7 +304,7 @@ def _become_pod(launch: Launch, cgroups: PodCgroups, outputs: list[int], failed:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         _enter_mounts(launch.mounts)
         what = "account"
-        _become(launch.account)
+        become_account(launch.account)
         cgroups.limit_process(launch.limits)
         ctypes.CDLL(None).prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -319,7 +319,8 @@ def _become_pod(launch: Launch, cgroups: PodCgroups, outputs: list[int], failed:
         os._exit(CANNOT_START)
 
 
-def _become(account: Account | None) -> None:
+def become_account(account: Account | None) -> None:
+    """Gives this process the account of a pod, for good; None is the agent's own."""
     if account is None:
         return
     os.setgroups(list(account.groups))

@@ -53,14 +53,14 @@ class Zygote:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
-                env=_without_settings(os.environ),
+                env=without_settings(os.environ),
             )
         assert self._process.stdin is not None
         self._process.stdin.write(line)
         self._process.stdin.flush()
 
 
-def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
+def without_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Returns an environment without the agent's token: pods can read that of their shim."""
     return {name: value for name, value in environment.items() if not name.startswith(OWN_PREFIX)}
 

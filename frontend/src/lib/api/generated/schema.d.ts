@@ -230,7 +230,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a workload for good */
+        /**
+         * End a workload for good
+         * @description Pods have the time of their grace period, unless the request says `force`.
+         */
         post: operations["cancelWorkload"];
         delete?: never;
         options?: never;
@@ -1372,6 +1375,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/executors/{name}/sessions/{session}/frames": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Input of a session, until its end
+         * @description The command is to be killed at the end of this stream.
+         */
+        get: operations["watchExecutorSession"];
+        put?: never;
+        /**
+         * Send what a session writes, and how it ended
+         * @description A frame that is not accepted is to be sent again.
+         */
+        post: operations["writeExecutorSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sessions that an executor is to begin
+         * @description Answers at once where there are any, otherwise as soon as there is one.
+         */
+        get: operations["takeSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/logs": {
         parameters: {
             query?: never;
@@ -1386,6 +1433,50 @@ export interface paths {
         get: operations["readPodLogs"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/workloads/{name}/sessions/{session}/frames": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a session writes, until its end
+         * @description The session ends with this connection.
+         */
+        get: operations["watchSession"];
+        put?: never;
+        /**
+         * Send input to a session, or the size of its terminal
+         * @description A frame that is not accepted is to be sent again.
+         */
+        post: operations["writeSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/namespaces/{namespace}/workloads/{name}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a command in a pod, with or without a terminal
+         * @description For the workload's owner and administrators; who opened it is recorded, no content.
+         */
+        post: operations["openSession"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2856,6 +2947,21 @@ export interface components {
             grantedBy?: components["schemas"]["GrantDetail"] | null;
             roles?: ("viewer" | "submitter" | "namespace-admin" | "queue-admin" | "executor" | "admin")[];
         };
+        /** Cancellation */
+        Cancellation: {
+            /**
+             * @default
+             * @example cluster upgrade
+             */
+            reason?: string;
+            /**
+             * @description RFC 3339, UTC
+             * @example 2026-09-24T12:03:11Z
+             */
+            expiresAt?: string | null;
+            /** @default false */
+            force?: boolean;
+        };
         /** ChainLink */
         ChainLink: {
             from: string;
@@ -3712,6 +3818,15 @@ export interface components {
              */
             at: string;
             fits: components["schemas"]["LevelFitView"][];
+        };
+        /** FrameOutcome */
+        FrameOutcome: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            accepted: boolean;
         };
         /** GateState */
         GateState: {
@@ -5129,6 +5244,49 @@ export interface components {
         ServiceAccountList: {
             items: components["schemas"]["ServiceAccountDetail"][];
         };
+        /** SessionFrame */
+        SessionFrame: {
+            number: number;
+            /** @enum {string} */
+            type: "input" | "endOfInput" | "resize" | "output" | "error" | "exit";
+            /** @default  */
+            content?: string;
+            /** @default 80 */
+            columns?: number;
+            /** @default 24 */
+            rows?: number;
+            /** @default 0 */
+            exitCode?: number;
+            /** @default  */
+            message?: string;
+        };
+        /** SessionRequest */
+        SessionRequest: {
+            /** @default 0 */
+            pod?: string;
+            command: string[];
+            /** @default false */
+            hasTerminal?: boolean;
+            /** @default 80 */
+            columns?: number;
+            /** @default 24 */
+            rows?: number;
+            /** @default xterm */
+            terminal?: string;
+        };
+        /** SessionView */
+        SessionView: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            session: string;
+            podSet: string;
+            index: number;
+            attempt: number;
+            run: number;
+        };
         /** Setting */
         Setting: {
             value: string | boolean;
@@ -5658,6 +5816,30 @@ export interface components {
             meanMilliseconds: number;
             p50Milliseconds: number;
             p95Milliseconds: number;
+        };
+        /** WantedSession */
+        WantedSession: {
+            session: string;
+            workload: string;
+            uid: string;
+            attempt: number;
+            podSet: string;
+            index: number;
+            run: number;
+            command: string[];
+            hasTerminal: boolean;
+            columns: number;
+            rows: number;
+            terminal: string;
+        };
+        /** WantedSessions */
+        WantedSessions: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["WantedSession"][];
         };
         /** WorkloadList */
         WorkloadList: {
@@ -6876,7 +7058,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Action"];
+                "application/json": components["schemas"]["Cancellation"];
             };
         };
         responses: {
@@ -11822,6 +12004,143 @@ export interface operations {
             504: components["responses"]["Problem504"];
         };
     };
+    watchExecutorSession: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: {
+                /** @description The epoch that the claim answered; required */
+                "Headgate-Executor-Epoch"?: number | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+                /** @description The session */
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description `frame` with one frame as JSON, and `end` with the reason */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    writeExecutorSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The epoch that the claim answered; required */
+                "Headgate-Executor-Epoch"?: number | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+                /** @description The session */
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionFrame"];
+            };
+        };
+        responses: {
+            /** @description Whether a frame was taken; otherwise it is to be sent again once the other side has read. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FrameOutcome"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    takeSessions: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for one */
+                wait?: number;
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: {
+                /** @description The epoch that the claim answered; required */
+                "Headgate-Executor-Epoch"?: number | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Sessions that an executor is to begin, each told once. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WantedSessions"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
     readPodLogs: {
         parameters: {
             query?: {
@@ -11872,6 +12191,137 @@ export interface operations {
             409: components["responses"]["Problem409"];
             410: components["responses"]["Problem410"];
             413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    watchSession: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+            };
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                name: string;
+                /** @description The session */
+                session: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description `frame` with one frame as JSON, and `end` with the reason */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    writeSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                name: string;
+                /** @description The session */
+                session: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionFrame"];
+            };
+        };
+        responses: {
+            /** @description Whether a frame was taken; otherwise it is to be sent again once the other side has read. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FrameOutcome"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    openSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The workload's name */
+                name: string;
+                namespace: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionRequest"];
+            };
+        };
+        responses: {
+            /** @description A session as it was opened. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
             422: components["responses"]["Problem422"];
             429: components["responses"]["Problem429"];
             500: components["responses"]["Problem500"];
