@@ -58,6 +58,21 @@ def test_a_pipeline_takes_its_steps_one_after_another(
     assert second.endswith(" succeeded: 55")
 
 
+def test_a_hundred_indices_complete_ten_at_a_time(
+    connection: Connection, agent: AgentProcess
+) -> None:
+    lines = submitted(connection, agent, "indexed.sh").splitlines()
+    assert len(lines) == 100
+    squares = [line.partition("] ")[2] for line in lines]
+    assert sorted(squares) == sorted(f"{each} squared is {each * each}" for each in range(100))
+
+
+def test_a_job_that_fails_twice_succeeds_with_its_third_run(
+    connection: Connection, agent: AgentProcess
+) -> None:
+    assert submitted(connection, agent, "third_time.sh").splitlines() == ["run 3"]
+
+
 def test_a_preempted_gang_saves_its_work_and_goes_on_from_there(
     connection: Connection, client: HeadgateClient, agent: AgentProcess
 ) -> None:

@@ -1,69 +1,65 @@
 """The Litestar application: its routes, their rights, and its start and stop."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from itertools import pairwise
+from typing import Any
+
+from litestar import Litestar, Request, Response, Router
+from litestar.datastructures import State
+from litestar.handlers import HTTPRouteHandler
+
 from headgate.api import openapi
 from headgate.api.admission_checks import CheckReports
 from headgate.api.apply import Apply
 from headgate.api.backtests import Backtests
-from headgate.api.callers import authenticated
-from headgate.api.callers import services_of
+from headgate.api.callers import authenticated, services_of
 from headgate.api.cycles import Cycles
-from headgate.api.events import EventStream
-from headgate.api.events import Events
+from headgate.api.events import Events, EventStream
 from headgate.api.executors.assignment_feed import feed_of
-from headgate.api.executors.controller import Executors
-from headgate.api.executors.controller import report_routes
-from headgate.api.executors.pods import ExecutorPods
-from headgate.api.executors.pods import assignment_items
+from headgate.api.executors.controller import Executors, report_routes
+from headgate.api.executors.pods import ExecutorPods, assignment_items
 from headgate.api.executors.protocol import ExecutorProtocol
 from headgate.api.executors.sent_logs import ExecutorLogs
 from headgate.api.executors.sessions import ExecutorSessions
 from headgate.api.headers import add_headers
-from headgate.api.history import Erasures
-from headgate.api.history import History
+from headgate.api.history import Erasures, History
 from headgate.api.nodes import NodeActions
 from headgate.api.objects import controllers as object_controllers
-from headgate.api.parameters import check_media_type
-from headgate.api.parameters import known_parameters
-from headgate.api.parameters import reach_position
-from headgate.api.parameters import read_at
-from headgate.api.parameters import reject_unknown_parameters
+from headgate.api.parameters import (
+    check_media_type,
+    known_parameters,
+    reach_position,
+    read_at,
+    reject_unknown_parameters,
+)
 from headgate.api.pod_logs import WorkloadLogs
-from headgate.api.pod_sessions import WorkloadSessions
-from headgate.api.pod_sessions import relay_of
+from headgate.api.pod_sessions import WorkloadSessions, relay_of
 from headgate.api.preemptions import Preemptions
-from headgate.api.problems import answer_failure
-from headgate.api.problems import exception_handlers
+from headgate.api.problems import answer_failure, exception_handlers
 from headgate.api.queues import Queues
 from headgate.api.queues import actions as queue_actions
 from headgate.api.service_accounts import ServiceAccounts
 from headgate.api.services import application_services
 from headgate.api.simulations import Simulations
 from headgate.api.stuck_workloads import StuckWorkloadsPage
-from headgate.api.system import LintPage
-from headgate.api.system import OverviewPage
-from headgate.api.system import System
-from headgate.api.system import is_alive
-from headgate.api.system import is_ready
-from headgate.api.system import metrics
-from headgate.api.tokens import Access
-from headgate.api.tokens import Tokens
+from headgate.api.system import LintPage, OverviewPage, System, is_alive, is_ready, metrics
+from headgate.api.tokens import Access, Tokens
 from headgate.api.topologies import TopologyMaps
-from headgate.api.web_pages import all_problems
-from headgate.api.web_pages import docs_page
-from headgate.api.web_pages import docs_script
-from headgate.api.web_pages import docs_style
-from headgate.api.web_pages import one_problem
-from headgate.api.web_pages import openapi_document
-from headgate.api.web_pages import user_interface
+from headgate.api.web_pages import (
+    all_problems,
+    docs_page,
+    docs_script,
+    docs_style,
+    one_problem,
+    openapi_document,
+    user_interface,
+)
 from headgate.api.workloads.actions import WorkloadProtection
 from headgate.api.workloads.actions import router as workload_actions
-from headgate.api.workloads.controller import AllWorkloads
-from headgate.api.workloads.controller import Workloads
+from headgate.api.workloads.controller import AllWorkloads, Workloads
 from headgate.api.workloads.pods import WorkloadPods
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.executor_commands import LeaseKeeper
@@ -71,22 +67,12 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state.live_state import LiveReader
 from headgate.application.ports import Unavailable
 from headgate.application.queries.did_you_mean import did_you_mean
-from headgate.bootstrap import AnswerLimits
-from headgate.bootstrap import open_platform
+from headgate.bootstrap import AnswerLimits, open_platform
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import stream_of
 from headgate.settings import from_environment
-from itertools import pairwise
-from litestar import Litestar
-from litestar import Request
-from litestar import Response
-from litestar import Router
-from litestar.datastructures import State
-from litestar.handlers import HTTPRouteHandler
-from typing import Any
-
 
 MAX_BODY_BYTES = 10_000_000
 MAX_TYPED_BYTES = 1_048_576
