@@ -10,6 +10,7 @@ from headgate.domain.backtest.recorded_window import ReplacedObjects, read_windo
 from headgate.domain.backtest.replay_run import advance, start_replay
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent
+from tests.hypothesis_profiles import examples
 from tests.simulation.cluster import SECONDS, Cluster
 from tests.simulation.scenario_run import install, random_action
 
@@ -62,7 +63,7 @@ def rehearsed(
     return backtest_outcome(window, progress)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(examples(6, quick=2)))
 def test_an_unchanged_day_starts_the_same_workloads_in_the_same_places(seed: int) -> None:
     cluster = day(seed)
     found = rehearsed(cluster, 60)

@@ -11,6 +11,7 @@ from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.cycles.cycle_records import CycleRecord
 from headgate.application.queries.cycles import rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
+from tests.hypothesis_profiles import examples
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster
 
@@ -32,7 +33,7 @@ def _replay(
     return record.id, found.is_same, found.digest_replayed
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(examples(4, quick=2)))
 def test_every_plan_of_a_day_with_faults_runs_again_to_the_same_bytes(seed: int) -> None:
     cluster = installed_cluster(seed, 200, fault_rate=0.1)
     replayed = replay_all(cluster)
@@ -40,6 +41,7 @@ def test_every_plan_of_a_day_with_faults_runs_again_to_the_same_bytes(seed: int)
     assert [name for name, is_same, _ in replayed if not is_same] == []
 
 
+@pytest.mark.nightly
 def test_two_hash_seeds_give_the_same_bytes() -> None:
     program = (
         "from tests.cycles.test_rerun import replay_all\n"

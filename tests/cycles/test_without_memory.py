@@ -8,6 +8,7 @@ from headgate.application.queries.cycles import digest, rerun_cycle
 from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.scheduling.cycle import plan_cycle
 from tests.cycles.reason_changes import StreamEvent, explained_streams, without_reason_changes
+from tests.hypothesis_profiles import examples
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import install, step
 from tests.what_if.submits import rest
@@ -63,7 +64,7 @@ def decided_otherwise(cluster: Cluster) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("seed", [2, 8])
+@pytest.mark.parametrize("seed", [2, 8][: examples(2, quick=1)])
 def test_what_a_worker_remembers_decides_nothing(seed: int) -> None:
     cluster = live(seed, 30)
     assert len(cluster.records) > 40

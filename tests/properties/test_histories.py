@@ -40,6 +40,7 @@ from headgate.domain.workloads.state import is_admitted, phase_of
 from headgate.messages.catalogue import TEXTS, sentence_of
 from headgate.messages.rendering import required_arguments_of
 from tests.builders.world import StreamEvent, World, quotas
+from tests.hypothesis_profiles import examples
 from tests.properties.state_digest import folded, state_digest_text
 
 QUEUES = ("a", "b", "c", "tight")
@@ -411,5 +412,8 @@ def folded_copy(cluster_state: ClusterState) -> str:
 
 TestHistories = pytest.mark.slow(Histories.TestCase)
 TestHistories.settings = settings(
-    stateful_step_count=40, suppress_health_check=[HealthCheck.too_slow], deadline=None
+    max_examples=examples(400, quick=12),
+    stateful_step_count=40,
+    suppress_health_check=[HealthCheck.too_slow],
+    deadline=None,
 )

@@ -155,7 +155,7 @@ def charge(
 
 
 @given(hosts=nodes(), histories=st.lists(pod_sets(), min_size=1, max_size=6), rules=profiles)
-@settings(max_examples=examples(2_000), deadline=None)
+@settings(max_examples=examples(2_000, quick=40), deadline=None)
 def test_no_host_exceeds_its_capacity_and_every_pod_is_placed(
     hosts: list[Configured[NodeSpec]], histories: list[list[PodSet]], rules: TopologyRules
 ) -> None:
@@ -173,7 +173,7 @@ def test_no_host_exceeds_its_capacity_and_every_pod_is_placed(
 
 
 @given(hosts=nodes(), sets=pod_sets(), rules=profiles)
-@settings(max_examples=examples(2_000), deadline=None)
+@settings(max_examples=examples(2_000, quick=40), deadline=None)
 def test_required_means_one_domain_and_slices_stay_together(
     hosts: list[Configured[NodeSpec]], sets: list[PodSet], rules: TopologyRules
 ) -> None:
@@ -206,7 +206,7 @@ def test_required_means_one_domain_and_slices_stay_together(
     changes=st.lists(st.tuples(st.integers(0, 13), st.booleans(), _small), max_size=6),
     rules=profiles,
 )
-@settings(max_examples=examples(2_000), deadline=None)
+@settings(max_examples=examples(2_000, quick=40), deadline=None)
 def test_updated_capacities_equal_recomputed_ones(
     hosts: list[Configured[NodeSpec]],
     histories: list[list[PodSet]],
@@ -283,7 +283,7 @@ def _updated(
 
 
 @given(hosts=nodes(), sets=pod_sets(), rules=profiles, data=st.data())
-@settings(max_examples=examples(2_000), deadline=None)
+@settings(max_examples=examples(2_000, quick=40), deadline=None)
 def test_the_order_of_nodes_does_not_change_a_placement(
     hosts: list[Configured[NodeSpec]], sets: list[PodSet], rules: TopologyRules, data: st.DataObject
 ) -> None:
@@ -309,7 +309,7 @@ def test_the_order_of_nodes_does_not_change_a_placement(
     ),
     best_fit=st.booleans(),
 )
-@settings(max_examples=examples(2_000), deadline=None)
+@settings(max_examples=examples(2_000, quick=40), deadline=None)
 def test_selection_by_size_equals_selection_in_order(
     slices: list[int], spare: list[int], need: int, *, scale: tuple[int, int], best_fit: bool
 ) -> None:

@@ -43,7 +43,7 @@ from headgate.domain.workloads.specs import TopologyRequest
 from headgate.domain.workloads.state import phase_of
 from tests.builders.world import ORIGIN, StreamEvent, World, quotas
 from tests.cycles.reason_changes import explained_streams, without_reason_changes
-from tests.hypothesis_profiles import MIN_EXAMPLES, examples
+from tests.hypothesis_profiles import examples
 from tests.properties.state_digest import state_digest_text
 
 QUEUES = ("a", "b", "c", "hosts", "more")
@@ -387,7 +387,7 @@ def _facts(plan: Any) -> list[StreamEvent]:
 
 TestLives = pytest.mark.slow(Lives.TestCase)
 TestLives.settings = settings(
-    max_examples=examples(600, quick=MIN_EXAMPLES),
+    max_examples=examples(600, quick=5),
     stateful_step_count=40,
     suppress_health_check=[HealthCheck.too_slow],
     deadline=None,

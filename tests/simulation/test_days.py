@@ -2,10 +2,11 @@
 
 import pytest
 
+from tests.hypothesis_profiles import examples
 from tests.simulation.scenario_run import run_day
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(examples(8, quick=4)))
 def test_a_day_breaks_no_rule_and_everything_ends(seed: int) -> None:
     run_day(seed, steps=120)
 
