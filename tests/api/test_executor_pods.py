@@ -306,3 +306,35 @@ def test_pods_are_shown_by_attempt_with_state_and_exit_code(
     unknown = admin.get(f"{path}?attempt=9")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "AttemptNotFound")
     admin.post(f"{HERE}/shown/cancel", {"reason": "done"})
+
+
+def test_a_failed_index_runs_again_and_the_next_one_follows_each_that_completes(
+    processes: tuple[Process, Process],
+    admin: Api,
+    pool: str,
+    submitted: Callable[..., dict[str, Any]],
+) -> None:
+    policy = {"limit": 1, "backoffBaseSeconds": 0}
+    submitted("indexed", pool, podSets=[{**gang(2), "completions": 4}], retryPolicy=policy)
+    process = next(each for each in processes if "team-a/indexed" in assigned(each))
+    item = item_of(process, "indexed")
+    assert (item["hosts"], "worldSize" in item, indices(item)) == ([], False, [0, 1])
+    done = about(item, 0, "finished", exitCode=0)
+    failed = about(item, 1, "finished", exitCode=3)
+    assert report(process, done, failed) == [True, True]
+    item = item_of(process, "indexed")
+    runs = {pod["index"]: pod["run"] for pod in item["podSets"][0]["pods"]}
+    assert runs == {1: 2, 2: 1}
+    assert report(process, done, failed) == [True, "StaleRun"]
+    ends = [about(item, index, "finished", exitCode=0) for index in (1, 2)]
+    assert report(process, *ends) == [True, True]
+    item = item_of(process, "indexed")
+    assert indices(item) == [3]
+    assert admin.get(f"{HERE}/indexed").json()["status"]["reclaimablePods"] == [
+        {"name": "main", "count": 1}
+    ]
+    assert report(process, about(item, 3, "finished", exitCode=0)) == [True]
+    assert phase(admin, "indexed") == "Succeeded"
+    timeline = admin.get(f"{HERE}/indexed/timeline").json()
+    details = [entry["title"] for entry in timeline["entries"]]
+    assert "Failed pods retried" in details

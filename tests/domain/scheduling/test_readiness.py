@@ -17,6 +17,7 @@ from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadPodsNotReady,
 )
+from headgate.domain.workloads.retry_events import FailedPods, WorkloadRetried
 from headgate.domain.workloads.state import is_condition_true, phase_of
 from headgate.messages.catalogue import sentence_of
 from tests.builders.world import World, names, quotas
@@ -271,6 +272,33 @@ def test_what_has_ended_is_deleted_when_it_has_been_kept_long_enough() -> None:
     assert world.settle() == []
     world.wait(1)
     assert names(world.settle()) == ["WorkloadDeleted"]
+
+
+def test_what_has_a_lifetime_of_its_own_is_deleted_at_its_end_whatever_is_kept() -> None:
+    world = world_with(ConfigurationSpec(retention=Retention(after_finished_seconds=600)))
+    key = world.submit("w", "q", ttl_seconds_after_finished=5)
+    world.settle()
+    world.finish(key)
+    world.wait(4)
+    assert world.settle() == []
+    world.wait(1)
+    assert names(world.settle()) == ["WorkloadDeleted"]
+
+
+def test_pods_start_again_when_their_backoff_is_over() -> None:
+    world = world_with(ConfigurationSpec())
+    key = world.submit("w", "q")
+    world.settle()
+    until = world.at + 7_000_000
+    failed = FailedPods(
+        pod_set="main", indices=((0, 0),), run=1, reason="Error", counts=True, retry_at=until
+    )
+    world.record(f"workload/{key}", WorkloadRetried(action="RetryPod", pods=(failed,), retries=1))
+    world.wait(6)
+    assert world.settle() == []
+    world.wait(1)
+    assert names(world.settle()) == ["WorkloadPodsReleased"]
+    assert world.settle() == []
 
 
 def test_only_those_deactivated_by_a_rule_are_deleted_after_a_time() -> None:

@@ -36,6 +36,14 @@ POLICY = {
 }
 """A retryPolicy with a rule of each condition."""
 
+RETRIES = st.fixed_dictionaries(
+    {
+        "retryPolicy": st.sampled_from([None, {}, {"limit": 0}, POLICY]),
+        "successPolicy": st.sampled_from([None, {"rules": [{"succeededCount": 2}]}]),
+        "ttlSecondsAfterFinished": st.sampled_from([None, 0, 60]),
+    }
+)
+
 
 @st.composite
 def workload_manifests(draw: st.DrawFn) -> dict[str, Any]:
@@ -96,8 +104,6 @@ def workload_manifests(draw: st.DrawFn) -> dict[str, Any]:
             ),
             "active": draw(st.booleans()),
             "maximumExecutionTimeSeconds": draw(st.one_of(st.none(), SECONDS)),
-            "retryPolicy": draw(st.sampled_from([None, {}, {"limit": 0}, POLICY])),
-            "successPolicy": draw(st.sampled_from([None, {"rules": [{"succeededCount": 2}]}])),
-            "ttlSecondsAfterFinished": draw(st.sampled_from([None, 0, 60])),
+            **draw(RETRIES),
         },
     }

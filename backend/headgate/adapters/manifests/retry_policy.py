@@ -28,6 +28,16 @@ FAILURE_REASONS: tuple[str, ...] = tuple(
 )
 
 
+def with_retries(fields: Fields, spec: WorkloadSpec) -> WorkloadSpec:
+    """The spec with what a Workload says of failures and of its end."""
+    return msgspec.structs.replace(
+        spec,
+        retry_policy=read_retry_policy(fields),
+        success_rules=read_success_rules(fields),
+        ttl_seconds_after_finished=fields.optional_integer("ttlSecondsAfterFinished"),
+    )
+
+
 def read_retry_policy(spec: Fields) -> RetryPolicy | None:
     """The retryPolicy of a Workload; without a limit it is Job's, with one per index none."""
     fields = spec.child("retryPolicy")

@@ -19,11 +19,7 @@ from headgate.adapters.manifests.preemption_settings import (
     settings_status,
 )
 from headgate.adapters.manifests.priority_classes import class_of_workload
-from headgate.adapters.manifests.retry_policy import (
-    read_retry_policy,
-    read_success_rules,
-    rendered_retries,
-)
+from headgate.adapters.manifests.retry_policy import rendered_retries, with_retries
 from headgate.adapters.manifests.times import rfc3339
 from headgate.adapters.manifests.topology_requests import (
     read_pod_index,
@@ -91,12 +87,9 @@ def read_workload(spec: Fields, metadata: Metadata) -> ReadWorkload:
         active=spec.flag("active", default=True),
         maximum_execution_time_seconds=spec.optional_integer("maximumExecutionTimeSeconds"),
         node_loss_policy=spec.choice("nodeLossPolicy", ("Replace", "Fence", "Wait"), None),
-        retry_policy=read_retry_policy(spec),
-        success_rules=read_success_rules(spec),
-        ttl_seconds_after_finished=spec.optional_integer("ttlSecondsAfterFinished"),
     )
     keeps = () if has_explicit_priority else ("priority",)
-    return read, keeps, named.places, template_bodies(templates)
+    return with_retries(spec, read), keeps, named.places, template_bodies(templates)
 
 
 def _pod_set(fields: Fields) -> tuple[PodSet, Template]:

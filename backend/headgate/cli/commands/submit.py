@@ -151,31 +151,21 @@ def submit(
 ) -> None:
     """Submit a workload.
 
-    Options describe a new workload; an existing one of the same name is not changed. Files are
-    applied. A script runs in each pod; its #HEADGATE lines have these options, its #SBATCH lines
-    those of sbatch. Example: `headgate submit --queue team-a --cpu 4 --gpu 1 --pods 8 train.sh`
+    Options describe a new workload, never a present one; files are applied. A script runs in each
+    pod, with options in #HEADGATE or #SBATCH lines: `headgate submit -q team-a --gpu 1 train.sh`
     """
     require_simulation(expect, simulate=simulate)
-    manifest: Object = {}
     if files:
-        documents = _documents_only(files, name, queue, cpu, memory, *(script or []))
+        manifest, documents = _documents_only(files, name, queue, cpu, memory, *(script or []))
     else:
         options = WorkloadOptions(
-            name=name or generated_name(script[0] if script else "workload"),
-            namespace=namespace,
-            queue=queue or (DEFAULT_QUEUE if script else ""),
-            requests=requests_of(cpu, memory, gpu, request),
-            pods=pods,
-            minimum=min_pods,
-            priority_class=priority_class,
+            name=name or generated_name(script[0] if script else "workload"), namespace=namespace,
+            requests=requests_of(cpu, memory, gpu, request), pods=pods, minimum=min_pods,
             topology=topology_of(required_topology, preferred_topology, unconstrained_topology),
-            labels=pairs(label),
-            run_seconds=run_seconds,
-            maximum_execution_seconds=max_execution_seconds,
-            preemptibility=preemptibility,
-            single_pods=single_pods,
+            maximum_execution_seconds=max_execution_seconds, preemptibility=preemptibility,
             repetition=repetition_of(array, retries, retry_delay, completions, parallelism),
-        )
+            priority_class=priority_class, labels=pairs(label), run_seconds=run_seconds,
+            queue=queue or (DEFAULT_QUEUE if script else ""), single_pods=single_pods)  # fmt: skip
         manifest = _with_script(manifest_of(options), script, env, chdir)
         documents = msgspec.json.encode(manifest)
     with client_of(ctx) as client:
@@ -217,10 +207,11 @@ def _show_batch(batch: Batch, output: Format, *, dry_run: bool) -> None:
         _say_next_command(batch)
 
 
-def _documents_only(files: list[str], *options: str) -> bytes:
+def _documents_only(files: list[str], *options: str) -> tuple[Object, bytes]:
+    """Returns the documents of files, and no manifest of options."""
     if any(options):
         raise CommandFailed("specify -f FILE or options, not both", code=ExitCode.USAGE)
-    return documents_of(files)
+    return {}, documents_of(files)
 
 
 def repetition_of(

@@ -44,7 +44,7 @@ from headgate.domain.workloads.transitions.preemption import (
     apply_eviction_progressed,
     apply_preemption_event,
 )
-from headgate.domain.workloads.transitions.retry import apply_pods_reported, apply_retry_event
+from headgate.domain.workloads.transitions.retry import apply_pod_event
 
 PODS_STARTING = message("NotAllPodsReady")
 PODS_READY = message("AllPodsReady")
@@ -146,8 +146,6 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
             return _placed(workload, event)
         case e.WorkloadScaledDown():
             return _scaled_down(workload, event)
-        case WorkloadPodsReported():
-            return apply_pods_reported(workload, event)
         case e.WorkloadPodsReclaimed():
             return _reclaimed(workload, event)
         case e.EvictionAcknowledged():
@@ -165,8 +163,8 @@ def _evolve_existing(workload: Workload, event: e.WorkloadEvent, at: Instant) ->
         case _:
             if isinstance(event, StandingEvent):
                 return _after_requeue_or_hold(workload, event, at)
-            if isinstance(event, RetryEvent):
-                return apply_retry_event(workload, event)
+            if isinstance(event, WorkloadPodsReported | RetryEvent):
+                return apply_pod_event(workload, event)
             return apply_preemption_event(workload, event, at)
 
 

@@ -24,7 +24,7 @@ from headgate.domain.workloads.retry_events import (
 from headgate.domain.workloads.state import Workload
 
 
-def apply_pods_reported(workload: Workload, event: WorkloadPodsReported) -> Workload:
+def _reported(workload: Workload, event: WorkloadPodsReported) -> Workload:
     """The workload as its executors see it; indices that completed give way to the next ones."""
     if event.attempt != workload.attempt:
         return workload
@@ -32,9 +32,11 @@ def apply_pods_reported(workload: Workload, event: WorkloadPodsReported) -> Work
     return advanced(replace(workload, progress=progress))
 
 
-def apply_retry_event(workload: Workload, event: RetryEvent) -> Workload:
-    """The workload after an event of its failed pods."""
+def apply_pod_event(workload: Workload, event: WorkloadPodsReported | RetryEvent) -> Workload:
+    """The workload after a report on its pods, or an event of failed ones."""
     match event:
+        case WorkloadPodsReported():
+            return _reported(workload, event)
         case WorkloadRetried():
             return _retried(workload, event)
         case WorkloadIndexesFailed():
