@@ -3,6 +3,7 @@
 import threading
 import time
 from base64 import b64encode
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -77,11 +78,13 @@ class Sender:
 
 
 @pytest.fixture(scope="module")
-def sender(client: HeadgateClient, connection: Connection) -> Sender:
+def sender(client: HeadgateClient, connection: Connection) -> Iterator[Sender]:
     """The newest process of rack-1."""
     for outcome in client.apply_objects(OBJECTS).results:
         assert outcome.outcome != "rejected", outcome
-    return Sender(connection)
+    made = Sender(connection)
+    yield made
+    made.client.close()
 
 
 def running(client: HeadgateClient, name: str) -> str:
