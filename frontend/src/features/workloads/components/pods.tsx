@@ -161,7 +161,7 @@ function LogLink({ pod, workloadKey, attempt }: { pod: Pod; workloadKey: string;
   if (pod.startedAt === null) return <>—</>;
   const query = new URLSearchParams({ view: "logs", attempt, pod: podName(pod), ...(pod.run > 1 ? { run: String(pod.run) } : {}) });
   return (
-    <RouterLink to={`${workloadAddress(workloadKey)}?${query}`} aria-label={`Logs of ${podName(pod)}, run ${pod.run}`}>
+    <RouterLink to={`${workloadAddress(workloadKey)}?${query}`} aria-label={`Open logs of ${podName(pod)}, run ${pod.run}`}>
       Open
     </RouterLink>
   );
@@ -186,7 +186,7 @@ function Attempts({ attempts, workloadKey }: { attempts: AttemptSummary[]; workl
               <Timestamp at={found.finishedAt} />
             </td>
             <td>
-              <RouterLink to={address("logs", found.attempt)} aria-label={`Logs of attempt ${found.attempt}`}>
+              <RouterLink to={address("logs", found.attempt)} aria-label={`Open logs of attempt ${found.attempt}`}>
                 Open
               </RouterLink>
             </td>
