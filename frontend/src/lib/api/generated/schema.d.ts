@@ -1474,7 +1474,7 @@ export interface paths {
         put?: never;
         /**
          * Run a command in a pod, with or without a terminal
-         * @description For the workload's owner and administrators; who opened it is recorded, no content.
+         * @description For the workload's owner and administrators; the user is recorded, no content.
          */
         post: operations["openSession"];
         delete?: never;
