@@ -31,6 +31,7 @@ from headgate.adapters.postgres.maintenance import (
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.pod_sessions import PostgresSessions
 from headgate.adapters.postgres.read_models import PostgresReadModels
+from headgate.adapters.postgres.rendezvous_ports import PostgresRendezvousPorts
 from headgate.adapters.postgres.state_cache import PostgresStateCache
 from headgate.adapters.postgres.stores import (
     PostgresBacktestStore,
@@ -119,6 +120,7 @@ class Platform:
     tokens: PostgresTokens
     leases: PostgresLeases
     sessions: PostgresSessions
+    rendezvous_ports: PostgresRendezvousPorts
     tail: PostgresTail
     pod_logs: LogStore
     probe: PostgresProbe
@@ -248,6 +250,7 @@ def open_platform(
         tokens=PostgresTokens(tokens),
         leases=PostgresLeases(writes),
         sessions=PostgresSessions(writes),
+        rendezvous_ports=PostgresRendezvousPorts(writes),
         pod_logs=open_pod_logs(settings),
         tail=PostgresTail(settings.database_url),
         probe=PostgresProbe(probes),

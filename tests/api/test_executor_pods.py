@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from httpx import Response
 
+from headgate.adapters.postgres.rendezvous_ports import PostgresRendezvousPorts
+from headgate.application.rendezvous_ports import WantedPort
 from headgate.bootstrap import Platform
 from tests.api.callers import KUEUE, Api, flavor, local_queue
 from tests.api.test_executor_protocol import HOST, RACK, Process, a_node, an_executor
@@ -338,3 +340,21 @@ def test_a_failed_index_runs_again_and_the_next_one_follows_each_that_completes(
     timeline = admin.get(f"{HERE}/indexed/timeline").json()
     details = [entry["title"] for entry in timeline["entries"]]
     assert "Failed pods retried" in details
+
+
+def a_port(uid: str, preferred: int = 7000, *, attempt: int = 1) -> WantedPort:
+    return WantedPort(
+        executor="ports", uid=uid, attempt=attempt, preferred=preferred, first=7000, last=7002
+    )
+
+
+def test_no_two_running_attempts_of_an_executor_share_a_port(platform: Platform) -> None:
+    store = PostgresRendezvousPorts(platform.pool, seconds_kept=0)
+    wanted = [a_port("a", 7001), a_port("b", 7001), a_port("c", 7001)]
+    first = store.reserve(wanted)
+    assert [first[each.key] for each in wanted] == [7001, 7002, 7000]
+    assert store.reserve(wanted) == first
+    assert store.reserve([a_port("d")]) == {}, "the range is exhausted"
+    store.release_others({("a", 1), ("c", 1)})
+    again = a_port("b", attempt=2)
+    assert store.reserve([again, a_port("a")]) == {again.key: 7002, wanted[0].key: 7001}

@@ -20,6 +20,7 @@ from headgate.application.metrics.event_counters import EventCounters
 from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.readiness import ReadinessWatch
+from headgate.application.rendezvous_ports import RendezvousPorts
 from headgate.bootstrap import Platform
 
 ALL_PARTITIONS = "*"
@@ -43,6 +44,7 @@ def application_services(platform: Platform) -> ApplicationServices:
         tokens=platform.tokens,
         leases=platform.leases,
         sessions=platform.sessions,
+        rendezvous_ports=RendezvousPorts(platform.rendezvous_ports),
         cycles=platform.cycles,
         backtests=platform.backtests,
         ids=platform.ids,

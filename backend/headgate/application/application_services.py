@@ -20,6 +20,7 @@ from headgate.application.pod_sessions import PodSessions
 from headgate.application.ports import EventLog, Followers, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.readiness import ReadinessWatch
+from headgate.application.rendezvous_ports import RendezvousPorts
 from headgate.application.time_travel.historical_ports import FixedClock, FixedReader
 from headgate.application.time_travel.historical_states import HistoricalReads
 
@@ -46,6 +47,7 @@ class ApplicationServices:
     tokens: Tokens
     leases: ExecutorLeases
     sessions: PodSessions
+    rendezvous_ports: RendezvousPorts
     cycles: CycleStore
     backtests: BacktestStore
     ids: Ids

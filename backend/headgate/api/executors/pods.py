@@ -32,6 +32,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import executor_commands
 from headgate.application.commands.executor_commands import PodReportOutcome
 from headgate.application.queries.workloads.pod_templates import PodTemplate, pod_templates
+from headgate.application.rendezvous_ports import WantedPort
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.index_ranges import ranges_of, text_of_ranges
@@ -43,14 +44,14 @@ from headgate.domain.views.executor_assignments import (
 )
 from headgate.domain.workloads.commands import PodReport
 from headgate.domain.workloads.specs import NodeLossPolicy
-from headgate.domain.workloads.state import Eviction, Workload, condition
+from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from headgate.messages.catalogue import worded
 from headgate.messages.rendering import IsVisible
 
 
 class RendezvousView(Schema, kw_only=True, frozen=True):
-    """The node of rank 0, and a port there."""
+    """The node of rank 0, and a port there; 0 where the range of its executor is exhausted."""
 
     host: str
     port: int
@@ -262,11 +263,46 @@ async def assignment_items(
     }
     workloads = [assigned.workload for assigned in found.values()]
     templates = await asyncio.to_thread(pod_templates, services.models, workloads)
-    return {key: _item(cluster_state, assigned, templates[key]) for key, assigned in found.items()}
+    ports = await _reserved_ports(services, list(found.values()))
+    return {
+        key: _item(cluster_state, assigned, templates[key], ports.get(assigned.workload.key, 0))
+        for key, assigned in found.items()
+    }
+
+
+async def _reserved_ports(
+    services: ApplicationServices, found: Sequence[ExecutorAssignment]
+) -> dict[str, int]:
+    """The rendezvous port of each workload; none where the range of its executor is exhausted."""
+    wanted = {
+        each.workload.key: WantedPort(
+            executor=each.rendezvous.executor,
+            uid=each.workload.uid,
+            attempt=each.workload.attempt,
+            preferred=each.rendezvous.port,
+            first=each.rendezvous.ports.first,
+            last=each.rendezvous.ports.last,
+        )
+        for each in found
+        if each.rendezvous is not None
+    }
+    workloads = services.reader.cluster_state.workloads
+    reserved = await services.rendezvous_ports.reserve(
+        list(wanted.values()),
+        lambda: {
+            (each.uid, each.attempt)
+            for each in workloads.values()
+            if is_admitted(each) and each.finished_at is None
+        },
+    )
+    return {key: reserved[each.key] for key, each in wanted.items() if each.key in reserved}
 
 
 def _item(
-    cluster_state: ClusterState, found: ExecutorAssignment, templates: Mapping[str, PodTemplate]
+    cluster_state: ClusterState,
+    found: ExecutorAssignment,
+    templates: Mapping[str, PodTemplate],
+    port: int,
 ) -> ExecutorItem:
     workload = found.workload
     owner = None if workload.owner is None else rendered_owner(workload.owner)
@@ -285,7 +321,7 @@ def _item(
         world_size=len(found.hosts) or None,
         rendezvous=None
         if found.rendezvous is None
-        else RendezvousView(host=found.rendezvous.host, port=found.rendezvous.port),
+        else RendezvousView(host=found.rendezvous.host, port=port),
         hosts=list(found.hosts),
         pod_sets=[
             AssignedPodSet(

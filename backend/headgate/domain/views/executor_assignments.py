@@ -22,10 +22,15 @@ from headgate.domain.workloads.transitions.partial_eviction import pods_of_evict
 
 
 class Rendezvous(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the pods of an attempt meet: the node of rank 0, and a port there."""
+    """Where the pods of an attempt meet: the node of rank 0, and the port it would rather have.
+
+    The port is reserved in the range of the executor that runs rank 0.
+    """
 
     host: str
     port: int
+    executor: str = ""
+    ports: PortRange = PortRange()
 
 
 class PodOrder(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,13 +132,15 @@ def _rendezvous(
     first = pods[0] if pods else None
     if first is None or not runs_all_at_once(workload):
         return None
-    found = config.executors.get(_executor_at(config, workload, first.pod_set, first.node))
+    executor = _executor_at(config, workload, first.pod_set, first.node)
+    found = config.executors.get(executor)
     ports = PortRange() if found is None else found.spec.rendezvous_ports
-    return Rendezvous(host=first.node, port=rendezvous_port(ports, workload.uid, workload.attempt))
+    port = rendezvous_port(ports, workload.uid, workload.attempt)
+    return Rendezvous(host=first.node, port=port, executor=executor, ports=ports)
 
 
 def rendezvous_port(ports: PortRange, uid: str, attempt: int) -> int:
-    """A port of the range that follows from the attempt alone, so that it never changes."""
+    """A port of the range that follows from the attempt alone; it is taken where it is free."""
     drawn = int.from_bytes(sha256(f"{uid}/{attempt}".encode()).digest()[:8], "big")
     return ports.first + drawn % (ports.last - ports.first + 1)
 

@@ -54,6 +54,9 @@ def prepare_pod(directory: Path, plan: PodPlan, template: PodTemplate, node: str
 
     Raises `CannotStart`, before anything is created.
     """
+    known = plan.environment
+    if len(plan.hosts) > 1 and known.get("MASTER_ADDR") and not known.get("MASTER_PORT"):
+        raise CannotStart("no rendezvous port is free: widen rendezvousPorts of the Executor")
     asked = template.working_directory
     if asked and not Path(asked).is_dir():
         raise CannotStart(f"workingDir {asked} is no directory of this host")
