@@ -5,7 +5,19 @@ import pytest
 
 from headgate.domain.log_history import EventIgnored
 from headgate.domain.values.message import Message, message
-from headgate.domain.workloads.events import WorkloadAdmitted, WorkloadDeleted, WorkloadPodsNotReady
+from headgate.domain.workloads.events import (
+    WorkloadAdmitted,
+    WorkloadDeleted,
+    WorkloadPodsNotReady,
+    WorkloadSubmitted,
+)
+from headgate.domain.workloads.specs import (
+    PodSet,
+    RetryPolicy,
+    Scheduling,
+    SuccessRule,
+    WorkloadSpec,
+)
 from headgate.event_log import codec
 from headgate.event_log.catalogue import SCHEMA_VERSIONS
 from headgate.event_log.codec import UnknownEvent, Unstorable, decode, encode, upcast
@@ -131,3 +143,41 @@ def test_what_earlier_releases_need_to_know_is_written(monkeypatch: pytest.Monke
     admitted = encode(WorkloadAdmitted(waited_seconds=3))[2]
     assert admitted == b'{"readable_since":1,"waited_seconds":3}'
     assert decode("workload.admitted", 1, admitted) == WorkloadAdmitted(waited_seconds=3)
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_declared"),
+    [
+        (WorkloadSpec(pod_sets=(PodSet(scheduling=Scheduling(requests={})),)), True),
+        (
+            WorkloadSpec(
+                pod_sets=(PodSet(scheduling=Scheduling(requests={})),), retry_policy=RetryPolicy()
+            ),
+            False,
+        ),
+        (
+            WorkloadSpec(
+                pod_sets=(PodSet(scheduling=Scheduling(requests={})),), ttl_seconds_after_finished=0
+            ),
+            False,
+        ),
+        (
+            WorkloadSpec(
+                pod_sets=(PodSet(scheduling=Scheduling(requests={})),),
+                success_rules=(SuccessRule(),),
+            ),
+            False,
+        ),
+        (
+            WorkloadSpec(pod_sets=(PodSet(completions=3, scheduling=Scheduling(requests={})),)),
+            False,
+        ),
+    ],
+)
+def test_a_workload_without_retries_is_read_by_the_first_tolerant_release(
+    spec: WorkloadSpec, is_declared: bool
+) -> None:
+    event = WorkloadSubmitted(uid="u", namespace="team", name="job", spec=spec)
+    name, version, fields = encode(event)
+    assert (b'{"readable_since":5,' in fields) is is_declared
+    assert decode(name, version, fields) == event

@@ -4,6 +4,9 @@ import os
 import subprocess
 import sys
 import tarfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
@@ -12,17 +15,22 @@ import pytest
 
 from headgate.application.ports import Appended, NewEvent
 from headgate.domain.log_history import EventIgnored
+from headgate.domain.workloads.events import WorkloadAdmitted
 from tests.architecture.sources import ROOT
 from tests.contracts.adapters import on_postgres
 from tests.contracts.events import unit
+from tests.processes.programs import wait_until
 from tests.workers.cluster import admitted, cluster, record, submitted, submitted_many
 from tests.workers.scheduler_runs import Worker
 
 TOLERANT_SINCE = "c8f996ca46bf08958046e800a28c3f9ed4834ab6"
 """The first commit that reads events, fields and columns of the next release (ADR 0028)."""
 
+ROUNDS = 30
 DECIDE = """
+import os
 import sys
+import time
 from headgate.bootstrap import open_platform
 from headgate.application.scheduling_loop.run_partition import sweep
 from headgate.settings import Settings
@@ -35,7 +43,13 @@ scheduler = platform.scheduler(fail)
 for _ in range(4):
     sweep(scheduler, frozenset(), lambda: False)
 import headgate
-print(headgate.__path__[0])
+print(headgate.__path__[0], flush=True)
+if len(sys.argv) > 2:
+    decisions = 0
+    while not os.path.exists(sys.argv[2]):
+        decisions += sweep(scheduler, frozenset(), lambda: False).decisions
+        time.sleep(0.02)
+    print(decisions)
 platform.close()
 """
 
@@ -58,16 +72,38 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def decide(earlier: Path, url: str) -> "subprocess.CompletedProcess[str]":
     """A worker of the earlier release decides whatever is due."""
-    path = os.pathsep.join((str(earlier / "backend"), str(earlier / "workers")))
     return subprocess.run(
         [sys.executable, "-c", DECIDE, url],
         check=False,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment_of(earlier),
         cwd=earlier,
         timeout=120,
     )
+
+
+def environment_of(earlier: Path) -> dict[str, str]:
+    """The environment with the programs of the earlier release."""
+    path = os.pathsep.join((str(earlier / "backend"), str(earlier / "workers")))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+@contextmanager
+def deciding(earlier: Path, url: str, until: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A worker of the earlier release that goes on deciding until there is a file."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", DECIDE, url, str(until)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment_of(earlier),
+        cwd=earlier,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            until.touch()
 
 
 @pytest.mark.nightly
@@ -108,6 +144,44 @@ def test_both_decide_on_a_log_with_an_added_event_field_and_column(
         record(adapters.log, submitted("after", "gpu"))
         Worker(adapters, "upgraded").sweep()
         assert len(admitted(adapters.log)) == 4
+
+
+@pytest.mark.nightly
+def test_both_decide_at_the_same_time_under_load(
+    earlier: Path, fresh_database_url: str, tmp_path: Path
+) -> None:
+    """While workloads, added events and wider ones come, each has partitions to decide on."""
+    queues = ("a", "b", "c", "d")
+    with psycopg.connect(fresh_database_url, autocommit=True) as connection:
+        for table in ("event", "workload", "stream", "partition", "object"):
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN later text DEFAULT 'x'")
+    added = EventIgnored(name="palette.mixed", schema_version=1, body=b'{"ignorable":true}')
+    with on_postgres(fresh_database_url) as adapters:
+        record(adapters.log, *cluster(*queues))
+        worker, decided = Worker(adapters, "upgraded"), 0
+        with deciding(earlier, fresh_database_url, tmp_path / "over") as other:
+            assert other.stdout is not None
+            assert other.stdout.readline().strip() == str(earlier / "backend" / "headgate")
+            for number in range(ROUNDS):
+                for queue in queues:
+                    record(adapters.log, submitted(f"job-{number}-{queue}", queue))
+                palette = NewEvent(stream=f"palette/{number}", event=added)
+                assert isinstance(adapters.log.append([unit(palette)])[0], Appended)
+                decided += worker.sweep()
+            wait_until(
+                lambda: len(admitted(adapters.log)) == ROUNDS * len(queues), "all is decided"
+            )
+            (tmp_path / "over").touch()
+            by_earlier = int(other.stdout.readline())
+        assert other.returncode == 0
+        assert decided > 0
+        assert by_earlier > 0
+        admissions = Counter(
+            recorded.stream
+            for recorded in adapters.log.read_all()
+            if isinstance(recorded.event, WorkloadAdmitted)
+        )
+        assert set(admissions.values()) == {1}
 
 
 def test_an_event_that_matters_makes_it_wait_with_the_reason(

@@ -1,5 +1,6 @@
 """The stored name and current schema version of every event, and the class that carries it."""
 
+import re
 from typing import get_args
 
 from headgate.domain.kinds.registry import KINDS
@@ -58,11 +59,15 @@ The versions after these have what executors say of nodes and of themselves, and
 nodeLossPolicy; the last ones of a workload's spec have its retries and completions.
 """
 
-READABLE_SINCE: dict[str, int] = {}
+READABLE_SINCE: dict[str, int] = {"workload.submitted": 5, "workload.spec_changed": 4}
 """By stored name the least schema version that reads an event written now, if it is a lower one.
 
 A release of that version finds all it needs: what was added since are fields that it may ignore.
 """
+LATER_FIELDS = re.compile(
+    rb'"(?:completions|retry_policy|ttl_seconds_after_finished)":(?!null)|"success_rules":\[(?!\])'
+)
+"""What in the fields of an event an earlier release may not do without: it waits for an upgrade."""
 IGNORABLE: frozenset[str] = frozenset({"workload.session_opened"})
 """Stored names of events without effect on any state that releases before them fold."""
 

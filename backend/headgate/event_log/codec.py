@@ -11,6 +11,7 @@ from headgate.domain.recorded_event import DomainEvent
 from headgate.event_log.catalogue import (
     CLASSES_BY_NAME,
     IGNORABLE,
+    LATER_FIELDS,
     READABLE_SINCE,
     schema_version_of,
 )
@@ -63,6 +64,8 @@ def encode(event: DomainEvent) -> tuple[str, int, bytes]:
 def _declared(name: str, fields: bytes) -> bytes:
     """The fields with what releases before this one need to know about the event (ADR 0028)."""
     since = READABLE_SINCE.get(name)
+    if since is not None and LATER_FIELDS.search(fields):
+        since = None
     if name not in IGNORABLE and since is None:
         return fields
     said = b'"ignorable":true' if name in IGNORABLE else b'"readable_since":%d' % (since or 0)
