@@ -15,6 +15,7 @@ from headgate.client.connection import Connection
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.isolation import AGENT_LEAF, PARENT, own_cgroups
 from headgate.executor.substrates.agent.run_directory import Started, Supervisor
+from headgate.executor.substrates.agent.zygote import SHIM_NAME
 
 HEADGATE = str(Path(sys.executable).with_name("headgate"))
 WAIT_SECONDS = 60.0
@@ -95,14 +96,15 @@ class AgentProcess:
         return [*self.shims(), *self.pod_processes()]
 
     def shims(self) -> list[int]:
-        """Living shims: their errors go to a file of the run's directory."""
+        """Living shims: they stand in the directory of their run."""
         found = []
         for process in psutil.process_iter():
             try:
-                errors = str(Path(f"/proc/{process.pid}/fd/2").readlink())
+                stands = str(Path(f"/proc/{process.pid}/cwd").readlink())
+                name = Path(f"/proc/{process.pid}/comm").read_bytes().strip()
             except OSError:
                 continue
-            if errors.startswith(f"{self.state}/runs/"):
+            if name == SHIM_NAME and stands.startswith(f"{self.state}/runs/"):
                 found.append(process.pid)
         return found
 

@@ -284,8 +284,7 @@ def test_a_pod_waits_for_its_run_below_another_directory(host: AgentHost, tmp_pa
     running(host)
     second = host_of(tmp_path / "second")
     second.start(plan)
-    own = tmp_path / "second" / "agent" / "runs" / key_of().name
-    eventually((own / SHIM_LOG).exists)
+    eventually((tmp_path / "second" / "agent" / SHIM_LOG).exists)
     assert second.observe()[key_of().name].state == "Starting"
     (tmp_path / "go").touch()
     ended(host, key_of())

@@ -156,15 +156,20 @@ def test_what_has_reserved_room_is_written_on_a_full_disk(
             raise OSError(errno.ENOSPC, "No space left on device")
         return write_to_disk(descriptor, content)
 
-    files.reserve(tmp_path / "exit.json")
+    files.keep_spares(tmp_path)
+    run = tmp_path / "runs" / "hg-1"
+    run.mkdir(parents=True)
     monkeypatch.setattr(os, "write", write)
     for finished_at in (1, 2):
         end = Exit(reason="Completed", exit_code=0, finished_at=finished_at)
-        files.write(tmp_path / "exit.json", end, durable=True)
-        assert files.read(tmp_path / "exit.json", Exit) == end
+        files.write(run / "exit.json", end, durable=True)
+        assert files.read(run / "exit.json", Exit) == end
+    assert len(list((tmp_path / files.SPARES).iterdir())) == files.MAX_SPARES - 2
+    for spare in (tmp_path / files.SPARES).iterdir():
+        spare.unlink()
     with pytest.raises(OSError, match="No space left"):
-        files.write(tmp_path / "stop.json", Exit(reason="Completed"))
-    assert [path.name for path in tmp_path.iterdir() if "stop" in path.name] == []
+        files.write(run / "stop.json", Exit(reason="Completed"))
+    assert [path.name for path in run.iterdir()] == ["exit.json"]
 
 
 class RecordedError(Exception):

@@ -103,8 +103,6 @@ class AgentHost:
         self._runs_root.mkdir(parents=True, exist_ok=True)
         for directory in (self._root, self._runs_root):
             directory.chmod(0o711)
-        with contextlib.suppress(OSError):
-            files.reserve(self._root / LEASE)
         self.cgroups = prepare_cgroups(own_cgroups(), settings.node.executor)
         self._zygote = Zygote()
         self._runs: dict[str, _Run] = {}
@@ -294,6 +292,8 @@ class AgentHost:
     def _scan(self) -> None:
         """Reads every directory; one without a launch was never started."""
         self._scanned_at = files.boot_seconds()
+        with contextlib.suppress(OSError):
+            files.keep_spares(self._root)
         for entry in os.scandir(self._runs_root):
             if entry.name.startswith("."):
                 shutil.rmtree(entry.path, ignore_errors=True)

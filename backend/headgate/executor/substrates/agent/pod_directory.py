@@ -3,15 +3,15 @@
 The pod reads all of it and writes its working directory, its volumes and its progress.
 """
 
-import os
-from pathlib import Path
-
 import msgspec
-
+import os
 from headgate.domain.values.instants import Instant
-from headgate.executor.substrate import CannotStart, PodPlan
+from headgate.executor.substrate import CannotStart
+from headgate.executor.substrate import PodPlan
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.pod_template import PodTemplate
+from pathlib import Path
+
 
 VOLUMES = "volumes"
 WORK = "work"
@@ -64,8 +64,6 @@ def prepare_pod(directory: Path, plan: PodPlan, template: PodTemplate, node: str
     pod.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o711)
     pod.chmod(0o755)
-    for name in (files.STOP, files.EXIT):
-        files.reserve(directory / name)
     hosts = "".join(f"{host or node}\n" for host in plan.hosts)
     files.write_bytes(pod / files.HOSTFILE, hosts.encode(), mode=0o644)
     (pod / PROGRESS).touch(mode=0o644)

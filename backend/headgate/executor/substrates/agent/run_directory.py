@@ -26,7 +26,10 @@ POD = "pod"
 EVICTION = "eviction.json"
 HOSTFILE = "hostfile"
 
-RESERVED_BYTES = 4096
+SPARES = "spare"
+MAX_SPARES = 16
+SPARE_BYTES = 4096
+LEVELS_BELOW_SPARES = 4
 FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -195,42 +198,54 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False, mode: int 
         _fill(temporary, content, os.O_CREAT | os.O_TRUNC, durable=durable, mode=mode)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        spare = _spare(path)
-        if error.errno not in FULL_DISK or not spare.exists():
+        if error.errno not in FULL_DISK or not _take_spare(path, temporary):
             raise
-        _fill(spare, content, 0, durable=durable, mode=mode)
-        spare.rename(path)
-        with contextlib.suppress(OSError):
-            reserve(path)
-    else:
-        temporary.rename(path)
+        _fill(temporary, content, 0, durable=durable, mode=mode)
+    temporary.rename(path)
 
 
-def reserve(path: Path) -> None:
-    """Keeps room for a file of `RESERVED_BYTES`: its next `write` needs no free disk."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC
-    descriptor = os.open(_spare(path), flags, 0o600)
-    try:
-        os.posix_fallocate(descriptor, 0, RESERVED_BYTES)
-    finally:
-        os.close(descriptor)
+def keep_spares(root: Path) -> None:
+    """Keeps small files with room: on a full disk `write` takes one, for files below `root`.
+
+    They are shared, as creating a file for each pod would cost more than most short pods.
+    """
+    pool = root / SPARES
+    pool.mkdir(exist_ok=True, mode=0o700)
+    known = set(os.listdir(pool))  # noqa: PTH208 - names are all that is wanted
+    for name in {str(number) for number in range(MAX_SPARES)} - known:
+        making = pool / f"{name}.new"
+        descriptor = os.open(making, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.posix_fallocate(descriptor, 0, SPARE_BYTES)
+        finally:
+            os.close(descriptor)
+        making.rename(pool / name)
+
+
+def _take_spare(path: Path, target: Path) -> bool:
+    """Renames a spare file to `target`; returns False where there is none left."""
+    for parent in path.parents[:LEVELS_BELOW_SPARES]:
+        for number in range(MAX_SPARES):
+            with contextlib.suppress(OSError):
+                (parent / SPARES / str(number)).rename(target)
+                return True
+    return False
 
 
 def create(path: Path, content: msgspec.Struct) -> bool:
-    """Creates a whole file; returns False if there is one, so that only one process goes on."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
+    """Creates a file; returns False if there is one, so that only one process goes on.
+
+    An empty one is of a process that ended meanwhile: callers hold a name that only one may have.
+    """
+    with contextlib.suppress(OSError):
+        if path.stat().st_size > 0:
+            return False
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        _fill(temporary, msgspec.json.encode(content), os.O_CREAT | os.O_TRUNC)
-        path.hardlink_to(temporary)
-    except FileExistsError:
-        return False
+        os.write(descriptor, msgspec.json.encode(content))
     finally:
-        temporary.unlink(missing_ok=True)
+        os.close(descriptor)
     return True
-
-
-def _spare(path: Path) -> Path:
-    return path.with_name(f"{path.name}.spare")
 
 
 def _fill(

@@ -1,7 +1,7 @@
 """The warm parent of shims: its imports are done, so that a shim is a fork and no new interpreter.
 
-It reads paths of run directories, one a line, and ends with the agent. A shim is forked twice, so
-that it is a child of neither.
+It reads paths of run directories, one a line, and ends with the agent. The kernel reaps shims, and
+they live on when their parent ends.
 """
 
 import contextlib
@@ -12,11 +12,12 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Mapping
+from headgate.executor.substrates.agent.shim import run_shim
 from pathlib import Path
 
-from headgate.executor.substrates.agent.shim import run_shim
 
-SHIM_LOG = "shim.log"
+SHIM_LOG = "shims.log"
+"""Beside the directories of runs: a file for each would cost more than the fork."""
 OWN_PREFIX = "HEADGATE_"
 SHIM_NAME = b"headgate-shim"
 
@@ -68,6 +69,7 @@ def without_settings(environment: Mapping[str, str]) -> dict[str, str]:
 def main() -> None:
     """Forks a shim for each line until the agent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
     # Unbuffered, so that no fork inherits lines that its parent has yet to read.
@@ -77,29 +79,28 @@ def main() -> None:
 
 
 def _fork_shim(directory: Path) -> None:
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
+    if os.fork():
         return
     try:
         os.setsid()
-        if os.fork() == 0:
-            _own_descriptors(directory)
-            with contextlib.suppress(OSError):
-                Path("/proc/self/comm").write_bytes(SHIM_NAME)
-            run_shim(directory)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        _own_descriptors(directory)
+        with contextlib.suppress(OSError):
+            Path("/proc/self/comm").write_bytes(SHIM_NAME)
+        run_shim(directory)
     except BaseException:  # noqa: BLE001 - nothing may return into the loop of the parent
+        print(directory, file=sys.stderr)  # noqa: T201 - the log of shims
         traceback.print_exc()
         os._exit(1)
     os._exit(0)
 
 
 def _own_descriptors(directory: Path) -> None:
-    """Leaves the agent's pipe, terminal and directory; tracebacks go to the run's directory."""
-    os.chdir("/")
+    """Leaves the agent's pipe, terminal and directory; tracebacks go to the log of shims."""
+    os.chdir(directory)
     empty = os.open(os.devnull, os.O_RDWR)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    errors = os.open(directory / SHIM_LOG, flags, 0o600)
+    errors = os.open(directory.parent.with_name(SHIM_LOG), flags, 0o600)
     for descriptor, source in ((0, empty), (1, empty), (2, errors)):
         os.dup2(source, descriptor)
     os.closerange(3, 64)
