@@ -146,8 +146,9 @@ class Installation:
             return ""
 
     def pods(self, name: str, **query: str) -> list[Object]:
-        """The pods of a workload."""
-        return list(self.client.items(f"{self._path(name)}/pods", query))
+        """The pods of a workload, by all that the log has."""
+        seen = {"minPosition": str(self.client.head()), **query}
+        return list(self.client.items(f"{self._path(name)}/pods", seen))
 
     def act(self, name: str, verb: str) -> None:
         """Cancels or requeues a workload."""

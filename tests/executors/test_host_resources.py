@@ -165,6 +165,8 @@ def test_what_has_reserved_room_is_written_on_a_full_disk(
         files.write(run / "exit.json", end, durable=True)
         assert files.read(run / "exit.json", Exit) == end
     assert len(list((tmp_path / files.SPARES).iterdir())) == files.MAX_SPARES - 2
+    with pytest.raises(OSError, match="No space left"):
+        files.write(run / "launch.json", Exit(reason="Completed"))
     for spare in (tmp_path / files.SPARES).iterdir():
         spare.unlink()
     with pytest.raises(OSError, match="No space left"):

@@ -4,12 +4,13 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import psutil
+import psycopg
 
 from tests.contracts.adapters import back_up
 from tests.executors.agent_process import AgentProcess
@@ -91,11 +92,9 @@ def _api_away(made: Installation) -> Iterator[None]:
 
 def _script(place: Path) -> str:
     """A pod that says when it runs, and ends with the file `go`; two of them at once say so."""
-    alone = f"mkdir {place}/lock 2>/dev/null || echo $HEADGATE_RUN >> {place}/overlaps"
+    alone = f"exec 9> {place}/lock; flock -n 9 || echo $HEADGATE_RUN >> {place}/overlaps"
     loop = f"while ! [ -e {place}/go ]; do sleep 0.05; done"
-    return (
-        f"{alone}; echo $HEADGATE_RUN $HEADGATE_NODE >> {place}/starts; {loop}; rmdir {place}/lock"
-    )
+    return f"{alone}; echo $HEADGATE_RUN $HEADGATE_NODE >> {place}/starts; {loop}"
 
 
 def _submit(made: Installation, name: str, pool: str, policy: str) -> Path:
@@ -221,7 +220,7 @@ def restored_log(site: Site) -> Iterator[Seen]:
     ]
     made.client.submit_batch(too_large)
     time.sleep(LEASE_SECONDS / 3 + 1.0)  # the agent knows the newest position by its next renewal
-    restore()
+    _restored(restore)
     made.eventually(lambda: not made.phase("unknown-to-the-log"), "the log is read anew")
     made.eventually(lambda: "orphan" in agent.said(), "the agent tells of orphans")
     time.sleep(5.0)
@@ -235,6 +234,15 @@ def restored_log(site: Site) -> Iterator[Seen]:
     leaked = made.leaked([agent])
     yield Seen(state, "unknown to the log", leaked, wrong)
     agent.end()
+
+
+def _restored(restore: Callable[[], None]) -> None:
+    """Puts a backup back under running processes, whose statements may be in the way."""
+    for _ in range(20):
+        with suppress(psycopg.errors.DeadlockDetected):
+            restore()
+            return
+    raise AssertionError("the backup cannot be restored: each attempt was a deadlock")
 
 
 CASES = (

@@ -30,6 +30,8 @@ SPARES = "spare"
 MAX_SPARES = 16
 SPARE_BYTES = 4096
 LEVELS_BELOW_SPARES = 4
+SPARED = frozenset({"exit.json", "stop.json", "lease.json", "eviction.json"})
+"""Files that end pods or keep them alive; a new pod has no claim to the last room of a disk."""
 FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -198,14 +200,14 @@ def write_bytes(path: Path, content: bytes, *, durable: bool = False, mode: int 
         _fill(temporary, content, os.O_CREAT | os.O_TRUNC, durable=durable, mode=mode)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        if error.errno not in FULL_DISK or not _take_spare(path, temporary):
+        if not (error.errno in FULL_DISK and path.name in SPARED and _take_spare(path, temporary)):
             raise
         _fill(temporary, content, 0, durable=durable, mode=mode)
     temporary.rename(path)
 
 
 def keep_spares(root: Path) -> None:
-    """Keeps small files with room: on a full disk `write` takes one, for files below `root`.
+    """Keeps small files with room: on a full disk `write` takes one for a file of `SPARED`.
 
     They are shared, as creating a file for each pod would cost more than most short pods.
     """
