@@ -8,6 +8,8 @@ from typing import Final
 from tests.architecture.sources import ROOT
 
 PART_COUNT: Final = 8
+EXECUTOR_PART: Final = 6
+"""The part that runs bad days of executors, and chaos under real processes."""
 CONTRACT_PART: Final = 7
 """The part that runs schemathesis and the fuzz."""
 DAYS, SHORT_DAYS, COHORTS, WHAT_IF_DAYS, EXPLAINED_DAYS = 120, 1_130, 50_000, 40, 1
@@ -101,6 +103,10 @@ def jobs_of(part: int) -> list[Job]:
     if part == PART_COUNT:
         chaos = _python("-m", "tests.chaos", "--seed", str(part))
         jobs.append(Job("chaos", chaos, seeds, is_exclusive=True))
+    if part == EXECUTOR_PART:
+        for name in ("tests.executors.bad_days", "tests.chaos.executors"):
+            job = Job(name.removeprefix("tests."), _python("-m", name), seeds, is_exclusive=True)
+            jobs.append(job)
     return jobs
 
 

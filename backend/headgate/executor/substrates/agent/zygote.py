@@ -12,9 +12,9 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Mapping
-from headgate.executor.substrates.agent.shim import run_shim
 from pathlib import Path
 
+from headgate.executor.substrates.agent.shim import run_shim
 
 SHIM_LOG = "shims.log"
 """Beside the directories of runs: a file for each would cost more than the fork."""
