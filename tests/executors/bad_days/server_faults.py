@@ -237,7 +237,7 @@ def restored_log(site: Site) -> Iterator[Seen]:
 
 
 def _restored(restore: Callable[[], None]) -> None:
-    """Puts a backup back under running processes, whose statements may be in the way."""
+    """Restores a backup under running processes; a deadlock with them is tried again."""
     for _ in range(20):
         with suppress(psycopg.errors.DeadlockDetected):
             restore()

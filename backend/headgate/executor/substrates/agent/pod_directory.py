@@ -3,15 +3,15 @@
 The pod reads all of it and writes its working directory, its volumes and its progress.
 """
 
-import msgspec
 import os
-from headgate.domain.values.instants import Instant
-from headgate.executor.substrate import CannotStart
-from headgate.executor.substrate import PodPlan
-from headgate.executor.substrates.agent import run_directory as files
-from headgate.executor.substrates.agent.pod_template import PodTemplate
 from pathlib import Path
 
+import msgspec
+
+from headgate.domain.values.instants import Instant
+from headgate.executor.substrate import CannotStart, PodPlan
+from headgate.executor.substrates.agent import run_directory as files
+from headgate.executor.substrates.agent.pod_template import PodTemplate
 
 VOLUMES = "volumes"
 WORK = "work"
