@@ -30,8 +30,8 @@ const END_PIXELS = 24;
 const INTENT_MILLISECONDS = 600;
 const RANK_COLORS = 8;
 
-export function LogViewer(props: LogViewerProps) {
-  const { label, lines, isFollowing, onFollow, wraps, matches, current } = props;
+/** The window of lines in sight, and what tells scrolling by a person from scrolling to the end. */
+function useScroll({ lines, isFollowing, onFollow, wraps, current }: LogViewerProps) {
   const frame = useRef<HTMLDivElement>(null);
   const touchedAt = useRef(0);
   const virtual = useVirtualizer({
@@ -56,6 +56,12 @@ export function LogViewer(props: LogViewerProps) {
     const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < END_PIXELS;
     if (isAtEnd !== isFollowing) onFollow(isAtEnd);
   };
+  return { frame, virtual, touch, onScroll };
+}
+
+export function LogViewer(props: LogViewerProps) {
+  const { label, lines, wraps, matches, current } = props;
+  const { frame, virtual, touch, onScroll } = useScroll(props);
   const found = new Set(matches);
   return (
     <div

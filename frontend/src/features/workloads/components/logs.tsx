@@ -90,29 +90,14 @@ function Shown({ workload, workloadKey, selection, pods, attempts, onSelect }: S
         </search>
         <div className={styles.note}>
           <div className={styles.switches}>
-            {(Object.keys(SWITCHES) as Switch[]).map((name) => {
-              const Icon = SWITCHES[name];
-              return (
-                <Button key={name} look="quiet" aria-pressed={switches[name]} onClick={() => flip(name)}>
-                  <Icon aria-hidden="true" />
-                  {WORDS[name]}
-                </Button>
-              );
-            })}
+            <Switches switches={switches} onFlip={flip} />
             <Button look="quiet" aria-pressed={isFollowing} onClick={() => setFollowing(!isFollowing)}>
               <Play aria-hidden="true" />
               Follow
             </Button>
             <DownloadButton workloadKey={workloadKey} selection={selection} />
           </div>
-          {!isWhole && logs.buffer.beginsLate && (
-            <span className={styles.push}>
-              Last {TAIL_LINES.toLocaleString("en")} lines of each pod{" "}
-              <Button look="quiet" onClick={() => setWhole(true)}>
-                Show all
-              </Button>
-            </span>
-          )}
+          {!isWhole && logs.buffer.beginsLate && <Tail onWhole={() => setWhole(true)} />}
         </div>
         {dropped > 0 && <PartialNote>{dropped.toLocaleString("en")} earlier lines are not shown; the download has them.</PartialNote>}
         <Output {...{ workload, logs }}>
@@ -131,6 +116,29 @@ function Shown({ workload, workloadKey, selection, pods, attempts, onSelect }: S
         <Below link={logs.link} total={total} late={pausedAt === undefined ? undefined : total - pausedAt} onEnd={() => setFollowing(true)} />
       </div>
     </Card>
+  );
+}
+
+function Switches({ switches, onFlip }: { switches: Record<Switch, boolean>; onFlip: (name: Switch) => void }) {
+  return (Object.keys(SWITCHES) as Switch[]).map((name) => {
+    const Icon = SWITCHES[name];
+    return (
+      <Button key={name} look="quiet" aria-pressed={switches[name]} onClick={() => onFlip(name)}>
+        <Icon aria-hidden="true" />
+        {WORDS[name]}
+      </Button>
+    );
+  });
+}
+
+function Tail({ onWhole }: { onWhole: () => void }) {
+  return (
+    <span className={styles.push}>
+      Last {TAIL_LINES.toLocaleString("en")} lines of each pod{" "}
+      <Button look="quiet" onClick={onWhole}>
+        Show all
+      </Button>
+    </span>
   );
 }
 
