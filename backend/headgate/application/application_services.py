@@ -17,8 +17,8 @@ from headgate.application.metrics.cycle_durations import CycleDurations
 from headgate.application.metrics.event_counters import EventCounters
 from headgate.application.pod_logs.store import LogStore
 from headgate.application.pod_sessions import PodSessions
-from headgate.application.ports import EventLog, Followers, Ids, Partitions, ReadModels
-from headgate.application.projections.followers import Rebuilds
+from headgate.application.ports import EventLog, Ids, Partitions, ReadModels
+from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
 from headgate.application.rendezvous_ports import RendezvousPorts
 from headgate.application.time_travel.historical_ports import FixedClock, FixedReader

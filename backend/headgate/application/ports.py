@@ -9,9 +9,6 @@ from typing import Any, Protocol, Self
 
 import msgspec
 
-from headgate.application.projections.preemption_ledger import Ledger, LedgerQuery
-from headgate.application.projections.queue_history import QueueHistory
-from headgate.application.projections.workload_pods import PodFilter, PodRows
 from headgate.application.workload_filter import WorkloadFilter
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.instants import Instant
@@ -337,33 +334,6 @@ class Partitions(Protocol):
 
     def try_lock(self, key: str, owner: str) -> PartitionSession | None:
         """The right to work on a partition now, or None while another worker has it."""
-
-
-class Followers(Protocol):
-    """Read models that follow the log by checkpoint, rows and checkpoint in one transaction."""
-
-    def names(self) -> tuple[str, ...]:
-        """The read models there are."""
-
-    def positions(self) -> dict[str, int]:
-        """Returns the position of each projection."""
-
-    def advance(self, name: str, *, limit: int = 5_000) -> int:
-        """Fold the next events into a read model; how many; raises `PastLost` by its checkpoint."""
-
-    def rebuild(self, name: str) -> None:
-        """Rebuilds a projection from position 0 beside the live one, then swaps them."""
-
-    def ledger(self, query: LedgerQuery) -> Ledger:
-        """Preemptions with victim and preemptor, newest first, keyset paged."""
-
-    def queue_history(
-        self, *, since: Instant, until: Instant, cluster_queue: str = ""
-    ) -> QueueHistory:
-        """What happened in one or all ClusterQueues, minute by minute, oldest first."""
-
-    def pods(self, query: PodFilter) -> PodRows:
-        """A page of the pods of one attempt of a workload, and the counts of all attempts."""
 
 
 class Maintenance(Protocol):

@@ -3,15 +3,46 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import structlog
 
-from headgate.application.failures import GapInLog
-from headgate.application.ports import EventLog, Followers, Unavailable
+from headgate.application.ports import EventLog, Unavailable
+from headgate.application.projections.preemption_ledger import Ledger, LedgerQuery
+from headgate.application.projections.queue_history import QueueHistory
+from headgate.application.projections.workload_pods import PodFilter, PodRows
+from headgate.domain.values.instants import Instant
 from headgate.event_log.chain import PastLost
 
 RETRY_SECONDS = 30.0
 BATCH = 5_000
+
+
+class Followers(Protocol):
+    """Read models that follow the log by checkpoint, rows and checkpoint in one transaction."""
+
+    def names(self) -> tuple[str, ...]:
+        """The read models there are."""
+
+    def positions(self) -> dict[str, int]:
+        """Returns the position of each projection."""
+
+    def advance(self, name: str, *, limit: int = 5_000) -> int:
+        """Fold the next events into a read model; how many; raises `PastLost` by its checkpoint."""
+
+    def rebuild(self, name: str) -> None:
+        """Rebuilds a projection from position 0 beside the live one, then swaps them."""
+
+    def ledger(self, query: LedgerQuery) -> Ledger:
+        """Preemptions with victim and preemptor, newest first, keyset paged."""
+
+    def queue_history(
+        self, *, since: Instant, until: Instant, cluster_queue: str = ""
+    ) -> QueueHistory:
+        """What happened in one or all ClusterQueues, minute by minute, oldest first."""
+
+    def pods(self, query: PodFilter) -> PodRows:
+        """A page of the pods of one attempt of a workload, and the counts of all attempts."""
 
 
 @dataclass(slots=True)
@@ -54,7 +85,7 @@ class FollowerRunner:
         try:
             while not is_stopping() and (count := self.followers.advance(name, limit=BATCH)):
                 folded += count
-        except (Unavailable, GapInLog):
+        except Unavailable:
             raise
         except PastLost:
             # Its rows show events that the log has lost.

@@ -14,18 +14,19 @@ from headgate.application.ports import (
     EventCount,
     EventFilter,
     EventLog,
-    Followers,
     Loaded,
     ReadModels,
     Replayed,
     Verdict,
     WorkloadQuery,
 )
+from headgate.application.projections.followers import Followers
 from headgate.application.projections.preemption_ledger import Ledger, LedgerEntry, LedgerQuery
 from headgate.application.projections.queue_history import QueueHistory
 from headgate.application.projections.workload_pods import (
     PodFilter,
     PodRows,
+    WorkloadPods,
     folded_pods,
     selected_pods,
 )
@@ -266,8 +267,10 @@ class HistoricalFollowers:
         return self.live.names()
 
     def positions(self) -> dict[str, int]:
-        """Returns the position of each projection as if it had not been behind."""
-        return {name: min(at, self.point.position) for name, at in self.live.positions().items()}
+        """Returns the position of each projection; that of pods is folded from the log itself."""
+        point = self.point.position
+        found = {name: min(at, point) for name, at in self.live.positions().items()}
+        return {**found, WorkloadPods.name: point}
 
     def advance(self, name: str, *, limit: int = 5_000) -> int:
         """A bug: the past does not go on."""
