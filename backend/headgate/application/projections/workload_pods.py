@@ -14,6 +14,7 @@ from headgate.application.projections.projection import (
     RowChange,
 )
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.log_history import EventIgnored
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.index_ranges import contains, members
@@ -39,8 +40,14 @@ from headgate.domain.workloads.state import Workload, phase_of
 PodState = Literal["Assigned", "Starting", "Running", "Succeeded", "Failed", "Stopped", "Lost"]
 LIVE_STATES: tuple[PodState, ...] = ("Assigned", "Starting", "Running")
 
-NOT_FOLDED = (WorkloadExplained, PlacementNominated, NominationWithdrawn, EvictionProgressed)
-"""Frequent events that say nothing of pods."""
+NOT_FOLDED = (
+    WorkloadExplained,
+    PlacementNominated,
+    NominationWithdrawn,
+    EvictionProgressed,
+    EventIgnored,
+)
+"""Events that say nothing of pods: frequent ones, and those of a later release."""
 
 _DECODER = msgspec.json.Decoder(Workload)
 
