@@ -46,8 +46,12 @@ def test_robots_start_once_the_office_has_answered(client: HeadgateClient) -> No
         return {check["state"] for check in checks if check["name"] == CHECK}
 
     wait_until(lambda: "Pending" in states(), "a workload waits for the check", SECONDS)
-    review(client)
-    assert "Ready" in states()
+
+    def is_answered() -> bool:
+        review(client)
+        return "Ready" in states()
+
+    wait_until(is_answered, "a check is ready", SECONDS)
 
 
 def test_incidents_go_through_and_are_put_right(client: HeadgateClient) -> None:

@@ -2,7 +2,9 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
 
 from headgate.adapters.system.randomness import seeded
 from headgate.cli.demo.cluster import CHECK, HANDLER, configuration
@@ -40,13 +42,26 @@ def serve_check(client: HeadgateClient) -> None:
 
 
 def review(client: HeadgateClient) -> None:
-    """Reports a verdict on each workload with a quota reservation and a pending check."""
+    """Reports a verdict on each workload with a quota reservation and a pending check.
+
+    One that has lost its reservation since it was listed waits for the next review.
+    """
     for found in client.items("/v1/workloads", {"phase": "QuotaReserved"}):
         checks = found["status"].get("admissionChecks", ())
         if any(each["name"] == CHECK and each["state"] == "Pending" for each in checks):
             metadata = found["metadata"]
             path = f"/v1/namespaces/{metadata['namespace']}/workloads/{metadata['name']}"
-            client.act(f"{path}/admissionchecks/{CHECK}", _verdict(found))
+            with _changed_since_listed():
+                client.act(f"{path}/admissionchecks/{CHECK}", _verdict(found))
+
+
+@contextmanager
+def _changed_since_listed() -> Iterator[None]:
+    try:
+        yield
+    except ServerProblem as refused:
+        if refused.problem.status != HTTPStatus.CONFLICT:
+            raise
 
 
 def _verdict(found: Object) -> Object:
