@@ -46,9 +46,11 @@ def an_object(kind: str, name: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def watching(server: Server, **headers: str) -> Iterator[Iterator[Frame]]:
+def watching(server: Server, known: str = "", **headers: str) -> Iterator[Iterator[Frame]]:
     given = {**EPOCH, **{name.replace("_", "-"): value for name, value in headers.items()}}
-    with server.http.stream("GET", f"{PATH}/assignments/stream", headers=given) as answer:
+    query = {"knownPoint": known} if known else {}
+    path = f"{PATH}/assignments/stream"
+    with server.http.stream("GET", path, params=query, headers=given) as answer:
         assert answer.status_code == 200
         yield (
             (int(sent.id), sent.event, json.loads(sent.data))
@@ -71,17 +73,57 @@ def test_changes_are_told_and_the_stream_resumes_where_it_ended(
         body = workload("told", "team-a", queue="s", podSets=[gang(1)])
         server.http.post("/v1/namespaces/team-a/workloads", json=body).raise_for_status()
         schedule()
+        covering = next(frames)[2]
         position, kind, item = next(frames)
+        assert covering["position"] >= position
+        assert holds(server, text_of(covering))
         assert (kind, item["workload"], item["attempt"]) == ("assignment", "team-a/told", 1)
         assert item["podSets"][0]["pods"] == [
             {"index": 0, "rank": 0, "run": 1, "node": "streams-1"}
         ]
         report(server, item, "finished")
+        assert next(frames)[1] == "point"
         _, _, ended = next(frames)
     expected = {"workload": "team-a/told", "uid": item["uid"], "attempt": 1, "ended": True}
     assert ended == expected
     with watching(server, Last_Event_ID=str(position)) as frames:
+        assert next(frames)[1] == "point"
         assert next(frames)[2] == expected
+
+
+def text_of(point: dict[str, Any]) -> str:
+    return f"{point['logId']}:{point['position']}:{point['chain']}"
+
+
+def holds(server: Server, known: str) -> bool | None:
+    """What a list of assignments says of a point that the executor knows."""
+    query = {"knownPoint": known} if known else {}
+    answer = server.http.get(f"{PATH}/assignments", params=query, headers=EPOCH)
+    assert answer.status_code == 200, answer.text
+    found: bool | None = answer.json()["holdsKnownPoint"]
+    return found
+
+
+def test_a_point_of_another_past_is_told_apart(server: Server) -> None:
+    listed = server.http.get(f"{PATH}/assignments", headers=EPOCH).json()
+    assert listed["holdsKnownPoint"] is None
+    assert holds(server, text_of(listed)) is True
+    lost = text_of({**listed, "chain": "0" * len(listed["chain"])})
+    for known in (
+        lost,
+        text_of({**listed, "logId": "another"}),
+        text_of({**listed, "position": 1_000_000_000}),
+    ):
+        assert holds(server, known) is False
+    place = str(listed["position"])
+    with watching(server, lost, Last_Event_ID=place) as frames:
+        assert next(frames)[1] == "reset"
+
+
+def test_a_point_that_is_none_is_refused(server: Server) -> None:
+    query = {"knownPoint": "17"}
+    answer = server.http.get(f"{PATH}/assignments", params=query, headers=EPOCH)
+    assert answer.status_code == 422, answer.text
 
 
 def test_a_stream_from_a_position_that_is_not_known_is_reset(server: Server) -> None:

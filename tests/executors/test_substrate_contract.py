@@ -329,6 +329,40 @@ def test_pods_that_another_log_does_not_know_live_on(world: World, cores: Cores)
     assert cores.core.is_clean()
 
 
+def test_pods_that_a_restored_log_does_not_know_live_on_where_it_has_grown(
+    world: World, cores: Cores
+) -> None:
+    cores.assign(assignment_of(world.pods(lasts=True)))
+    cores.until(lambda: is_running(cores, key_of()))
+    cores.core.note_point(LOG, 8, "lost")
+    assert cores.core.mark.position == 8
+    cores.kill()
+    cores.core.replace_assignments(9, LOG, [], chain="grown", holds_known=False)
+    for _ in range(3):
+        cores.core.step()
+        world.substrate.wait(0.05)
+    assert cores.core.orphans == {key_of().name}
+    assert world.lives(key_of())
+    cores.core.replace_assignments(10, LOG, [], chain="later", holds_known=True)
+    assert cores.core.orphans == {key_of().name}
+    assert (cores.core.mark.position, cores.core.mark.chain) == (10, "later")
+
+
+def test_an_orphan_that_ended_is_forgotten(world: World, cores: Cores) -> None:
+    cores.assign(assignment_of(world.pods(lasts=True)))
+    cores.until(lambda: is_running(cores, key_of()))
+    cores.assign(log_id="another", position=9)
+    world.substrate.kill(key_of())
+    cores.until(lambda: bool(cores.reported("finished") or cores.reported("stopped")))
+    refused = [
+        RunAnswer(report=each, accepted=False, code="ObjectNotFound")
+        for each in cores.core.unanswered(10)
+    ]
+    cores.core.take_answers(refused)
+    cores.until(lambda: run_of(cores, key_of()) is None)
+    assert cores.core.orphans == frozenset()
+
+
 def test_ranks_are_in_the_order_of_pods(world: World, cores: Cores) -> None:
     given = assignment_of(world.pods(), pods=4)
     cores.assign(given)

@@ -44,19 +44,42 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     server_time: str = ""
 
 
+class KnownPoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A point of the server's log: the chain value is of all events up to the position."""
+
+    log_id: str = ""
+    position: int = 0
+    chain: str = ""
+
+
 class AssignmentList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """All assignments of an executor at a position; items are as the API has them."""
+    """All assignments of an executor at a point of the log; items are as the API has them.
+
+    `holds_known` is whether the log has the point that was known before; None from a server that
+    does not tell.
+    """
 
     position: int
     log_id: str
+    chain: str = ""
+    holds_known: bool | None = None
     items: list[Object]
+
+    @property
+    def point(self) -> KnownPoint:
+        """The point of the log."""
+        return KnownPoint(log_id=self.log_id, position=self.position, chain=self.chain)
 
 
 class AssignmentChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of one assignment; without `item` the list is to be read anew."""
+    """A change of one assignment, or a point that covers the changes after it.
+
+    Without either the list is to be read anew.
+    """
 
     position: int
     item: Object | None = None
+    point: KnownPoint | None = None
 
 
 class RegisteredNode(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,34 +154,42 @@ class ExecutorClient:
         answer = self._send("PUT", "/nodes", {"nodes": list(nodes)})
         return msgspec.convert(answer["nodes"], list[RegisteredNode])
 
-    def assignments(self) -> AssignmentList:
-        """Returns all assignments, at the position of their first page."""
+    def assignments(self, known: KnownPoint | None = None) -> AssignmentList:
+        """Returns all assignments, at the point of their first page."""
         items: list[Object] = []
         first: Object | None = None
-        query = {"limit": PAGE_SIZE}
+        holds_known: bool | None = None
+        query = {"limit": PAGE_SIZE, **_known_query(known)}
         while True:
             page = self._send("GET", "/assignments", query=query)
             first = first or page
             items += page["items"]
+            if holds_known is not False:
+                holds_known = page.get("holdsKnownPoint")
             following = page.get("continue")
             if not following:
                 return AssignmentList(
-                    position=int(first["position"]), log_id=first["logId"], items=items
+                    position=int(first["position"]),
+                    log_id=first["logId"],
+                    chain=first.get("chain", ""),
+                    holds_known=holds_known,
+                    items=items,
                 )
             query["continue"] = following
 
-    def follow_assignments(self, after: int) -> Iterator[AssignmentChange | None]:
-        """Returns changes after a position until the connection ends; None is a heartbeat.
+    def follow_assignments(self, known: KnownPoint) -> Iterator[AssignmentChange | None]:
+        """Returns changes after a point until the connection ends; None is a heartbeat.
 
         Raises `ServerProblem` where following again is no use, and `httpx.TransportError`.
         """
         timeout = httpx.Timeout(QUIET_SECONDS, connect=5.0)
+        after = known.position
         headers = {"Last-Event-ID": str(after), EPOCH_HEADER: str(self.epoch)}
         with connect_sse(
             self._transport.http,
             "GET",
             f"{self._path}/assignments/stream",
-            params={"after": str(after)},
+            params={"after": str(after), **_known_query(known)},
             headers=headers,
             timeout=timeout,
         ) as source:
@@ -170,6 +201,9 @@ class ExecutorClient:
                 if sent.event == "assignment" and sent.data:
                     item = msgspec.json.decode(sent.data)
                     yield AssignmentChange(position=position, item=item)
+                elif sent.event == "point" and sent.data:
+                    point = msgspec.json.decode(sent.data, type=KnownPoint)
+                    yield AssignmentChange(position=position, point=point)
                 elif sent.event == "reset":
                     yield AssignmentChange(position=position)
                 else:
@@ -213,3 +247,9 @@ class ExecutorClient:
             method=method, path=f"{self._path}{path}", query=query or {}, body=body, headers=headers
         )
         return self._transport.send(request).json()
+
+
+def _known_query(known: KnownPoint | None) -> dict[str, str]:
+    if known is None or not known.chain:
+        return {}
+    return {"knownPoint": f"{known.log_id}:{known.position}:{known.chain}"}

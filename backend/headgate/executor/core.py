@@ -5,7 +5,7 @@ files, the journal of reports and the mark of the log, so that it may be killed 
 """
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -50,10 +50,14 @@ class RunAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogMark(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest known point of the server's log, and the living runs that it does not know."""
+    """A point of the server's log, and the living runs that the log does not know.
+
+    The point covers every assignment that was taken over, so that a log that has it knows them.
+    """
 
     log_id: str = ""
     position: int = 0
+    chain: str = ""
     orphans: frozenset[str] = frozenset()
 
 
@@ -104,6 +108,11 @@ class ExecutorCore:
         return self._mark.orphans
 
     @property
+    def mark(self) -> LogMark:
+        """The newest point of the log that is known."""
+        return self._mark
+
+    @property
     def position(self) -> int:
         """The log position of the assignments."""
         return self._view.position
@@ -114,20 +123,30 @@ class ExecutorCore:
         return bool(known.log_id) and (known.log_id != log_id or position < known.position)
 
     def replace_assignments(
-        self, position: int, log_id: str, assignments: Sequence[Assignment]
+        self,
+        position: int,
+        log_id: str,
+        assignments: Sequence[Assignment],
+        *,
+        chain: str = "",
+        holds_known: bool | None = None,
     ) -> None:
-        """Takes over a whole list; after another log, unknown living runs become orphans."""
+        """Takes over a whole list; after another log, unknown living runs become orphans.
+
+        A log is another one where it has lost the point that was known: `holds_known` is False.
+        A restored log may have grown past that point, so that its position alone does not tell.
+        """
         self._view.replace(position, log_id, assignments)
         self._has_list = True
         self._assign()
         observed = self._substrate.observe()
         orphans = self._mark.orphans
-        if self.is_rewound(log_id, position):
+        if holds_known is False or self.is_rewound(log_id, position):
             unknown = {name for name, run in observed.items() if _is_living(run)}
             orphans |= unknown - set(self._desired)
             self._say(f"The server has another log: {len(orphans)} orphaned pods keep running")
         orphans = frozenset(orphans & set(observed)) - set(self._desired)
-        self._set_mark(LogMark(log_id=log_id, position=position, orphans=orphans))
+        self._set_mark(LogMark(log_id=log_id, position=position, chain=chain, orphans=orphans))
         answered = stale_records(self._journal.records().values(), self._desired, observed)
         self._journal.drop(answered)
 
@@ -136,21 +155,19 @@ class ExecutorCore:
         self._view.apply(position, assignment)
         self._assign()
 
-    def note_position(self, log_id: str, position: int) -> None:
-        """Notes the newest point of the log; the mark decides later whether a log is another."""
+    def note_point(self, log_id: str, position: int, chain: str) -> None:
+        """Notes a point of the log that covers the changes after it, before these are applied."""
         if log_id == self._mark.log_id and position > self._mark.position:
-            self._set_mark(msgspec.structs.replace(self._mark, position=position))
+            self._set_mark(msgspec.structs.replace(self._mark, position=position, chain=chain))
 
     def step(self) -> None:
         """Carries out what assignments and running pods demand; does nothing before a list."""
         if not self._has_list:
             return
         self._journal.flush()
-        observed = {
-            name: run
-            for name, run in self._substrate.observe().items()
-            if name not in self._mark.orphans
-        }
+        found = self._substrate.observe()
+        self._release_ended(found)
+        observed = {name: run for name, run in found.items() if name not in self._mark.orphans}
         actions = list(plan_actions(self._desired, observed, self._journal.records()))
         self._journal.add([action.report for action in actions if isinstance(action, Tell)])
         for action in actions:
@@ -214,6 +231,13 @@ class ExecutorCore:
         """Closes the journal; pods run on."""
         self._journal.close()
 
+    def _release_ended(self, observed: Mapping[str, ObservedRun]) -> None:
+        """Orphans that ended are runs as others: reported, and forgotten once that is answered."""
+        kept = {
+            name for name in self._mark.orphans if name in observed and _is_living(observed[name])
+        }
+        self._set_mark(msgspec.structs.replace(self._mark, orphans=frozenset(kept)))
+
     def _assign(self) -> None:
         self._desired = desired_runs(
             self._view.assignments(),
@@ -246,7 +270,7 @@ class ExecutorCore:
             return
         self._mark = mark
         temporary = self._mark_path.with_suffix(".new")
-        with contextlib.suppress(OSError):  # a full disk: an older mark makes the same orphans
+        with contextlib.suppress(OSError):  # a full disk: the mark in memory is the newer one
             temporary.write_bytes(msgspec.json.encode(mark))
             temporary.rename(self._mark_path)
 

@@ -22,6 +22,7 @@ from headgate.client.executors import (
     AssignmentList,
     Claim,
     ExecutorClient,
+    KnownPoint,
     RegisteredNode,
 )
 from headgate.client.problems import ServerProblem, ServerUnreachable
@@ -58,8 +59,8 @@ class ToldProgress(msgspec.Struct, frozen=True):
 
 
 Message = (
-    AssignmentList | Claim | tuple[int, Assignment] | list[RunAnswer] | list[RegisteredNode]
-    | ToldProgress | Exception
+    AssignmentList | Claim | KnownPoint | tuple[int, Assignment] | list[RunAnswer]
+    | list[RegisteredNode] | ToldProgress | Exception
 )  # fmt: skip
 
 
@@ -90,6 +91,8 @@ class ExecutorProcess:
         self._core = ExecutorCore(
             substrate, directory, now=wall_clock, say=say, may_forget=self._logs.is_done
         )
+        mark = self._core.mark
+        self._known = KnownPoint(log_id=mark.log_id, position=mark.position, chain=mark.chain)
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._outbox: queue.SimpleQueue[Callable[[ExecutorClient], None] | None]
         self._outbox = queue.SimpleQueue()
@@ -203,33 +206,40 @@ class ExecutorProcess:
     def _follow(self, client: ExecutorClient) -> None:
         while not self._stopping.is_set():
             found = self._list(client)
+            self._known = found.point
             self._tell(found)
             list_again_at = elapsed_seconds() + RELIST_SECONDS
-            for change in self._changes(client, found.position):
+            for change in self._changes(client, found.point):
                 if self._stopping.is_set() or elapsed_seconds() > list_again_at:
                     break
                 if change is None:
                     continue
-                if change.item is None:
+                if change.point is not None:
+                    self._known = change.point
+                    self._tell(change.point)
+                elif change.item is not None:
+                    self._tell((change.position, msgspec.convert(change.item, Assignment)))
+                else:
                     break
-                self._tell((change.position, msgspec.convert(change.item, Assignment)))
 
-    def _changes(self, client: ExecutorClient, after: int) -> Iterator[AssignmentChange | None]:
+    def _changes(
+        self, client: ExecutorClient, known: KnownPoint
+    ) -> Iterator[AssignmentChange | None]:
         """Returns changes; none after a pause where the server has no stream of them."""
         try:
-            yield from client.follow_assignments(after)
+            yield from client.follow_assignments(known)
         except ServerProblem as problem:
             if problem.problem.status != NOT_FOUND:
                 raise
             self._stopping.wait(RETRY_SECONDS)
 
     def _list(self, client: ExecutorClient) -> AssignmentList:
-        found = client.assignments()
+        found = client.assignments(self._known)
         for _ in range(LOOKS_AT_AN_OLDER_LOG):
-            if not self._core.is_rewound(found.log_id, found.position):
+            if found.holds_known is False or found.position >= self._known.position:
                 break
             self._stopping.wait(RETRY_SECONDS)
-            found = client.assignments()
+            found = client.assignments(self._known)
         return found
 
     def _send(self, client: ExecutorClient) -> None:
@@ -254,6 +264,8 @@ class ExecutorProcess:
                     self._take_list(message)
                 case Claim():
                     self._take_terms(message)
+                case KnownPoint():
+                    self._core.note_point(message.log_id, message.position, message.chain)
                 case (int() as position, Assignment() as assignment):
                     self._core.apply_assignment(position, assignment)
                 case list():
@@ -265,12 +277,17 @@ class ExecutorProcess:
 
     def _take_list(self, found: AssignmentList) -> None:
         items = msgspec.convert(found.items, list[Assignment])
-        self._core.replace_assignments(found.position, found.log_id, items)
+        self._core.replace_assignments(
+            found.position,
+            found.log_id,
+            items,
+            chain=found.chain,
+            holds_known=found.holds_known,
+        )
         self._has_list = True
 
     def _take_terms(self, claim: Claim) -> None:
         self._core.max_output_bytes = claim.log_retention.max_mebibytes << 20
-        self._core.note_position(claim.log_id, claim.position)
         if claim.server_time:
             at = datetime.fromisoformat(claim.server_time).timestamp()
             self._substrate.keep_time(int(at * MICROSECONDS_PER_SECOND))

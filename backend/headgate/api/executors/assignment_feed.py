@@ -9,9 +9,10 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
+from litestar.params import QueryParameter
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.live_state.live_state import LiveReader
@@ -20,11 +21,28 @@ from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
 from headgate.domain.views.executor_assignments import executors_of
 from headgate.domain.workloads.state import Workload
+from headgate.event_log.chain import LogPoint
 
 MAX_JOURNAL = 50_000
 SECONDS_BETWEEN_FLUSHES = 0.03
 SECONDS_BETWEEN_HEARTBEATS = 15.0
 SECONDS_BETWEEN_CHECKS = 5.0
+
+STREAM_DESCRIPTION = (
+    "`event: point` with the point of the log that the changes after it are covered by; "
+    "`event: assignment` with one workload as the executor is to run it, or with `ended: true`; "
+    "`event: reset` tells the executor to list all assignments again"
+)
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+
+KnownPoint = Annotated[
+    str | None,
+    QueryParameter(
+        name="knownPoint",
+        description="The newest point that the executor knows, as `logId:position:chain`",
+        pattern="^[^:]{1,64}:[0-9]{1,18}:[0-9a-f]{1,128}$",
+    ),
+]
 
 Render = Callable[[ApplicationServices, str, Sequence[str]], Awaitable[Mapping[str, Any]]]
 """The items of an executor by workload; workloads that are not the executor's are left out."""
@@ -89,16 +107,23 @@ class AssignmentFeed:
         self._wake()
 
     async def watch(
-        self, executor: str, after: int | None, may_go_on: Callable[[], Awaitable[bool]]
+        self,
+        executor: str,
+        after: int | None,
+        may_go_on: Callable[[], Awaitable[bool]],
+        known: str | None = None,
     ) -> AsyncGenerator[bytes, None]:
         """The changes of an executor's assignments after a position, with heartbeats.
 
-        It ends when `may_go_on`, asked every few seconds, says no.
+        It begins with a reset where the log does not have the point `known`. It ends when
+        `may_go_on`, asked every few seconds, says no.
         """
         self._begin()
         cursor = self._position if after is None else after
         yield b"retry: 1000\n: position %d\n\n" % cursor
         resets, asked_at, told_at = self._resets, time.monotonic(), time.monotonic()
+        if await holds_point(self._services, known) is False:
+            resets = _NEVER
         while not self._closed:
             if time.monotonic() - asked_at >= SECONDS_BETWEEN_CHECKS:
                 if not await may_go_on():
@@ -109,7 +134,7 @@ class AssignmentFeed:
                 resets, cursor = self._resets, self._position
                 yield _frame("reset", cursor, {"position": cursor})
             more, position = self._more, self._position
-            async for frame in self._changes(executor, cursor, position):
+            for frame in await self._changes(executor, cursor, position):
                 told_at = time.monotonic()
                 yield frame
             cursor = position
@@ -118,10 +143,12 @@ class AssignmentFeed:
                 yield b": heartbeat %d\nevent: heartbeat\n\n" % position
             await _first_of(more, SECONDS_BETWEEN_CHECKS)
 
-    async def _changes(
-        self, executor: str, after: int, position: int
-    ) -> AsyncGenerator[bytes, None]:
-        """One frame for each workload that changed for the executor between two positions."""
+    async def _changes(self, executor: str, after: int, position: int) -> list[bytes]:
+        """One frame for each workload that changed for the executor between two positions.
+
+        Before them comes a point that covers them. None where the log was rewound meanwhile.
+        """
+        resets = self._resets
         touched: dict[str, Attempt] = {}
         for change in reversed(self._journal):
             if change.position <= after:
@@ -130,8 +157,12 @@ class AssignmentFeed:
                 if change.position <= position and executor in attempt.executors:
                     touched.setdefault(change.workload, attempt)
         if not touched:
-            return
+            return []
         items = await self._render(self._services, executor, list(touched))
+        point = self._services.reader.point
+        if resets != self._resets or point is None:
+            return []
+        frames = [_frame("point", after, point_body(point))]
         for workload, attempt in reversed(touched.items()):
             ended = {
                 "workload": workload,
@@ -139,7 +170,8 @@ class AssignmentFeed:
                 "attempt": attempt.number,
                 "ended": True,
             }
-            yield _frame("assignment", position, items.get(workload, ended))
+            frames.append(_frame("assignment", position, items.get(workload, ended)))
+        return frames
 
     def _begin(self) -> None:
         if self._is_begun:
@@ -181,6 +213,28 @@ class AssignmentFeed:
 
 
 _NONE = Attempt("", 0, frozenset())
+_NEVER = -1
+"""No number of resets."""
+
+
+def point_body(point: LogPoint) -> dict[str, Any]:
+    """A point of the log as executors read it."""
+    return {"position": point.position, "logId": point.log_id, "chain": point.chain.hex()}
+
+
+async def holds_point(services: ApplicationServices, known: str | None) -> bool | None:
+    """Whether the log has a point that an executor knows; None where it names none.
+
+    Asked of the database, and after the assignments were read: a process folds a restored log
+    later than it is restored, so that assignments of such a log come with the answer no.
+    """
+    if known is None:
+        return None
+    position = int(known.split(":")[1])
+    found = await asyncio.to_thread(services.log.point_at, position)
+    if found is None:
+        return False
+    return known == f"{found.log_id}:{position}:{found.chain.hex()}"
 
 
 async def _first_of(more: asyncio.Event, seconds: float) -> None:

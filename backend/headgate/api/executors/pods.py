@@ -3,7 +3,7 @@
 import asyncio
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from litestar import Controller, get, post
@@ -15,7 +15,14 @@ from headgate.adapters.manifests.times import rfc3339
 from headgate.adapters.manifests.workload import rendered_owner, rendered_updates
 from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import STREAMED, Caller, is_still_authorized, origin_of, services_of
-from headgate.api.executors.assignment_feed import AssignmentFeed
+from headgate.api.executors.assignment_feed import (
+    STREAM_DESCRIPTION,
+    STREAM_HEADERS,
+    AssignmentFeed,
+    KnownPoint,
+    holds_point,
+    point_body,
+)
 from headgate.api.executors.protocol import REPORTS, Epoch, Name, required_epoch
 from headgate.api.executors.schemas import (
     PodReportBatch,
@@ -116,20 +123,14 @@ class ExecutorItem(Schema, kw_only=True, frozen=True):
 
 
 class ExecutorItemPage(Schema, kw_only=True, frozen=True):
-    """Assignments of one executor, by workload, and the point of the log that they hold at."""
+    """Assignments of one executor at a point, and whether the log has the `knownPoint`."""
 
     position: Position
     log_id: str
     chain: str
+    holds_known_point: bool | None = None
     items: list[ExecutorItem]
     continue_: str | None = msgspec.field(default=None, name="continue")
-
-
-STREAM_DESCRIPTION = (
-    "`event: assignment` with one workload as the executor is to run it, or with `ended: true`; "
-    "`event: reset` tells the executor to list all assignments again"
-)
-STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
 class ExecutorPods(Controller):
@@ -152,6 +153,7 @@ class ExecutorPods(Controller):
         epoch: Epoch = None,
         limit: Limit = 500,
         after: Continue = None,
+        known: KnownPoint = None,
     ) -> Answer:
         """Only pods on its nodes that have not ended."""
         services = services_of(request)
@@ -163,12 +165,9 @@ class ExecutorPods(Controller):
         start = bisect_right(keys, after_token(after, question, str) or "")
         chosen = keys[start : start + limit]
         items = await assignment_items(services, name, chosen)
-        body: dict[str, Any] = {
-            "position": point.position,
-            "logId": point.log_id,
-            "chain": point.chain.hex(),
-            "items": [items[key] for key in chosen if key in items],
-        }
+        body = point_body(point)
+        body["items"] = [items[key] for key in chosen if key in items]
+        body["holdsKnownPoint"] = await holds_point(services, known)  # asked last: see there
         if start + limit < len(keys):
             body["continue"] = continue_token(chosen[-1], question)
         return answer(body, position=point.position)
@@ -195,6 +194,7 @@ class ExecutorPods(Controller):
         epoch: Epoch = None,
         after: Annotated[int | None, QueryParameter(ge=0)] = None,
         last_event_id: Annotated[str | None, HeaderParameter(name="Last-Event-ID")] = None,
+        known: KnownPoint = None,
     ) -> Stream:
         """Resumes after `Last-Event-ID` or `after`; ends once the process is superseded."""
         services, own = services_of(request), required_epoch(epoch)
@@ -207,7 +207,7 @@ class ExecutorPods(Controller):
 
         feed: AssignmentFeed = request.app.state["assignment_feed"]
         last = whole_number((last_event_id or "").strip())
-        frames = feed.watch(name, after if last is None else last, may_go_on)
+        frames = feed.watch(name, after if last is None else last, may_go_on, known)
         return Stream(frames, media_type="text/event-stream", headers=STREAM_HEADERS)
 
     @post(

@@ -3586,6 +3586,7 @@ export interface components {
             position: number;
             logId: string;
             chain: string;
+            holdsKnownPoint?: boolean | null;
             items: components["schemas"]["ExecutorItem"][];
             continue?: string | null;
         };
@@ -12336,6 +12337,8 @@ export interface operations {
                 limit?: number;
                 /** @description The `metadata.continue` of the page before */
                 continue?: string | null;
+                /** @description The newest point that the executor knows, as `logId:position:chain` */
+                knownPoint?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
             };
@@ -12351,7 +12354,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Assignments of one executor, by workload, and the point of the log that they hold at. */
+            /** @description Assignments of one executor at a point, and whether the log has the `knownPoint`. */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
@@ -12425,6 +12428,8 @@ export interface operations {
         parameters: {
             query?: {
                 after?: number | null;
+                /** @description The newest point that the executor knows, as `logId:position:chain` */
+                knownPoint?: string | null;
                 /** @description Wait until this position has been seen, at most five seconds */
                 minPosition?: components["parameters"]["MinPosition"];
             };
@@ -12441,7 +12446,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description `event: assignment` with one workload as the executor is to run it, or with `ended: true`; `event: reset` tells the executor to list all assignments again */
+            /** @description `event: point` with the point of the log that the changes after it are covered by; `event: assignment` with one workload as the executor is to run it, or with `ended: true`; `event: reset` tells the executor to list all assignments again */
             200: {
                 headers: {
                     "X-Log-Position": components["headers"]["LogPosition"];
