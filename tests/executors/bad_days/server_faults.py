@@ -1,6 +1,7 @@
 """The API away, an executor cut off from it, and a log that was restored from a backup."""
 
 import os
+import signal
 import socket
 import threading
 import time
@@ -236,6 +237,28 @@ def restored_log(site: Site) -> Iterator[Seen]:
     agent.end()
 
 
+def restored_log_that_grew(site: Site) -> Iterator[Seen]:
+    """A restored log is longer than the agent knew before the agent lists its assignments."""
+    made = site.installation
+    agent = made.started_agent("regrown", leaseSeconds=LEASE_SECONDS)
+    restore = back_up(made.database_url, ())
+    place = _submit(made, "unknown-to-a-longer-log", "regrown", "Replace")
+    agent.end(signal.SIGKILL)
+    _restored(restore)
+    made.eventually(lambda: not made.phase("unknown-to-a-longer-log"), "the log is read anew")
+    more = [made.manifest(f"more-{n}", "regrown", template_of("true"), 1_000) for n in range(300)]
+    made.client.submit_batch(more)
+    agent.start()
+    made.eventually(lambda: "orphan" in agent.said(), "the agent tells of orphans")
+    time.sleep(5.0)
+    wrong = "" if _pod_of(agent, made, "unknown-to-a-longer-log") else "the orphan was killed"
+    state = "Orphaned" if ": 1 orphaned" in agent.said() else agent.said()[-200:]
+    (place / "go").touch()
+    leaked = made.leaked([agent])
+    yield Seen(state, "unknown to the log", leaked, wrong)
+    agent.end()
+
+
 def _restored(restore: Callable[[], None]) -> None:
     """Restores a backup under running processes; a deadlock with them is tried again."""
     for _ in range(20):
@@ -264,4 +287,8 @@ CASES = (
         cut_off,
     ),
     Case([("a restore of an older log", "Orphaned", "unknown to the log")], restored_log),
+    Case(
+        [("a restored log that has grown since", "Orphaned", "unknown to the log")],
+        restored_log_that_grew,
+    ),
 )
