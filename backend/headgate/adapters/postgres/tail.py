@@ -1,7 +1,8 @@
 """Follows the log as it grows: a notification says look, and a slow poll stands behind it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
 import psycopg
@@ -40,16 +41,18 @@ class PostgresTail:
         """
         while True:
             try:
-                async for batch in self._connected(point):
-                    point = batch.point
-                    yield batch
+                # Else a reader that stops leaves the connection to the garbage collector.
+                async with aclosing(self._connected(point)) as batches:
+                    async for batch in batches:
+                        point = batch.point
+                        yield batch
             except psycopg.Error as failure:
                 if not is_outage(failure):
                     raise
                 # The database is away: what was missed is read by position once it is back.
                 await asyncio.sleep(RECONNECT_SECONDS)
 
-    async def _connected(self, point: LogPoint) -> AsyncIterator[LogBatch]:
+    async def _connected(self, point: LogPoint) -> AsyncGenerator[LogBatch]:
         async with await LimitedAsyncConnection.connect(
             self._url, **connection_options(self._url, "headgate-tail")
         ) as connection:
