@@ -151,6 +151,8 @@ def test_story_2_a_workload_that_never_starts_backs_off_and_is_given_up(
     expect(row.get_by_text("Retrying")).to_be_visible()
     expect(row.get_by_text("Pods not ready")).to_be_visible()
     apply(client, queue("story-2", {"broken": "1"}, strategy(maxBackOffRetryCount=1))[1:2])
+    # A list that was shown before tells of the limit only once its workload changes.
+    screen.open("/needs-attention?name=no-image", "Needs attention")
     row.click()
     panel = screen.page.get_by_role("complementary", name=f"Workload {NAMESPACE}/no-image")
     expect(panel.get_by_text("1 of 1 requeues")).to_be_visible()
