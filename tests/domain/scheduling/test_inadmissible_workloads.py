@@ -156,6 +156,27 @@ def test_borrowing_requeues_workloads_that_may_reclaim() -> None:
     assert world[wants].round_id is not None
 
 
+def test_taken_capacity_requeues_a_workload_that_then_fits_with_fewer_pods() -> None:
+    """It waits for room for all its pods; once that is taken, one fits in the other flavor."""
+    world = StatefulWorld()
+    world.flavor("default")
+    world.flavor("small")
+    world.cluster_queue("own", quotas(default=4, small=2), cohort_name="team")
+    world.cluster_queue("side", quotas(default=2), cohort_name="team")
+    leaving = world.submit("leaving", "own", {"gpu": 2})
+    world.submit("stays", "side", {"gpu": 2})
+    world.live()
+    evicted = WorkloadEvicted(eviction="e", reason="Requeued", message="drained")
+    world.record(f"workload/{leaving}", evicted)
+    gang = world.submit("gang", "own", {"gpu": 2}, count=(2, 1))
+    world.live()
+    assert gang not in world.admitted()
+    world.submit("borrows", "side", {"gpu": 2})
+    world.live()
+    assert world.anew() == []
+    assert gang in world.admitted()
+
+
 def test_a_victims_lower_priority_requeues_preemptors() -> None:
     world = one_queue(preemption=LOWER)
     runs = world.submit("runs", "q", {"gpu": 4}, priority=1)

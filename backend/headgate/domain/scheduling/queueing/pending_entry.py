@@ -22,8 +22,11 @@ from headgate.domain.workloads.state import Workload
 USAGE_BASED = "UsageBasedAdmissionFairSharing"
 """The admission mode that puts LocalQueues with the least usage first (KEP-4136)."""
 
-RESERVING_REASONS = ("WaitingForPreemptedWorkloads", "WaitingForPodsReady")
-"""Pending reasons of workloads that would preempt if the capacity they count on were taken."""
+WAITING_FOR_EVICTIONS = "WaitingForPreemptedWorkloads"
+"""The pending reason of a workload that fits once running evictions have finished."""
+
+WAITING_FOR_PODS_READY = "WaitingForPodsReady"
+"""The pending reason of a workload that fits, while admission is blocked."""
 
 
 def is_admission_candidate(config: ObjectSet, workload: Workload) -> bool:
@@ -90,15 +93,20 @@ def reclaim_enabled(spec: ClusterQueueSpec) -> bool:
 def requeues_on_usage_increase(workload: Workload, spec: ClusterQueueSpec) -> bool:
     """Whether a workload may become admissible where other workloads take capacity.
 
-    Capacity that it counted on may be taken, so that it needs other victims; a cycle of evictions
-    may open; and a workload slice takes over the quota of the slice that it replaces.
+    Capacity that it counted on may be taken, so that it needs other victims, or fits at once with
+    fewer pods or in another flavor; a cycle of evictions may open; and a workload slice takes over
+    the quota of the slice that it replaces.
     """
     if REPLACES in workload.annotations:
         return True
     found = workload.explanation
-    if found is None or not (workload.spec.can_preempt and preemption_enabled(spec)):
+    if found is None:
         return False
-    return found.dominant in RESERVING_REASONS or _closes_eviction_cycle(workload)
+    if found.dominant == WAITING_FOR_EVICTIONS:
+        return True
+    may_preempt = workload.spec.can_preempt and preemption_enabled(spec)
+    is_blocked = found.dominant == WAITING_FOR_PODS_READY
+    return may_preempt and (is_blocked or _closes_eviction_cycle(workload))
 
 
 def _equivalence_class(workload: Workload, local_queue: str) -> EquivalenceClass:
