@@ -53,7 +53,7 @@ class Process:
 def _queues(admin: Api) -> None:
     levels = {"levels": [{"nodeLabel": RACK}, {"nodeLabel": HOST}]}
     admin.post("/v1/topologies", a_kueue_object("Topology", "racks", levels))
-    for pool in ("lost", "waits"):
+    for pool in ("lost", "waits", "plain"):
         pools = flavor(pool, topologyName="racks", nodeLabels={"pool": pool})
         admin.post("/v1/resourceflavors", pools)
         quota = {"name": pool, "resources": [{"name": "cpu", "nominalQuota": "9"}]}
@@ -213,6 +213,30 @@ def gang(count: int) -> dict[str, Any]:
 def hosts_of(found: dict[str, Any]) -> set[str]:
     (given,) = found["status"]["admission"]["podSetAssignments"]
     return {domain["values"][-1] for domain in given["topologyAssignment"]["domains"]}
+
+
+def test_a_pod_that_needs_more_than_executors_declare_is_told_so_and_gets_no_quota(
+    admin: Api,
+    claim: Callable[..., Process],
+    schedule: Callable[[], int],
+    submitted: Callable[..., dict[str, Any]],
+) -> None:
+    process = claim("plain")
+    process.register(a_node("host-plain", "plain"))
+    pods = gang(1)
+    pods["template"]["spec"]["containers"][0] |= {"command": ["true"], "image": "train:7"}
+    shown = submitted("with-image", "plain", podSets=[pods])
+    assert "admission" not in shown["status"]
+    path = "/v1/namespaces/team-a/workloads/with-image"
+    explained = admin.caught_up(f"{path}/explanation", schedule()).text
+    assert "no executor of it (plain) honours image of the pod template" in explained
+    assert "Remove image from pod set main" in explained
+    claimed = {"version": "2", "capabilities": ["command", "image"]}
+    assert process.api.post(f"{process.path}/claim", claimed).status_code == 200
+    process.headers = {"Headgate_Executor_Epoch": "2"}
+    process.register(a_node("host-plain", "plain"))
+    assert hosts_of(admin.caught_up(path, schedule()).json()) == {"host-plain"}
+    admin.post(f"{path}/cancel", {"reason": "done"})
 
 
 @pytest.fixture

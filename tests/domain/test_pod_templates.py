@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from headgate.domain.values.capabilities import required_capabilities
 from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.pods.templates import (
     literal_secrets,
-    required_capabilities,
     template_parts,
     whole_template,
 )

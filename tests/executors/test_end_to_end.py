@@ -133,7 +133,6 @@ def whole_machine(name: str, script: str, **spec: Any) -> dict[str, Any]:
     """A workload with all cores, so that no second one of its kind fits beside it."""
     container = {
         "name": "main",
-        "image": "main",
         "command": ["sh", "-c", literal(script)],
         "resources": {"requests": {"cpu": str(os.cpu_count())}},
     }

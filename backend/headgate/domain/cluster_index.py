@@ -128,16 +128,19 @@ class ClusterIndex:
             self._partitions = None
 
     def _node_reported(self, partitions: PartitionIndex, kind: str, key: str, before: Any) -> bool:  # noqa: ANN401 - same
-        """Index a node with unchanged labels and taints; false for any other change."""
+        """Index a node with unchanged labels, taints and executor; false for any other change."""
         node = self._config.nodes.get(key) if kind == "node" else None
         if node is None or before is None:
             return False
         is_same = (node.labels, node.spec.taints) == (before.labels, before.spec.taints)
+        is_same = is_same and node.spec.executor == before.spec.executor
         return is_same and partitions.node_changed(node)
 
 
 def _is_same_executor(kind: str, before: Any, after: Any) -> bool:  # noqa: ANN401 - same
-    """Whether an Executor changed in its status alone, which no partition reads."""
+    """Whether an Executor changed in its status alone, of which partitions read capabilities."""
     if kind != "executor" or before is None or after is None:
+        return False
+    if set(before.spec.capabilities) != set(after.spec.capabilities):
         return False
     return bool(before.generation == after.generation and before.labels is after.labels)

@@ -33,8 +33,8 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "round.committed": 2,
     "workload.eviction_cancelled": 2,
     "workload.explained": 2,
-    "workload.submitted": 6,
-    "workload.spec_changed": 5,
+    "workload.submitted": 7,
+    "workload.spec_changed": 6,
     "workload.evicted": 2,
     "workload.pods_evicted": 2,
     "workload.reservation_dropped": 2,
@@ -56,7 +56,8 @@ of those of the Configuration the limit of objects in a namespace and version 4 
 submission, version 4 of a workload's submission and version 3 of its change the pod templates that
 stand beside the log.
 The versions after these have what executors say of nodes and of themselves, and a workload's own
-nodeLossPolicy; the last ones of a workload's spec have its retries and completions.
+nodeLossPolicy; then a workload's spec has its retries and completions, and last what its pods need
+of executors.
 """
 
 READABLE_SINCE: dict[str, int] = {"workload.submitted": 5, "workload.spec_changed": 4}
@@ -67,7 +68,9 @@ A release of that version finds all it needs: what was added since are fields th
 LATER_FIELDS = re.compile(
     rb'"(?:completions|retry_policy|ttl_seconds_after_finished)":(?!null)|"success_rules":\[(?!\])'
 )
-"""What in the fields of an event an earlier release may not do without: it waits for an upgrade."""
+"""What in the fields of an event a release before retries may not do without."""
+READABLE_SINCE_RETRIES: dict[str, int] = {"workload.submitted": 6, "workload.spec_changed": 5}
+"""The least schema version that reads an event with such a field; releases before it wait."""
 IGNORABLE: frozenset[str] = frozenset({"workload.session_opened"})
 """Stored names of events without effect on any state that releases before them fold."""
 

@@ -13,6 +13,7 @@ from headgate.event_log.catalogue import (
     IGNORABLE,
     LATER_FIELDS,
     READABLE_SINCE,
+    READABLE_SINCE_RETRIES,
     schema_version_of,
 )
 from headgate.event_log.upcasters import UPCASTERS, Fields, Step
@@ -65,7 +66,7 @@ def _declared(name: str, fields: bytes) -> bytes:
     """The fields with what releases before this one need to know about the event (ADR 0028)."""
     since = READABLE_SINCE.get(name)
     if since is not None and LATER_FIELDS.search(fields):
-        since = None
+        since = READABLE_SINCE_RETRIES.get(name)
     if name not in IGNORABLE and since is None:
         return fields
     said = b'"ignorable":true' if name in IGNORABLE else b'"readable_since":%d' % (since or 0)

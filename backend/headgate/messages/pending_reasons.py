@@ -29,6 +29,11 @@ FLAVORS: Mapping[str, Text] = {
         "Flavor {flavor} not eligible: node affinity",
         "Change node affinity of pod set {pod_set} to match flavor {flavor}",
     ),
+    "ExecutorLacksCapability": Text(
+        "Flavor {flavor} not eligible: no executor of it ({executors:all}) honours"
+        " {capabilities:all} of the pod template",
+        "Remove {capabilities:all} from pod set {pod_set}, or run an executor that honours it",
+    ),
     "FlavorWithoutTopology": Text(
         "Flavor {flavor} not eligible: it has no topology",
         "Set topologyName of flavor {flavor}, or remove the topology request of pod set {pod_set}",

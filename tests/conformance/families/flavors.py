@@ -192,7 +192,8 @@ def _choice(case: Case, installed: Installed, pod_sets: list[Given]) -> FlavorAs
     installed.add("Workload", value)
     (workload,) = installed.cluster_state.workloads.values()
     offer = replace(
-        options_for_workload(flavor_options(config, spec), workload), fixed_flavors=_pinned(case)
+        options_for_workload(flavor_options(config, spec, {}), workload),
+        fixed_flavors=_pinned(case),
     )
     return assign_flavors(offer, workload.spec.pod_sets, ask)
 

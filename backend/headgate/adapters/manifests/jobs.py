@@ -137,6 +137,7 @@ def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsO
         template=template.parts.read,
         written=template.parts.written,
         unread=template.parts.unread,
+        needs=template.parts.needs,
         topology_request=request_of_annotations(
             template.annotations, annotations_at, spec.problems
         ),

@@ -106,6 +106,7 @@ def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
         template=template.parts.read,
         written=template.parts.written,
         unread=template.parts.unread,
+        needs=template.parts.needs,
         pod_index=read_pod_index(topology) if topology else None,
         topology_request=read_topology_request(topology) if topology else None,
         disruption_mode=_disruption_mode(fields),

@@ -268,7 +268,7 @@ def manifest_of(options: WorkloadOptions) -> Object:
     """Returns the Workload manifest of the options."""
     if not options.queue:
         raise CommandFailed("specify --queue, or -f FILE", code=ExitCode.USAGE)
-    container = {"name": "main", "image": "main", "resources": {"requests": options.requests}}
+    container = {"name": "main", "resources": {"requests": options.requests}}
     pod_set: Object = {
         "name": "main",
         "count": options.pods,

@@ -63,7 +63,7 @@ def pod_set(
     topology: Object | None = None,
 ) -> Object:
     """Returns a pod set of one container; `pod` holds further fields of the pod's spec."""
-    container = {"name": "main", "image": "main", "resources": {"requests": requests}}
+    container = {"name": "main", "resources": {"requests": requests}}
     found: Object = {
         "name": "main",
         "count": count,

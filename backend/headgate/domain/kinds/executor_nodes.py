@@ -6,6 +6,7 @@ import msgspec
 
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.executor import ExecutorSpec
+from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import IllegalNow
 from headgate.domain.workloads.specs import NodeLossPolicy
@@ -83,6 +84,24 @@ def abandoned_nodes(config: ObjectSet, of_workload: NodeLossPolicy | None) -> It
         if node.spec.is_executor_lost
         and loss_policy(config, node.spec.executor, of_workload) != "Wait"
     )
+
+
+def executors_of_flavor(
+    config: ObjectSet, flavor: Configured[ResourceFlavorSpec]
+) -> tuple[ConfiguredExecutor, ...]:
+    """The Executors that run the pods of a flavor, oldest first.
+
+    Empty where none selects a flavor without nodes, or where one of its nodes has no Executor.
+    """
+    labels = flavor.spec.node_labels
+    nodes = [node for node in config.nodes.values() if _has_labels(node.labels, labels)]
+    if nodes:
+        names = {node.spec.executor for node in nodes}
+    else:
+        names = {executor_of_flavors(config, (flavor.name,))}
+    if not names <= config.executors.keys():
+        return ()
+    return tuple(sorted((config.executors[name] for name in names), key=_age))
 
 
 def executor_of_flavors(config: ObjectSet, flavors: Iterable[str]) -> str:

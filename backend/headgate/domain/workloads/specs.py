@@ -85,6 +85,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `written` is the digest of the template as submitted, kept beside the log, and `unread` that of
     the fields that no rule reads; both are empty where `template` is the whole (`pods.templates`).
+    `needs` are the capabilities that an executor must have to honour the whole template.
     `defaults` are part of the pods' requests; None where there were none.
     """
 
@@ -96,6 +97,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     template: dict[str, Any] = {}
     written: str = ""
     unread: str = ""
+    needs: tuple[str, ...] = ()
     defaults: PodDefaults | None = None
     topology_request: TopologyRequest | None = None
     pod_index: PodIndex | None = None

@@ -60,6 +60,11 @@ def _before_retries(fields: Fields) -> Fields:
     return fields
 
 
+def _before_needs(fields: Fields) -> Fields:
+    """Specs of before the needs of pods were recorded: they restrict no flavor, as by default."""
+    return fields
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
@@ -74,6 +79,8 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.spec_changed", 3): _before_executors,
     ("workload.submitted", 5): _before_retries,
     ("workload.spec_changed", 4): _before_retries,
+    ("workload.submitted", 6): _before_needs,
+    ("workload.spec_changed", 5): _before_needs,
     ("node.created", 2): _before_executors,
     ("node.changed", 2): _before_executors,
     ("executor.created", 2): _before_executors,

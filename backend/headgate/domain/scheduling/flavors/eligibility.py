@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import ResourceRules, quota_amounts
 from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.executor_nodes import executors_of_flavor
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.object_set import ObjectSet
@@ -23,6 +24,9 @@ from headgate.domain.workloads.state import Workload
 
 DEFAULT_RESOURCE_RULES = ResourceRules()
 
+Declared = Mapping[str, tuple[tuple[str, frozenset[str]], ...]]
+"""By flavor the Executors that run its pods, oldest first, with the capabilities they declared."""
+
 
 @dataclass(frozen=True, slots=True)
 class FlavorOptions:
@@ -32,7 +36,8 @@ class FlavorOptions:
     flavors in which preemption found no victims. `allowed` are the only flavors the workload may
     have; empty means any. `fixed_flavors` is the flavor of each resource of each pod set where it
     cannot be chosen; `is_scale_up` if the workload takes over pods that run there. `covered` are
-    the resources that the ClusterQueue has quota for.
+    the resources that the ClusterQueue has quota for. A flavor that is absent in `executors` is not
+    restricted by what they declare.
     """
 
     spec: ClusterQueueSpec
@@ -45,6 +50,7 @@ class FlavorOptions:
     fixed_flavors: Mapping[tuple[str, str], str] = field(default_factory=dict)
     is_scale_up: bool = False
     covered: frozenset[str] = frozenset()
+    executors: Declared = field(default_factory=dict)
 
     def is_topology_only(self) -> bool:
         """Whether every flavor has a topology, so that pods without a request are placed too.
@@ -71,7 +77,7 @@ class FlavorOptions:
         return tuple(name for name in needed if name not in self.covered)
 
 
-def flavor_options(config: ObjectSet, spec: ClusterQueueSpec) -> FlavorOptions:
+def flavor_options(config: ObjectSet, spec: ClusterQueueSpec, declared: Declared) -> FlavorOptions:
     """Returns what a ClusterQueue offers to a workload that restricts no flavors."""
     return FlavorOptions(
         spec,
@@ -81,7 +87,24 @@ def flavor_options(config: ObjectSet, spec: ClusterQueueSpec) -> FlavorOptions:
         covered=frozenset(
             name for group in spec.resource_groups for name in group.covered_resources
         ),
+        executors=declared,
     )
+
+
+def declared_capabilities(config: ObjectSet, specs: Iterable[ClusterQueueSpec]) -> Declared:
+    """The capabilities of the Executors of each flavor, where all of them have declared some.
+
+    An Executor without a claim, or without declared capabilities, restricts no flavor.
+    """
+    if not config.executors:
+        return {}
+    offered = {f.name for spec in specs for group in spec.resource_groups for f in group.flavors}
+    found = {}
+    for name in sorted(offered & config.resource_flavors.keys()):
+        serving = executors_of_flavor(config, config.resource_flavors[name])
+        if serving and all(executor.spec.capabilities for executor in serving):
+            found[name] = tuple((e.name, frozenset(e.spec.capabilities)) for e in serving)
+    return found
 
 
 def options_for_workload(options: FlavorOptions, workload: Workload) -> FlavorOptions:
@@ -96,6 +119,9 @@ FlavorByResource = Mapping[str, str]
 
 HOSTS_OF_OTHER_FLAVOR = "FlavorOfOtherHosts"
 """The code where other flavors for the other resources would make a flavor eligible."""
+
+LACKING_CAPABILITY = "ExecutorLacksCapability"
+"""The code where no executor of a flavor honours what the pod template needs."""
 
 NOT_ALLOWED = message("FlavorNotAllowed")
 NO_CAPACITY = message("FlavorWithoutCapacity")
@@ -153,12 +179,27 @@ def _pod_set_ineligibility(
         return NO_CAPACITY
     if (pod_set.name, name) in options.no_victims_in:
         return NO_VICTIMS
+    if pod_set.needs and name in options.executors:
+        lacking = _lacking_capability(options, name, pod_set)
+        if lacking is not None:
+            return lacking
     flavor = options.flavors[name].spec
     if flavor.topology_name or placement_request(pod_set):
         reason = _topology_ineligibility(options, name, pod_set, given)
         if reason is not None:
             return reason
     return flavor_refusal(flavor, pod_set.scheduling)
+
+
+def _lacking_capability(options: FlavorOptions, name: str, pod_set: PodSet) -> Message | None:
+    """Why no executor of a flavor can run a pod set: what the oldest that lacks least lacks."""
+    serving = options.executors[name]
+    lacking = [tuple(n for n in pod_set.needs if n not in honoured) for _, honoured in serving]
+    least = min(lacking, key=len)
+    if not least:
+        return None
+    names = tuple(executor for executor, _ in serving)
+    return message(LACKING_CAPABILITY, capabilities=least, executors=names)
 
 
 def _topology_ineligibility(

@@ -15,7 +15,7 @@ from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rounds.state import Round, is_open
-from headgate.domain.scheduling.flavors.eligibility import flavor_options
+from headgate.domain.scheduling.flavors.eligibility import declared_capabilities, flavor_options
 from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
 from headgate.domain.scheduling.lifecycle.timers import Timers
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
@@ -80,7 +80,10 @@ class Partition:
         self.cluster_queues = tuple(sorted(cluster_queues))
         self.tree: QuotaTree = build_tree(config, self.cluster_queues)
         self.specs = {name: effective_spec(config, name) for name in self.cluster_queues}
-        self.offers = {name: flavor_options(config, spec) for name, spec in self.specs.items()}
+        declared = declared_capabilities(config, self.specs.values())
+        self.offers = {
+            name: flavor_options(config, spec, declared) for name, spec in self.specs.items()
+        }
         self.queue_failures: dict[str, QueueCheckFailure | None] = {
             name: check_cluster_queue(config, name) for name in self.cluster_queues
         }

@@ -74,7 +74,8 @@ def wakes_of(
 
     `cluster_state` may stand before or after the event.
 
-    Configuration, stops and reports of nodes wake all partitions. Where admission is blocked until
+    Configuration, stops and reports of nodes wake all partitions, and so does an executor that
+    claims with other capabilities. Where admission is blocked until
     pods are ready, so do events that block or unblock it. A round with a victim that a
     DisruptionBudget watches makes stale what other partitions have planned with its allowance, and
     the partitions that share it are woken where it can have grown (ADR 0027).
@@ -85,6 +86,10 @@ def wakes_of(
         return tuple({_of_round(cluster_state, key, event): None, **shared}), bool(shared)
     if kind != "workload":
         is_status = isinstance(event, EVENTS_WITHOUT_WORK)
+        if isinstance(event, ExecutorClaimed) and _may_change_eligibility(
+            cluster_state, key, event
+        ):
+            return ALL_PARTITIONS, True
         return ((INSTALLATION,), False) if is_status else (ALL_PARTITIONS, True)
     if cluster_state.config.configuration.block_admission and isinstance(
         event, (*BLOCKING_EVENTS, *UNBLOCKING_EVENTS)
@@ -98,6 +103,14 @@ def wakes_of(
     if cluster_state.layout.has_terminating and isinstance(event, RELEASE_EVENTS):
         woken[INSTALLATION] = None
     return tuple(woken), type(event) in GUARD_EVENTS
+
+
+def _may_change_eligibility(cluster_state: ClusterState, key: str, event: ExecutorClaimed) -> bool:
+    """Whether a claim may change which flavors are eligible; one folded already may have."""
+    known = cluster_state.config.executors.get(key)
+    if known is None or known.spec.epoch >= event.epoch:
+        return True
+    return set(known.spec.capabilities) != set(event.capabilities)
 
 
 def _sharing_budgets_of_victims(cluster_state: ClusterState, event: DomainEvent) -> dict[str, None]:

@@ -106,6 +106,7 @@ def _completed(
             pod_set,
             template=known.template,
             written=known.written,
+            needs=known.needs,
             defaults=known.defaults,
             scheduling=known.scheduling,
         )

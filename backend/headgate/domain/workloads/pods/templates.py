@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from headgate.domain.values.capabilities import required_capabilities
 from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 
@@ -36,12 +37,13 @@ class TemplateParts(msgspec.Struct, frozen=True, kw_only=True):
 
     `written` is the SHA-256 of `body`, the template as submitted with its keys in their order;
     `unread` the SHA-256 of the fields that no rule reads, whatever the order of their keys. Both
-    are empty where rules read every field.
+    are empty where rules read every field. `needs` are the capabilities that an executor must have.
     """
 
     read: TemplateFields
     written: str = ""
     unread: str = ""
+    needs: tuple[str, ...] = ()
     body: bytes = b""
 
 
@@ -49,13 +51,14 @@ def template_parts(template: TemplateFields) -> TemplateParts:
     """The parts of a template as submitted."""
     read = _read_part(template)
     if read == template:
-        return TemplateParts(read=template)
+        return TemplateParts(read=template, needs=required_capabilities(template))
     body = msgspec.json.encode(template)
     unread = msgspec.json.encode(_without(template, read), order="sorted")
     return TemplateParts(
         read=read,
         written=sha256(body).hexdigest(),
         unread=sha256(unread).hexdigest(),
+        needs=required_capabilities(template),
         body=body,
     )
 
@@ -81,41 +84,6 @@ def with_known_templates(spec: WorkloadSpec, before: WorkloadSpec) -> WorkloadSp
     return replace(spec, pod_sets=pod_sets)
 
 
-def required_capabilities(template: TemplateFields) -> tuple[str, ...]:
-    """What an executor must honour to run pods of a whole template as written, sorted.
-
-    Names are those of the fields that change what runs (`args`, `image`, `workingDir`), with
-    `env.secretKeyRef`, `env.fieldRef` and others by `valueFrom`, and `volumes.<type>` by type.
-    Fields that rules read or the server honours, and that describe a pod alone, need nothing.
-    Fields that no executor honours are kept and named all the same.
-    """
-    pod = template.get("spec")
-    if not isinstance(pod, dict):
-        return ()
-    found = {name for name, value in pod.items() if name not in POD_FIELDS_FREE and value}
-    found -= {"volumes"}
-    for volume in _mappings(pod.get("volumes")):
-        found |= {f"volumes.{kind}" for kind in volume if kind != "name"}
-    for container in _containers_of(template):
-        found |= {n for n, value in container.items() if n not in CONTAINER_FIELDS_FREE and value}
-        for variable in _mappings(container.get("env")):
-            source = variable.get("valueFrom")
-            found |= {f"env.{kind}" for kind in source} if isinstance(source, dict) else set()
-    if pod.get("initContainers"):
-        found.add("initContainers")
-    if len(_mappings(pod.get("containers"))) > 1:
-        found.add("containers.several")
-    return tuple(sorted(found))
-
-
-POD_FIELDS_FREE = frozenset(
-    {*POD_FIELDS_READ, "affinity", "preemptionPolicy", "restartPolicy", "schedulerName"}
-)
-CONTAINER_FIELDS_FREE = frozenset(
-    {*CONTAINER_FIELDS_READ, "imagePullPolicy", "ports", "volumeMounts"}
-)
-
-
 def literal_secrets(template: TemplateFields) -> tuple[tuple[str, str], ...]:
     """Environment variables of a whole template that are named like secrets and have their value.
 
@@ -137,11 +105,6 @@ def _is_named_like_secret(name: str) -> bool:
     return name.upper().replace("-", "_").rpartition("_")[2] in SECRET_WORDS
 
 
-def _containers_of(template: TemplateFields) -> list[TemplateFields]:
-    pod = template.get("spec") or {}
-    return [*_mappings(pod.get("initContainers")), *_mappings(pod.get("containers"))]
-
-
 def _mappings(values: Any) -> list[TemplateFields]:  # noqa: ANN401 - what was written
     return [each for each in values or () if isinstance(each, dict)]
 
@@ -155,7 +118,13 @@ def _with_known(pod_set: PodSet, known: PodSet | None) -> PodSet:
     completed = completed_template(replace(known, template=parts.read))
     if pod_set.unread != parts.unread or pod_set.template not in (parts.read, completed):
         return pod_set
-    return replace(pod_set, template=known.template, written=known.written, unread=known.unread)
+    return replace(
+        pod_set,
+        template=known.template,
+        written=known.written,
+        unread=known.unread,
+        needs=known.needs,
+    )
 
 
 def _read_part(template: TemplateFields) -> TemplateFields:

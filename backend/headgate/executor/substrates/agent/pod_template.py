@@ -2,7 +2,7 @@
 
 Kubernetes' names and rules: one container's command, args, env and workingDir, `$(NAME)` in them,
 resources, volumeMounts of hostPath and emptyDir, and the pod's deadlines. Nothing is silently left
-out that would change what runs.
+out that would change what runs: a pod that needs a capability beyond these does not start.
 """
 
 import grp
@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from headgate.domain.values.capabilities import AGENT_CAPABILITIES, lacking_capabilities
 from headgate.domain.values.quantities import NotAQuantity, amount_of
 from headgate.executor.substrate import CannotStart, Object, PodPlan
 from headgate.executor.substrates.agent.inventory import GPU
@@ -25,12 +26,8 @@ DEFAULT_GRACE_SECONDS = 30
 CHECKPOINT_SIGNAL = "headgate.dev/checkpoint-signal"
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ROOT = 0
-HONOURED = (
-    "command", "args", "env", "env.fieldRef", "env.secretKeyRef", "workingDir", "resources",
-    "terminationGracePeriodSeconds", "activeDeadlineSeconds", "volumes.hostPath",
-    "volumes.emptyDir", "softEviction", "fence", "retryPod", "exec",
-)  # fmt: skip
-"""What of a pod template an agent honours, as its capabilities name it."""
+HONOURED = (*sorted(AGENT_CAPABILITIES), "exec", "fence", "retryPod", "softEviction")
+"""What an agent declares: the fields of a template that it honours, and what else it can do."""
 
 _REFERENCE = re.compile(r"\$(?:\$|\(([A-Za-z_][A-Za-z0-9_.-]*)\))")
 _LABEL = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
@@ -82,6 +79,9 @@ def read_template(
     words = [*_words(container, "command"), *_words(container, "args")]
     if not words:
         raise CannotStart("spec.containers[0].command is missing: an agent runs no image")
+    lacking = lacking_capabilities(plan.template, AGENT_CAPABILITIES)
+    if lacking:
+        raise CannotStart(f"an agent does not honour {', '.join(lacking)} of a pod template")
     command = tuple(_expanded(word, environment) for word in words)
     grace = spec.get("terminationGracePeriodSeconds")
     deadline = spec.get("activeDeadlineSeconds")

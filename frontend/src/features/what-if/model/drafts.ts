@@ -27,7 +27,7 @@ export function documentOf(draft: Draft): string {
   if (draft.cpu.trim() !== "") requests["cpu"] = draft.cpu.trim();
   if (draft.memory.trim() !== "") requests["memory"] = draft.memory.trim();
   if (draft.gpu.trim() !== "") requests[GPU] = draft.gpu.trim();
-  const containers = [{ name: "main", image: "main", resources: { requests } }];
+  const containers = [{ name: "main", resources: { requests } }];
   const [namespace = "", queueName = ""] = draft.door.split("/");
   const together = draft.level === "" ? {} : { topologyRequest: { required: draft.level } };
   const spec: Record<string, unknown> = {

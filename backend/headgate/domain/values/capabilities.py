@@ -1,0 +1,95 @@
+"""Capabilities: the fields of pod templates that executors honour, by name.
+
+What a pod needs (`required_capabilities`) and what an executor declares when it claims its name
+are of this vocabulary, so that the server and the executors ask one function what a pod needs.
+"""
+
+from typing import Any, TypeAlias
+
+AnyTemplate: TypeAlias = dict[str, Any]
+
+AGENT_CAPABILITIES = frozenset(
+    {
+        "activeDeadlineSeconds",
+        "args",
+        "command",
+        "env",
+        "env.fieldRef",
+        "env.secretKeyRef",
+        "terminationGracePeriodSeconds",
+        "volumes.emptyDir",
+        "volumes.hostPath",
+        "workingDir",
+    }
+)
+"""What an agent honours of a template; a pod that needs more is refused at its start."""
+
+POD_FIELDS_FREE = frozenset(
+    {
+        "affinity",
+        "containers",
+        "dnsPolicy",
+        "enableServiceLinks",
+        "initContainers",
+        "nodeSelector",
+        "overhead",
+        "preemptionPolicy",
+        "priorityClassName",
+        "resources",
+        "restartPolicy",
+        "runtimeClassName",
+        "schedulerName",
+        "schedulingGates",
+        "tolerations",
+        "volumes",
+    }
+)
+"""Fields of a pod that the server honours, or that Kubernetes adds to every pod."""
+CONTAINER_FIELDS_FREE = frozenset(
+    {
+        "imagePullPolicy",
+        "name",
+        "ports",
+        "resources",
+        "restartPolicy",
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+        "volumeMounts",
+    }
+)
+
+
+def required_capabilities(template: AnyTemplate) -> tuple[str, ...]:
+    """What an executor must honour to run pods of a whole template as written, sorted.
+
+    Names are those of the fields that change what runs (`args`, `image`, `workingDir`), with
+    `env.secretKeyRef`, `env.fieldRef` and others by `valueFrom`, and `volumes.<type>` by type.
+    Fields that rules read or the server honours, and that describe a pod alone, need nothing.
+    Fields that no executor honours are kept and named all the same.
+    """
+    pod = template.get("spec")
+    if not isinstance(pod, dict):
+        return ()
+    found = {name for name, value in pod.items() if name not in POD_FIELDS_FREE and value}
+    for volume in _mappings(pod.get("volumes")):
+        found |= {f"volumes.{kind}" for kind in volume if kind != "name"}
+    containers = _mappings(pod.get("containers"))
+    for container in (*_mappings(pod.get("initContainers")), *containers):
+        found |= {n for n, value in container.items() if n not in CONTAINER_FIELDS_FREE and value}
+        for variable in _mappings(container.get("env")):
+            source = variable.get("valueFrom")
+            found |= {f"env.{kind}" for kind in source} if isinstance(source, dict) else set()
+    if pod.get("initContainers"):
+        found.add("initContainers")
+    if len(containers) > 1:
+        found.add("containers.several")
+    return tuple(sorted(found))
+
+
+def lacking_capabilities(template: AnyTemplate, honoured: frozenset[str]) -> tuple[str, ...]:
+    """What a template needs beyond what is honoured, sorted."""
+    return tuple(name for name in required_capabilities(template) if name not in honoured)
+
+
+def _mappings(values: Any) -> list[AnyTemplate]:  # noqa: ANN401 - what was written
+    return [each for each in values or () if isinstance(each, dict)]
