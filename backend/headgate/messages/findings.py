@@ -39,6 +39,15 @@ TEXTS: Mapping[str, Text] = {
     "ConfigurationWarning": Text("Configuration warning: {kind} {name}"),
     "NodeNotReady": Text("Node {node} is not ready"),
     "NodeUnschedulable": Text("Unschedulable; its pods may be rescheduled."),
+    "NoExecutorConnected": Text("No executor is connected for flavor {flavor}"),
+    "ExecutorsNotConnected": Text(
+        "Pods do not start[ on {nodes}], and running ones are not reported, until one of its"
+        " executors connects: {executors}. Check that their programs run and reach the API."
+    ),
+    "NoExecutorSelectsFlavor": Text(
+        "Pods do not start[ on {nodes}]: no Executor selects the flavor, and no other program"
+        " reports its pods. Create an Executor and start headgate agent with its name."
+    ),
     "WorkloadInactive": Text("{workload} is inactive"),
     "DeactivatedAfterAttempts": Text(
         "Deactivated after {attempts:failed attempt}. Activate to retry."

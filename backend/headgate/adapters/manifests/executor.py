@@ -20,6 +20,7 @@ from headgate.domain.kinds.executor import (
     LogRetention,
     PortRange,
 )
+from headgate.domain.kinds.executor_nodes import is_connected
 from headgate.domain.workloads.specs import NodeLossPolicy
 
 
@@ -116,11 +117,11 @@ def _active(executor: Configured[ExecutorSpec], found: ExecutorConnection) -> di
 
 def _connected(executor: Configured[ExecutorSpec]) -> dict[str, Any]:
     spec = executor.spec
-    is_connected = spec.epoch > 0 and spec.lost_at is None
-    reason = "Connected" if is_connected else "LeaseEnded" if spec.epoch else "NeverClaimed"
+    has_process = is_connected(executor)
+    reason = "Connected" if has_process else "LeaseEnded" if spec.epoch else "NeverClaimed"
     return rendered_condition(
         "Connected",
-        status=is_connected,
+        status=has_process,
         reason=reason,
         message="",
         at=spec.lost_at or executor.created_at,

@@ -39,6 +39,7 @@ DETECTORS = (
     "Thrash",
     "HeadOfLineBlocking",
     "NotStarted",
+    "NoExecutorConnected",
     "Configuration",
     "FollowerDrift",
     "SchedulingStalled",

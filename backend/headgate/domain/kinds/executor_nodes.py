@@ -7,6 +7,7 @@ import msgspec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.executor import ExecutorSpec
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import IllegalNow
 from headgate.domain.workloads.specs import NodeLossPolicy
@@ -71,6 +72,11 @@ def require_selected(
         raise IllegalNow("NodeOfOtherExecutor", node=node, executor=first.name)
 
 
+def is_connected(executor: ConfiguredExecutor) -> bool:
+    """Whether a process has claimed the Executor, and its lease has not ended."""
+    return executor.spec.epoch > 0 and executor.spec.lost_at is None
+
+
 def nodes_of_executor(config: ObjectSet, name: str) -> Iterator[str]:
     """The nodes that an executor has registered, by name."""
     return (key for key, node in sorted(config.nodes.items()) if node.spec.executor == name)
@@ -86,6 +92,14 @@ def abandoned_nodes(config: ObjectSet, of_workload: NodeLossPolicy | None) -> It
     )
 
 
+def nodes_of_flavor(
+    config: ObjectSet, flavor: Configured[ResourceFlavorSpec]
+) -> list[Configured[NodeSpec]]:
+    """The nodes with the labels of a flavor."""
+    labels = flavor.spec.node_labels
+    return [node for node in config.nodes.values() if _has_labels(node.labels, labels)]
+
+
 def executors_of_flavor(
     config: ObjectSet, flavor: Configured[ResourceFlavorSpec]
 ) -> tuple[ConfiguredExecutor, ...]:
@@ -93,8 +107,7 @@ def executors_of_flavor(
 
     Empty where none selects a flavor without nodes, or where one of its nodes has no Executor.
     """
-    labels = flavor.spec.node_labels
-    nodes = [node for node in config.nodes.values() if _has_labels(node.labels, labels)]
+    nodes = nodes_of_flavor(config, flavor)
     if nodes:
         names = {node.spec.executor for node in nodes}
     else:

@@ -9,6 +9,7 @@ from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.cooperative import Cooperative, at_once, each
 from headgate.application.queries.overview.config_warnings import warnings_in
 from headgate.application.queries.overview.unschedulable import UNSCHEDULABLE
+from headgate.application.queries.overview.unserved_flavors import unserved_flavors
 from headgate.application.queries.overview.views import Attention
 from headgate.application.queries.views import message_view
 from headgate.application.readiness import Readiness
@@ -54,6 +55,7 @@ def find_attention(
         _configuration(cluster_state, scope),
     ):
         found += yield from each(alerts)
+    found += yield from _executors(cluster_state, at)
     found += yield from _workloads(cluster_state, at, scope)
     if scope is None:
         found += _quarantined(cluster_state)
@@ -218,6 +220,26 @@ def _nodes(cluster_state: ClusterState) -> Iterator[Attention]:
                 link="/topology",
                 stream=f"node/{name}",
             )
+
+
+def _executors(cluster_state: ClusterState, at: Instant) -> Cooperative[list[Attention]]:
+    """Flavors of which no executor is connected: nothing that is admitted to them starts."""
+    unserved = yield from unserved_flavors(cluster_state, at)
+    return [
+        _alert(
+            "NoExecutorConnected",
+            "critical" if each.unfinished else "warning",
+            message("NoExecutorConnected", flavor=each.flavor),
+            message(
+                "ExecutorsNotConnected" if each.executors else "NoExecutorSelectsFlavor",
+                executors=each.executors,
+                nodes=each.nodes,
+            ),
+            link="/topology",
+            stream=f"executor/{each.executors[0]}" if each.executors else "",
+        )
+        for each in unserved
+    ]
 
 
 def _workloads(
