@@ -4,28 +4,29 @@
 folded from the same log and knows none of it.
 """
 
-from typing import Any
-
-from msgspec.structs import replace
-
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
-from headgate.domain.kinds.queue_preemption import (
-    BorrowWithinCohort,
-    ClusterQueuePreemption,
-    MinimumRuntime,
-)
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
+from headgate.domain.kinds.queue_preemption import BorrowWithinCohort
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.queue_preemption import MinimumRuntime
 from headgate.domain.nodes.events import NodeReported
-from headgate.domain.scheduling.cycle import Plan, plan_cycle
+from headgate.domain.scheduling.cycle import Plan
+from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.events import (
-    WorkloadEvicted,
-    WorkloadHeld,
-    WorkloadReleased,
-    WorkloadSpecChanged,
-)
-from tests.builders.world import StreamEvent, World, names, quotas
+from headgate.domain.workloads.events import WorkloadEvicted
+from headgate.domain.workloads.events import WorkloadHeld
+from headgate.domain.workloads.events import WorkloadReleased
+from headgate.domain.workloads.events import WorkloadSpecChanged
+from msgspec.structs import replace
+from tests.builders.world import StreamEvent
+from tests.builders.world import World
+from tests.builders.world import names
+from tests.builders.world import quotas
+from typing import Any
+
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 ANY = ClusterQueuePreemption(reclaim_within_cohort="Any")
@@ -244,6 +245,23 @@ def test_a_failed_host_requeues_workloads_that_counted_on_it() -> None:
         lost = NodeReported(ready=False, allocatable={"gpu": 4, "pods": 110})
         world.record(f"node/{name}", lost)
     assert world.anew() == world.remembered()
+
+
+def test_preemptible_work_starts_behind_refused_work_that_is_not() -> None:
+    """Koordinator, Quota assignment: the two kinds are judged apart (requirement KOO-7)."""
+    world = StatefulWorld()
+    world.flavor("default")
+    for name in ("own", "side"):
+        world.cluster_queue(name, quotas(default=4), cohort_name="team")
+    refused = world.submit("refused", "own", {"gpu": 5}, preemptibility="NonPreemptible")
+    world.live()
+    behind = world.submit("behind", "own", {"gpu": 5})
+    assert world.anew() == world.remembered()
+    world.live()
+    assert world.admitted() == [behind]
+    found = recorded_reason(world.cluster_state, world[refused], world.at)
+    assert found is not None
+    assert found.dominant == "ExceedsMaxQuota"
 
 
 def test_a_submit_to_a_full_queue_costs_one_evaluation() -> None:
