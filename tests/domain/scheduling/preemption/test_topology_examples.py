@@ -86,6 +86,25 @@ def names_of(found: Round | None) -> set[str]:
     return {victim.workload.removeprefix("team/") for victim in victims}
 
 
+@pytest.mark.parametrize("topology", [None, TopologyRequest(unconstrained=True), RACK])
+def test_for_a_pod_each_host_is_a_domain_of_its_own(topology: TopologyRequest | None) -> None:
+    """KEP-5710, Algorithm 1: more would be evicted if all hosts were one domain (5710-27)."""
+    world = Racks("b/r/n1", "b/r/n2")
+    world.stands("a", 1, "n1", gpus=4)
+    world.stands("b", 3, "n1", gpus=4)
+    world.stands("c", 3, "n2", gpus=4)
+    world.stands("d", 3, "n2", gpus=4)
+    assert names_of(world.round_for(60, 1, topology)) == {"a", "b"}
+
+
+def test_for_a_pod_the_least_protected_of_many_hosts_is_found() -> None:
+    """KEP-5710, Algorithm 2: of more hosts than are searched, it is the last (5710-27)."""
+    world = Racks(*(f"b/r/n{host}" for host in range(10, 50)))
+    for host in range(10, 50):
+        world.stands(f"w{host}", 2 if host == 49 else 3, f"n{host}")
+    assert names_of(world.round_for(60, 1, None)) == {"w49"}
+
+
 def one_domain() -> Racks:
     world = Racks(*(f"b/r/n{number}" for number in range(1, 5)))
     world.stands("a", 50, "n1")

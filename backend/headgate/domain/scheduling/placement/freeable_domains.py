@@ -123,7 +123,11 @@ def freeable_domains(
     evictable: tuple[AdmittedIndex, Bools],
     most: int,
 ) -> list[FreeableDomain]:
-    """Returns the domains of a level that evictions can free, those with most free first."""
+    """Returns up to `most` domains of a level that evictions can free.
+
+    They are those with most free, and so with the fewest pods to move (preemption.md §6.7); at the
+    lowest level those of the lowest possible protection, since leaves differ by it alone.
+    """
     if not len(now.topology.paths):
         return []
     entries = _entries(now, level, *evictable)
@@ -135,7 +139,9 @@ def freeable_domains(
     if not is_sum_of_hosts(shape, len(now.topology.levels)):
         could = _could(now, shape, level, entries)
     found = np.flatnonzero(could)
-    found = found[np.lexsort([found, -can[found]])][:most]
+    is_leaf = level == len(now.topology.levels) - 1
+    first = min_protection[found] if is_leaf else now.topology.zeros[level][found]
+    found = found[np.lexsort([found, -can[found], first])][:most]
     min_weight = eviction_cost_bound(now, shape.workers, (level, found), pods, entries)
     begins = np.searchsorted(entries.domains, found)
     ends = np.searchsorted(entries.domains, found, side="right")

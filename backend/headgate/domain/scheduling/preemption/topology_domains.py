@@ -1,6 +1,7 @@
 """Topology domains in which a workload could preempt, by level (preemption.md §6.7).
 
-A required level has the domains of that level; a preferred one also those of the levels above.
+A required level has the domains of that level; a preferred one also those of the levels above. For
+a single pod each host is a domain, whatever level it requests (KEP-5710 §Algorithm 1).
 """
 
 from collections.abc import Iterable, Mapping
@@ -85,26 +86,21 @@ class DomainCandidate(msgspec.Struct, frozen=True, gc=False):
 def preemption_domains(
     partition: Partition, demand: PlacementDemand, mask: CandidateMask
 ) -> list[list[DomainCandidate]]:
-    """Returns the domain candidates level by level, those with the most room now first.
+    """Returns the domain candidates level by level.
 
     Leaves out domains that could not hold the pods without all eligible workloads, and those
-    beyond the configured limit. Empty for workloads that need no single domain: without a
-    requested level, or with several pod sets that are no group.
+    beyond the configured limit. Empty for workloads that need no single domain: several pods
+    without a requested level, or with several pod sets that are no group.
     """
     pod_sets = demand.assignment.pod_sets
     placed = [each for each in pod_sets if topology_flavor(partition, each) and each.pod_set.count]
     group = _one_group([each.pod_set for each in placed])
     if group is None:
         return []
-    request = group[0].topology_request
-    assert request is not None, "a group has a topology request"
-    requested = request.required or request.preferred
     flavor = topology_flavor(partition, placed[0])
-    levels = partition.topologies[flavor].levels
-    if requested not in levels:
+    searched = _searched_levels(group, partition.topologies[flavor].levels)
+    if not searched:
         return []
-    lowest = levels.index(requested)
-    searched = (lowest,) if request.required else range(lowest, -1, -1)
     context = placement_context(partition, demand, flavor, (PROJECTED,), {})
     shape = RequestShape(*group, slice_constraints(group[0], context.topology.levels))
     limit = partition.config.configuration.preemption.most_domains
@@ -118,13 +114,30 @@ def preemption_domains(
     ]
 
 
+def _searched_levels(
+    group: tuple[PodSet, PodSet | None], levels: tuple[str, ...]
+) -> tuple[int, ...]:
+    """Returns the numbers of the levels to search; empty if no level has to hold all pods."""
+    workers, leader = group
+    request = workers.topology_request
+    requested = (request.required or request.preferred) if request else None
+    if requested is not None and requested not in levels:
+        return ()
+    if workers.count == 1 and leader is None:
+        return (len(levels) - 1,)
+    if request is None or requested is None:
+        return ()
+    lowest = levels.index(requested)
+    return (lowest,) if request.required else tuple(range(lowest, -1, -1))
+
+
 def _one_group(pod_sets: Iterable[PodSet]) -> tuple[PodSet, PodSet | None] | None:
     """Returns the workers and their leader; None if the pod sets are not one group."""
     given = tuple(pod_sets)
-    if not given or any(pod_set.topology_request is None for pod_set in given):
-        return None
     if len(given) == 1:
         return given[0], None
+    if not given or any(pod_set.topology_request is None for pod_set in given):
+        return None
     names = {p.topology_request.pod_set_group_name for p in given if p.topology_request}
     if len(given) > 2 or len(names) > 1 or None in names:  # noqa: PLR2004 - workers and leader
         return None

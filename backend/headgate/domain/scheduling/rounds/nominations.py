@@ -20,6 +20,7 @@ from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.eviction_graph import Epoch
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.queueing.queue_checks import effective_spec
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload, WorkloadsByKey
@@ -58,8 +59,9 @@ def without_nominated_capacity(
 
 def nomination_rank(config: ObjectSet, workload: Workload, cluster_queue: str) -> NominationRank:
     """The rank of a workload; the one queued earlier is stronger, and uids break ties."""
-    queue = config.cluster_queues.get(cluster_queue)
-    queued = queued_at(workload, queue.spec) if queue else workload.created_at
+    is_known = cluster_queue in config.cluster_queues
+    spec = effective_spec(config, cluster_queue) if is_known else None
+    queued = queued_at(workload, spec) if spec else workload.created_at
     return (-workload.spec.priority, queued, workload.uid)
 
 
