@@ -4,29 +4,29 @@
 folded from the same log and knows none of it.
 """
 
-from headgate.domain.cluster_state import ClusterState
-from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated
-from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
-from headgate.domain.kinds.queue_preemption import BorrowWithinCohort
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.queue_preemption import MinimumRuntime
-from headgate.domain.nodes.events import NodeReported
-from headgate.domain.scheduling.cycle import Plan
-from headgate.domain.scheduling.cycle import plan_cycle
-from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.values.selectors import LabelSelector
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadHeld
-from headgate.domain.workloads.events import WorkloadReleased
-from headgate.domain.workloads.events import WorkloadSpecChanged
-from msgspec.structs import replace
-from tests.builders.world import StreamEvent
-from tests.builders.world import World
-from tests.builders.world import names
-from tests.builders.world import quotas
 from typing import Any
 
+from msgspec.structs import replace
+
+from headgate.domain.cluster_state import ClusterState
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
+from headgate.domain.kinds.queue_preemption import (
+    BorrowWithinCohort,
+    ClusterQueuePreemption,
+    MinimumRuntime,
+)
+from headgate.domain.nodes.events import NodeReported
+from headgate.domain.scheduling.cycle import Plan, plan_cycle
+from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.workloads.events import (
+    WorkloadEvicted,
+    WorkloadHeld,
+    WorkloadReleased,
+    WorkloadSpecChanged,
+)
+from tests.builders.world import StreamEvent, World, names, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
 ANY = ClusterQueuePreemption(reclaim_within_cohort="Any")

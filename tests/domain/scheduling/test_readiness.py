@@ -7,6 +7,7 @@ import pytest
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec, Retention
 from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.pending_reasons import recorded_reason
@@ -16,6 +17,7 @@ from headgate.domain.workloads.events import (
     WorkloadDeactivated,
     WorkloadEvicted,
     WorkloadPodsNotReady,
+    WorkloadPodsReady,
 )
 from headgate.domain.workloads.retry_events import FailedPods, WorkloadRetried
 from headgate.domain.workloads.state import is_condition_true, phase_of
@@ -66,6 +68,47 @@ def test_a_queue_without_rules_has_the_installations() -> None:
     world.stop(key)
     spec = effective_spec(world.cluster_state.config, "q")
     assert queued_at(world[key], spec) == world[key].created_at
+
+
+@pytest.mark.parametrize(("timestamp", "takes_it"), [("Creation", True), ("Eviction", False)])
+def test_nominated_capacity_yields_by_the_installations_timestamp(
+    timestamp: str, *, takes_it: bool
+) -> None:
+    """KEP-1282, Proposed sorting: one order holds wherever claims are compared (1282-6)."""
+    lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+    rules = ConfigurationSpec(wait_for_pods_ready=waits(timestamp=timestamp))
+    world = world_with(rules, preemption=lower)
+    early = world.submit("early", "q", {"gpu": 2}, priority=5)
+    world.submit("low", "q", {"gpu": 2})
+    world.settle()
+    world.record("workload/team/low", WorkloadPodsReady())
+    world.wait(50)
+    world.submit("late", "q", {"gpu": 4}, priority=5)
+    world.wait(50)
+    world.settle()
+    world.stop(early)
+    world.settle()
+    assert phase_of(world["team/late"]) == "Nominated"
+    world.wait(11)
+    world.settle()
+    assert (early in world.admitted()) is takes_it
+
+
+@pytest.mark.parametrize(("recovery", "evicted_after"), [(None, 100), (20, 20), (0, None)])
+def test_lost_readiness_is_waited_for_as_long_as_the_timeout_unless_told(
+    recovery: int | None, evicted_after: int | None
+) -> None:
+    """Kueue v1beta2, SetDefaults: recoveryTimeout is the timeout, and 0 disables it (1282-28)."""
+    rules = WaitForPodsReady(timeout_seconds=100, recovery_timeout_seconds=recovery)
+    world = world_with(ConfigurationSpec(wait_for_pods_ready=rules))
+    key = world.submit("w", "q")
+    world.settle()
+    world.ready(key)
+    world.record(f"workload/{key}", WorkloadPodsNotReady())
+    world.wait((evicted_after or 100_000) - 1)
+    assert world.settle() == []
+    world.wait(1)
+    assert names(world.settle()) == (["WorkloadEvicted"] if evicted_after else [])
 
 
 def test_a_queues_own_rules_count_before_the_installations() -> None:

@@ -61,7 +61,10 @@ class RequeuingStrategySchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class InstallationWaitSchema(ManifestSchema, kw_only=True, frozen=True):
-    """How long admitted pods may take to become ready; for queues that say nothing themselves."""
+    """How long admitted pods may take to become ready; for queues that say nothing themselves.
+
+    `recoveryTimeout`, for pods that were ready before, is by default the timeout; 0 is no limit.
+    """
 
     timeout: Duration = "30m0s"
     recovery_timeout: Duration | None = None

@@ -29,11 +29,21 @@ class RequeuingStrategy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WaitForPodsReady(msgspec.Struct, frozen=True, kw_only=True):
-    """How long admitted pods may take to become ready, and what follows (queueing.md §5.6)."""
+    """How long admitted pods may take to become ready, and what follows (queueing.md §5.6).
+
+    `recovery_timeout_seconds` is how long lost readiness may last: None is as `timeout_seconds`, 0
+    is without limit (Kueue: v1beta2 `SetDefaults`).
+    """
 
     timeout_seconds: int = 1800
     recovery_timeout_seconds: int | None = None
     requeuing_strategy: RequeuingStrategy = RequeuingStrategy()
+
+    @property
+    def recovery_limit_seconds(self) -> int:
+        """The longest time without ready pods after they were ready; 0 is without limit."""
+        given = self.recovery_timeout_seconds
+        return self.timeout_seconds if given is None else given
 
 
 def wait_violations(pointer: str, wait: WaitForPodsReady | None) -> Iterator[Violation]:

@@ -31,7 +31,7 @@ def pods_ready_deadline(config: ObjectSet, workload: Workload) -> Instant | None
     if waits is None or not is_admitted_and_not_evicting(workload) or ready is None or ready.status:
         return None
     if workload.not_ready_cause == "WaitForRecovery":
-        limit = waits.recovery_timeout_seconds
+        limit = waits.recovery_limit_seconds
         return seconds_after(ready.last_transition_at, limit) if limit else None
     admitted = condition(workload, "Admitted")
     assert admitted is not None, "a running workload is admitted"

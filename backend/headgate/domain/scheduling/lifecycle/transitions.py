@@ -368,7 +368,7 @@ def _pods_ready_timeout(
         return _deactivate(workload, "RequeuingLimitExceeded", why, eviction_id)
     again = at + backoff_microseconds(strategy, count, workload.uid)
     is_recovering = workload.not_ready_cause == "WaitForRecovery"
-    limit = waits.recovery_timeout_seconds if is_recovering else waits.timeout_seconds
+    limit = waits.recovery_limit_seconds if is_recovering else waits.timeout_seconds
     evicted = WorkloadEvicted(
         eviction=eviction_id,
         reason="PodsReadyTimeout",

@@ -3,21 +3,21 @@
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.ordering.entry_order import queue_order
-from headgate.domain.scheduling.ordering.pending_queue import EquivalenceClass
-from headgate.domain.scheduling.ordering.pending_queue import PendingEntry
-from headgate.domain.scheduling.queueing.queue_checks import check_local_queue
-from headgate.domain.scheduling.queueing.queue_checks import check_namespace
-from headgate.domain.scheduling.queueing.queue_checks import check_queues
+from headgate.domain.scheduling.ordering.pending_queue import EquivalenceClass, PendingEntry
+from headgate.domain.scheduling.queueing.queue_checks import (
+    check_local_queue,
+    check_namespace,
+    check_queues,
+)
 from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD
 from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
-from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.predicates import has_admission_gates
-from headgate.domain.workloads.predicates import is_admissible
-from headgate.domain.workloads.specs import ALLOWED_FLAVORS
-from headgate.domain.workloads.specs import PodSet
-from headgate.domain.workloads.specs import REPLACES
+from headgate.domain.workloads.predicates import (
+    closed_preemption_gates,
+    has_admission_gates,
+    is_admissible,
+)
+from headgate.domain.workloads.specs import ALLOWED_FLAVORS, REPLACES, PodSet
 from headgate.domain.workloads.state import Workload
-
 
 USAGE_BASED = "UsageBasedAdmissionFairSharing"
 """The admission mode that puts LocalQueues with the least usage first (KEP-4136)."""
