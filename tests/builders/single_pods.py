@@ -3,7 +3,7 @@
 from typing import Any
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.rounds.events import VictimReleased
+from headgate.domain.rounds.state import VictimReleased
 from headgate.domain.workloads.events import WorkloadEvicted
 from headgate.domain.workloads.preemption_events import WorkloadPodsEvicted
 from headgate.domain.workloads.specs import PodSet, Scheduling

@@ -23,8 +23,7 @@ from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
 from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyCreated, TopologySpec
-from headgate.domain.nodes.events import NodeCreated
-from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.nodes.state import NodeCreated, NodeSpec
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.scheduling.cycle import plan_cycle

@@ -19,7 +19,7 @@ from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated
 from headgate.domain.kinds.runtime_class import RuntimeClassCreated
 from headgate.domain.kinds.topology import TopologyCreated
 from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassCreated
-from headgate.domain.nodes.events import NodeCreated
+from headgate.domain.nodes.state import NodeCreated
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.streams import stream_of

@@ -3,7 +3,7 @@
 from headgate.application.ports import AppendUnit, NewEvent
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
 from headgate.domain.recorded_event import DomainEvent, EventMetadata
-from headgate.domain.rounds.events import (
+from headgate.domain.rounds.state import (
     RoundAborted,
     RoundCommitted,
     RoundCompleted,

@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.application.queries.workloads.explanations import moved_pods
-from headgate.domain.nodes.events import NodeReported
+from headgate.domain.nodes.state import NodeReported
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.messages.catalogue import text_of
 from tests.builders.world import World, quotas

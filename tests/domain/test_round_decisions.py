@@ -3,7 +3,8 @@
 import pytest
 
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.rounds.commands import (
+from headgate.domain.rounds.decide import (
+    ROUND,
     AbortRound,
     CommitRound,
     CompleteRound,
@@ -13,18 +14,17 @@ from headgate.domain.rounds.commands import (
     RoundCommand,
     SupersedeRound,
 )
-from headgate.domain.rounds.decide import ROUND
-from headgate.domain.rounds.events import (
+from headgate.domain.rounds.state import (
     PlacementInvalidated,
     RoundAborted,
     RoundCommitted,
     RoundCompleted,
     RoundEvent,
     RoundSatisfied,
+    RoundState,
     RoundVictim,
     VictimReleased,
 )
-from headgate.domain.rounds.state import RoundState
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import message
 from headgate.domain.workloads.admission import Admission

@@ -18,9 +18,8 @@ from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopp
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.kinds.queue_stop import Stop
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
-from headgate.domain.nodes.events import NodeCordoned, NodeReported, NodeUncordoned
-from headgate.domain.rounds.events import RoundCommitted
-from headgate.domain.rounds.state import is_open
+from headgate.domain.nodes.state import NodeCordoned, NodeReported, NodeUncordoned
+from headgate.domain.rounds.state import RoundCommitted, is_open
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED

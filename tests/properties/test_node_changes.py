@@ -12,7 +12,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.nodes.events import (
+from headgate.domain.nodes.state import (
     NodeChanged,
     NodeCordoned,
     NodeDeleted,

@@ -26,7 +26,7 @@ from headgate.domain.kinds.queue_preemption import (
     MinimumRuntime,
     PreemptionRate,
 )
-from headgate.domain.nodes.events import NodeCordoned, NodeReported, NodeUncordoned
+from headgate.domain.nodes.state import NodeCordoned, NodeReported, NodeUncordoned
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.cycle import plan_cycle

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.rounds.events import RoundCommitted, RoundVictim
+from headgate.domain.rounds.state import RoundCommitted, RoundVictim
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.workloads.pods.eviction_units import guaranteed_count
 from headgate.domain.workloads.predicates import has_quota_reservation

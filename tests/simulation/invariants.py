@@ -11,8 +11,13 @@ from dataclasses import dataclass, field
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.rounds.events import PlacementInvalidated, RoundCommitted
-from headgate.domain.rounds.state import Round, is_open, reclaims_nominal_quota
+from headgate.domain.rounds.state import (
+    PlacementInvalidated,
+    Round,
+    RoundCommitted,
+    is_open,
+    reclaims_nominal_quota,
+)
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import PROJECTED

@@ -21,15 +21,15 @@ from headgate.domain.kinds.queue_stop import Stop, StopPolicy
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
 from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyCreated, TopologySpec
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
-from headgate.domain.nodes.events import (
+from headgate.domain.nodes.state import (
     NodeCordoned,
     NodeCreated,
     NodeDeleted,
     NodeDrainStarted,
     NodeReported,
+    NodeSpec,
     NodeUncordoned,
 )
-from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.rounds.state import is_open
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.selectors import LabelSelector

@@ -15,8 +15,7 @@ from headgate.domain.kinds.configuration import DEFAULT_FAIR_STRATEGIES
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.queue_preemption import BorrowWithinCohort, ClusterQueuePreemption
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.rounds.events import RoundVictim
-from headgate.domain.rounds.state import Round
+from headgate.domain.rounds.state import Round, RoundVictim
 from headgate.domain.scheduling.partition.eviction_graph import Epoch, EvictionGraph
 from headgate.domain.scheduling.preemption import victim_plan
 from headgate.domain.scheduling.preemption.capacity_view import CapacityView

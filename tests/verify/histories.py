@@ -15,10 +15,10 @@ from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
-from headgate.domain.nodes import events as t
+from headgate.domain.nodes import state as t
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.recorded_event import EventMetadata, RecordedEvent
-from headgate.domain.rounds import events as r
+from headgate.domain.rounds import state as r
 from headgate.domain.values.message import message
 from headgate.domain.workloads import events as w
 from headgate.domain.workloads.admission import (

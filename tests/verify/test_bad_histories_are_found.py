@@ -6,8 +6,8 @@ from headgate.application.verify.history import GRACE
 from headgate.domain.kinds import cluster_queue as q
 from headgate.domain.kinds import local_queue as lq
 from headgate.domain.kinds.queue_stop import Stop
-from headgate.domain.nodes import events as t
-from headgate.domain.rounds import events as r
+from headgate.domain.nodes import state as t
+from headgate.domain.rounds import state as r
 from headgate.domain.values.message import message
 from headgate.domain.workloads import events as w
 from tests.verify.histories import (

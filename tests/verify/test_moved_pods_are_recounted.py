@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from headgate.domain.nodes import events as t
+from headgate.domain.nodes import state as t
 from headgate.domain.workloads import events as w
 from tests.verify.histories import (
     StreamEvent,

@@ -17,8 +17,13 @@ from headgate.application.access.redaction import (
 from headgate.application.application_services import ApplicationServices
 from headgate.application.queries.message_views import RefusedView, message_text, refused_view
 from headgate.application.queries.views import timestamp, timestamp_or_none
-from headgate.domain.rounds.events import QuotaFigures, RoundVictim
-from headgate.domain.rounds.state import Round, is_open, reclaims_nominal_quota
+from headgate.domain.rounds.state import (
+    QuotaFigures,
+    Round,
+    RoundVictim,
+    is_open,
+    reclaims_nominal_quota,
+)
 from headgate.domain.workloads.state import Workload, condition
 from headgate.domain.workloads.transitions.partial_eviction import find_eviction
 

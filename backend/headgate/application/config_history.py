@@ -17,7 +17,7 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueResumed, ClusterQueu
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.local_queue import LocalQueueResumed, LocalQueueStopped
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
-from headgate.domain.nodes.events import NodeCordoned, NodeDrainStarted, NodeUncordoned
+from headgate.domain.nodes.state import NodeCordoned, NodeDrainStarted, NodeUncordoned
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.streams import kind_and_key

@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.domain.kinds.configured_object import ObjectEvent
 from headgate.domain.log_history import ContentErased, EventIgnored, LogRewound
-from headgate.domain.rounds.events import RoundEvent
+from headgate.domain.rounds.state import RoundEvent
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadEvent, WorkloadOwner, WorkloadSubmitted
 

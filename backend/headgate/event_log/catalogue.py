@@ -6,7 +6,7 @@ from typing import get_args
 from headgate.domain.kinds.registry import KINDS
 from headgate.domain.log_history import ContentErased, EventIgnored, LogRewound
 from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.rounds.events import RoundEvent
+from headgate.domain.rounds.state import RoundEvent
 from headgate.domain.workloads.events import WorkloadEvent
 
 EVENT_CLASSES: tuple[type[DomainEvent], ...] = (

@@ -22,10 +22,8 @@ from headgate.domain.kinds.workload_priority_class import (
     WorkloadPriorityClassSpec,
     priority_class_violations,
 )
-from headgate.domain.nodes.commands import CordonNode, ReportNode, UncordonNode
-from headgate.domain.nodes.decide import NODE
-from headgate.domain.nodes.events import NodeCordoned, NodeReported, NodeUncordoned
-from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.nodes.decide import NODE, CordonNode, ReportNode, UncordonNode
+from headgate.domain.nodes.state import NodeCordoned, NodeReported, NodeSpec, NodeUncordoned
 from headgate.domain.rejection import InvalidObject, NotFound
 from headgate.domain.values.selectors import LabelSelector, Taint, Toleration
 from tests.builders.policies import a_check

@@ -1,7 +1,7 @@
 """A drain is foretold without changing anything, and comes out as foretold."""
 
 from headgate.domain.kinds.configuration import TopologyRules
-from headgate.domain.nodes.events import NodeDrainStarted
+from headgate.domain.nodes.state import NodeDrainStarted
 from headgate.domain.scheduling.drain_preview import PodMove, preview_drain
 from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.world import World, quotas

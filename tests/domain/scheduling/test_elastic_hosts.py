@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from headgate.application.verify.history import History
 from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.nodes.events import NodeCordoned, NodeReported
+from headgate.domain.nodes.state import NodeCordoned, NodeReported
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.views.fits import near_fits
 from headgate.domain.workloads.commands import ChangeSpec

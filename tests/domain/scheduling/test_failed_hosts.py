@@ -11,7 +11,7 @@ from headgate.domain.kinds.configuration import (
 )
 from headgate.domain.kinds.configured_object import ObjectEvent
 from headgate.domain.kinds.resource_flavor import ResourceFlavorChanged, ResourceFlavorSpec
-from headgate.domain.nodes.events import (
+from headgate.domain.nodes.state import (
     NodeChanged,
     NodeCordoned,
     NodeDeleted,

@@ -16,7 +16,7 @@ from headgate.domain.kinds.queue_preemption import (
     ClusterQueuePreemption,
     MinimumRuntime,
 )
-from headgate.domain.nodes.events import NodeReported
+from headgate.domain.nodes.state import NodeReported
 from headgate.domain.scheduling.cycle import Plan, plan_cycle
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.values.selectors import LabelSelector

@@ -1,7 +1,6 @@
 """A node that promised to be heard of and falls silent is not ready, by the database clock."""
 
-from headgate.domain.nodes.commands import ReportNode
-from headgate.domain.nodes.decide import NODE
+from headgate.domain.nodes.decide import NODE, ReportNode
 from headgate.domain.scheduling.cycle import plan_cycle
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION
 from headgate.domain.workloads.specs import TopologyRequest

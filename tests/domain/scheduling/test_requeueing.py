@@ -12,7 +12,7 @@ from headgate.domain.kinds.resource_flavor import (
     ResourceFlavorCreated,
     ResourceFlavorSpec,
 )
-from headgate.domain.nodes.events import NodeReported
+from headgate.domain.nodes.state import NodeReported
 from headgate.domain.values.message import message
 from headgate.domain.values.selectors import LabelSelector, Taint
 from headgate.domain.workloads.events import (

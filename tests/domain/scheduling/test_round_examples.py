@@ -5,7 +5,7 @@ from headgate.domain.kinds.queue_preemption import (
     ClusterQueuePreemption,
     PreemptionRate,
 )
-from headgate.domain.nodes.events import NodeReported
+from headgate.domain.nodes.state import NodeReported
 from headgate.domain.scheduling.pending_reasons import current_reason
 from headgate.domain.values.message import message
 from headgate.domain.workloads.preemption_events import EvictionCancelled

@@ -18,7 +18,7 @@ from headgate.application.commands.executor_commands import ExecutorTerms
 from headgate.domain.kinds.executor import ClaimExecutor
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.nodes.commands import RegisterNode
+from headgate.domain.nodes.decide import RegisterNode
 from headgate.domain.nodes.state import Device
 from headgate.domain.rejection import InvalidObject, violation
 from headgate.domain.values.selectors import Taint

@@ -35,8 +35,7 @@ from headgate.domain.kinds.executor_nodes import (
     require_selected,
 )
 from headgate.domain.kinds.object_commands import existing_object
-from headgate.domain.nodes.commands import LoseNode, RegisterNode
-from headgate.domain.nodes.decide import NODE
+from headgate.domain.nodes.decide import NODE, LoseNode, RegisterNode
 from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.workloads.commands import PodReport, ReportPods

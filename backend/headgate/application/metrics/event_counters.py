@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.rounds.events import RoundCommitted
+from headgate.domain.rounds.state import RoundCommitted
 from headgate.domain.values.index_ranges import count_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.decide.pod_failures import LOST_REASONS

@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.application.projections.projection import Amend, ProjectionState, Put, RowChange
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.rounds.events import (
+from headgate.domain.rounds.state import (
     RoundAborted,
     RoundCommitted,
     RoundCompleted,

@@ -27,7 +27,7 @@ from headgate.application.simulations.simulation_run import (
     run_simulation,
 )
 from headgate.application.time_travel.historical_ports import FixedReader
-from headgate.domain.rounds.events import RoundVictim
+from headgate.domain.rounds.state import RoundVictim
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.message import message
 from headgate.domain.what_if.effects import (

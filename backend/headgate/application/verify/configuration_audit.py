@@ -10,7 +10,7 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.nodes import events as t
+from headgate.domain.nodes import state as t
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.recorded_event import DomainEvent
 

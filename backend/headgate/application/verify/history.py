@@ -11,7 +11,7 @@ from headgate.application.verify.quota_audit import QuotaAudit, SizeAudit
 from headgate.application.verify.round_audit import RoundAudit
 from headgate.domain.log_history import ContentErased, LogRewound
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.rounds.events import RoundEvent
+from headgate.domain.rounds.state import RoundEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import (
     WorkloadDeleted,

@@ -23,7 +23,7 @@ from headgate.domain.kinds.workload_priority_class import WORKLOAD_PRIORITY_CLAS
 from headgate.domain.log_history import EventIgnored
 from headgate.domain.log_history import evolve as evolve_log
 from headgate.domain.nodes.decide import NODE
-from headgate.domain.rounds.evolve import evolve as evolve_round
+from headgate.domain.rounds.state import evolve as evolve_round
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload
 

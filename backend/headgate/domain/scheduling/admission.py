@@ -6,7 +6,7 @@ and each evaluation is of the state as it is, so that none is admitted on a stal
 """
 
 from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.rounds.commands import SupersedeRound
+from headgate.domain.rounds.decide import SupersedeRound
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluation_summary import explain_evaluation
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation

@@ -7,7 +7,7 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueResumed
 from headgate.domain.kinds.local_queue import LocalQueueResumed
 from headgate.domain.kinds.references import referrers_of
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.nodes.events import NodeFellSilent
+from headgate.domain.nodes.state import NodeFellSilent
 from headgate.domain.object_set import ObjectSet, terminating_objects
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.scheduling.admission import admit_unblocked

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headgate.domain.recorded_event import StreamEvent
-from headgate.domain.rounds.events import RoundCommitted, RoundVictim
+from headgate.domain.rounds.state import RoundCommitted, RoundVictim
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import WorkloadEvicted
 from headgate.domain.workloads.predicates import has_quota_reservation

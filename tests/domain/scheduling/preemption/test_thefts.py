@@ -2,8 +2,7 @@
 
 from msgspec.structs import replace
 
-from headgate.domain.rounds.events import RoundVictim
-from headgate.domain.rounds.state import Round
+from headgate.domain.rounds.state import Round, RoundVictim
 from headgate.domain.scheduling.partition.eviction_graph import Epoch, EvictionGraph
 from headgate.domain.scheduling.preemption.post_validation import victims_closing_cycle
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionScope, Victim

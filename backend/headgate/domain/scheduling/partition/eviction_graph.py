@@ -12,8 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.domain.rounds.events import PreemptionReason
-from headgate.domain.rounds.state import Round
+from headgate.domain.rounds.state import PreemptionReason, Round
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload
 

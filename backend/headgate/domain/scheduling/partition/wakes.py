@@ -4,10 +4,9 @@ from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.executor import ExecutorClaimed, ExecutorLost, ExecutorReturned
-from headgate.domain.nodes.events import NodeLeaseRenewed
+from headgate.domain.nodes.state import NodeLeaseRenewed
 from headgate.domain.recorded_event import DomainEvent
-from headgate.domain.rounds.events import RoundCommitted
-from headgate.domain.rounds.state import Round
+from headgate.domain.rounds.state import Round, RoundCommitted
 from headgate.domain.scheduling.lifecycle.pods_ready import BLOCKING_EVENTS, UNBLOCKING_EVENTS
 from headgate.domain.scheduling.node_constraints import matches_selector
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION

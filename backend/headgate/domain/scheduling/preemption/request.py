@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.rounds.events import PreemptionReason
+from headgate.domain.rounds.state import PreemptionReason
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message

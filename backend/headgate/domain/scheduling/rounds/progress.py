@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
-from headgate.domain.rounds.commands import (
+from headgate.domain.rounds.decide import (
     AbortRound,
     CompleteRound,
     ExpireRound,
@@ -17,10 +17,15 @@ from headgate.domain.rounds.commands import (
     ReleaseVictims,
     RoundCommand,
     SupersedeRound,
+    decide,
 )
-from headgate.domain.rounds.decide import decide
-from headgate.domain.rounds.events import InvalidatedBy, ReleaseCause, RoundVictim
-from headgate.domain.rounds.state import Round, oldest_first
+from headgate.domain.rounds.state import (
+    InvalidatedBy,
+    ReleaseCause,
+    Round,
+    RoundVictim,
+    oldest_first,
+)
 from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.partition.charges import Charge, Charges, charged_admissions

@@ -14,9 +14,8 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.queue_preemption import PreemptionRate, SoftEviction
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.rounds.commands import CommitRound, SupersedeRound
-from headgate.domain.rounds.decide import decide
-from headgate.domain.rounds.events import QuotaFigures, RoundVictim
+from headgate.domain.rounds.decide import CommitRound, SupersedeRound, decide
+from headgate.domain.rounds.state import QuotaFigures, RoundVictim
 from headgate.domain.scheduling.cycle_context import CycleContext, StreamEvents
 from headgate.domain.scheduling.evaluation.evaluation_summary import explain_evaluation
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
