@@ -6,9 +6,7 @@ import pytest
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, cluster_queue_violations
 from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
-from headgate.domain.lint.lint import lint
-from headgate.domain.lint.quotas import capacity_of_flavors
-from headgate.domain.lint.warnings import LintWarning
+from headgate.domain.lint import LintWarning, capacity_of_flavors, lint
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.message import Amount, Message
 from headgate.domain.values.quantities import MAX_AMOUNT

@@ -8,8 +8,7 @@ from headgate.application.commands.decide import config_after
 from headgate.application.commands.requests import CommandResult
 from headgate.application.queries.views import Free, Position, Whole, message_view, view_from
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.lint.lint import lint
-from headgate.domain.lint.warnings import LintWarning
+from headgate.domain.lint import LintWarning, lint
 from headgate.domain.object_set import ObjectSet
 from headgate.messages.catalogue import remedy_of, text_of
 

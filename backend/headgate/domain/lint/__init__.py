@@ -1,1 +1,0 @@
-"""Lint: likely mistakes in allowed configurations, reported with their numbers."""
