@@ -12,7 +12,7 @@ from headgate.application.simulations.simulation_run import (
     run_simulation,
 )
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.what_if.settling import DidNotSettle
+from headgate.domain.what_if import DidNotSettle
 from tests.simulation.scenario_run import installed_cluster
 from tests.what_if.submits import compare_day, rest
 

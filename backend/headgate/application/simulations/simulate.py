@@ -30,14 +30,14 @@ from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.rounds.state import RoundVictim
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.message import message
-from headgate.domain.what_if.effects import (
+from headgate.domain.what_if import (
     EVICTIONS,
+    DidNotSettle,
     Effect,
     EffectKind,
     PreemptionRecord,
     preemption_records,
 )
-from headgate.domain.what_if.settling import DidNotSettle
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Phase, Workload, phase_of

@@ -24,8 +24,7 @@ from headgate.domain.rejection import NotFound
 from headgate.domain.rounds.state import RoundVictim
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant
-from headgate.domain.what_if.effects import Effect, effects
-from headgate.domain.what_if.settling import DidNotSettle, SettlingRun
+from headgate.domain.what_if import DidNotSettle, Effect, SettlingRun, effects
 from headgate.domain.workloads.commands import ChangeSpec, DeleteWorkload
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.explanation import Explanation

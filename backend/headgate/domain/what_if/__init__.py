@@ -1,1 +1,0 @@
-"""What-if: the decisions that would follow from assumed events, by real cycles on an overlay."""
