@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.domain.values.names import (
+from headgate.domain.field_rules import (
     broken_rule_of_dns_label,
     broken_rule_of_label_key,
     broken_rule_of_label_value,
     broken_rule_of_name,
 )
-from headgate.domain.values.pointers import child, lies_within, moved
+from headgate.domain.rejection import child, lies_within, moved
 from headgate.domain.values.quantities import (
     MAX_AMOUNT,
     NotAQuantity,

@@ -21,9 +21,8 @@ from headgate.application.failures import PositionNotReached
 from headgate.application.queries.views import EPOCH
 from headgate.application.time_travel.services_at import PointInTime, services_at
 from headgate.domain.field_rules import length_violations, shown
-from headgate.domain.rejection import InvalidRequest, Violation, violation
+from headgate.domain.rejection import InvalidRequest, Violation, child, violation
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.pointers import child
 from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
 from headgate.messages.suggestions import nearest
 

@@ -1,10 +1,38 @@
-"""Rejections: a rule forbids a command. Their codes and arguments are rendered by `messages`."""
+"""Rejections: a rule forbids a command. Violations name fields by JSON pointer (RFC 6901).
 
+Codes and arguments are rendered by `messages`. Pointers lead into objects as their callers wrote
+them; most objects have the same places, so what was put together once is kept.
+"""
+
+from functools import lru_cache
 from typing import Self
 
 import msgspec
 
 from headgate.domain.values.message import Argument, Message
+
+
+@lru_cache(maxsize=16_384)
+def child(pointer: str, *steps: str | int) -> str:
+    """The pointer to what lies `steps` below `pointer`."""
+    return pointer + "".join(f"/{_escaped(str(step))}" for step in steps)
+
+
+def lies_within(pointer: str, outer: str) -> bool:
+    """Whether `pointer` is `outer` or lies below it."""
+    return pointer == outer or pointer.startswith(f"{outer}/")
+
+
+def moved(pointer: str, places: tuple[tuple[str, str], ...]) -> str:
+    """`pointer` after the first of `places` (from, to) that it lies within has moved it."""
+    for source, target in places:
+        if lies_within(pointer, source):
+            return target + pointer[len(source) :]
+    return pointer
+
+
+def _escaped(step: str) -> str:
+    return step.replace("~", "~0").replace("/", "~1")
 
 
 class Violation(msgspec.Struct, frozen=True):

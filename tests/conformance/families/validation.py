@@ -8,9 +8,8 @@ from headgate.adapters.manifests.desired import Refused, as_written
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.object_commands import Change, Create
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.rejection import Rejection
+from headgate.domain.rejection import Rejection, lies_within
 from headgate.domain.streams import stream_of
-from headgate.domain.values.pointers import lies_within
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from tests.conformance.cases import Case

@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.rejection import InvalidObject, Rejection, Violation
-from headgate.domain.values.pointers import moved
+from headgate.domain.rejection import InvalidObject, Rejection, Violation, moved
 
 
 class Desired(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,9 +6,8 @@ from typing import Any, TypeVar
 
 from headgate.adapters.manifests.times import seconds_of
 from headgate.domain.field_rules import shown
-from headgate.domain.rejection import Violation, violation
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.message import Argument
-from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import (
     MAX_AMOUNT,
     NotAQuantity,

@@ -24,7 +24,7 @@ from headgate.adapters.manifests.topology_requests import (
     request_of_annotations,
 )
 from headgate.domain.field_rules import shown
-from headgate.domain.values.pointers import child
+from headgate.domain.rejection import child
 from headgate.domain.workloads.specs import PodIndex, PodSet, WorkloadSpec, is_elastic
 
 QUEUE_NAME = "kueue.x-k8s.io/queue-name"

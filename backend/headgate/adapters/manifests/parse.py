@@ -15,11 +15,14 @@ from headgate.adapters.manifests.registry import CODECS_BY_NAME, read_kind
 from headgate.adapters.manifests.workload import read_workload
 from headgate.adapters.manifests.written import written_body
 from headgate.application.bounded_executor import stop_if_cancelled
+from headgate.domain.field_rules import (
+    broken_rule_of_name,
+    identity_violations,
+    invalid_object,
+    marking_violations,
+)
 from headgate.domain.kinds.registry import KINDS_BY_NAME
-from headgate.domain.metadata import identity_violations, invalid_object, marking_violations
-from headgate.domain.rejection import InvalidObject, violation
-from headgate.domain.values.names import broken_rule_of_name
-from headgate.domain.values.pointers import lies_within, moved
+from headgate.domain.rejection import InvalidObject, lies_within, moved, violation
 from headgate.domain.workloads.decide.decider import SUBMITTED_AS
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 

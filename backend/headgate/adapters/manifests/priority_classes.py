@@ -11,7 +11,7 @@ import msgspec
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.metadata import Metadata
 from headgate.adapters.manifests.pod_templates import Template
-from headgate.domain.values.pointers import child
+from headgate.domain.rejection import child
 from headgate.domain.workloads.specs import PriorityClassReference
 
 PRIORITY_CLASS = "kueue.x-k8s.io/priority-class"

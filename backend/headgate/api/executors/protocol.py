@@ -15,9 +15,9 @@ from headgate.api.problems import invalid_request, problem_of, visible_to
 from headgate.api.schemas import Free, Position, RequestBody, Schema, ShortText
 from headgate.application.commands import executor_commands
 from headgate.application.commands.executor_commands import ExecutorTerms
+from headgate.domain.field_rules import raise_if_invalid
 from headgate.domain.kinds.executor import ClaimExecutor
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
-from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.nodes.decide import RegisterNode
 from headgate.domain.nodes.state import Device
 from headgate.domain.rejection import InvalidObject, violation

@@ -42,9 +42,8 @@ from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.application.queries.workloads.submission_warnings import warnings_about
 from headgate.application.simulations.simulation_run import deletion
 from headgate.domain.field_rules import count_violations, shown
-from headgate.domain.rejection import InvalidObject, InvalidRequest, Rejection
+from headgate.domain.rejection import InvalidObject, InvalidRequest, Rejection, child
 from headgate.domain.streams import workload_stream
-from headgate.domain.values.pointers import child
 from headgate.messages.rendering import IsVisible
 
 KIND = "Workload"

@@ -8,11 +8,9 @@ import msgspec
 from headgate.application.access.identity import ADMIN, ServiceAccount, Token, digest_of
 from headgate.application.access.rights import SCOPES, Grant
 from headgate.application.application_services import ApplicationServices
-from headgate.domain.field_rules import count_violations, expiry_violations
-from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import AlreadyExists, NotFound, Violation, violation
+from headgate.domain.field_rules import count_violations, expiry_violations, raise_if_invalid
+from headgate.domain.rejection import AlreadyExists, NotFound, Violation, child, violation
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
-from headgate.domain.values.pointers import child
 
 MAX_GRANTS = 64
 MAX_TOKEN_DAYS = 366

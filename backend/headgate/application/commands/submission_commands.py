@@ -15,7 +15,7 @@ from headgate.application.commands.requests import (
 )
 from headgate.application.commands.workload_commands import authority_over, rules_for_roles
 from headgate.application.cooperative import each, run_yielding
-from headgate.domain.metadata import raise_if_invalid
+from headgate.domain.field_rules import raise_if_invalid
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.workloads.commands import ChangeSpec, Submit

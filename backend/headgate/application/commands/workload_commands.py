@@ -17,9 +17,9 @@ from headgate.application.commands.requests import (
     StreamCommand,
 )
 from headgate.application.workload_filter import listed_cluster_queue
+from headgate.domain.field_rules import raise_if_invalid
 from headgate.domain.kinds.configuration import SUBMITTING_ROLES
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import Violation, violation
 from headgate.domain.streams import workload_stream

@@ -9,6 +9,8 @@ from headgate.domain.field_rules import (
     count_violations,
     duplicate_violations,
     name_violations,
+    optional_name_violations,
+    selector_violations,
 )
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
@@ -33,10 +35,7 @@ from headgate.domain.kinds.queue_stop import (
 )
 from headgate.domain.kinds.resource_groups import ResourceGroup, group_violations, weight_violations
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
-from headgate.domain.metadata import optional_name_violations
-from headgate.domain.rejection import Violation, violation
-from headgate.domain.selection_rules import selector_violations
-from headgate.domain.values.pointers import child
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.selectors import LabelSelector
 
 FungibilityPolicy = Literal["MayStopSearch", "TryNextFlavor"]

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from headgate.domain.field_rules import optional_name_violations
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
     ObjectCreated,
@@ -15,7 +16,6 @@ from headgate.domain.kinds.resource_groups import (
     group_violations,
     weight_violations,
 )
-from headgate.domain.metadata import optional_name_violations
 from headgate.domain.rejection import Violation
 
 

@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 
 from headgate.domain.field_rules import (
+    broken_rule_of_dns_label,
+    broken_rule_of_label_key,
     count_violations,
     duplicate_violations,
     name_violations,
@@ -21,9 +23,7 @@ from headgate.domain.kinds.configured_object import (
 )
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
-from headgate.domain.rejection import Violation, violation
-from headgate.domain.values.names import broken_rule_of_dns_label, broken_rule_of_label_key
-from headgate.domain.values.pointers import child
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.quantities import Requests
 
 CONFIGURATION_NAME = "default"

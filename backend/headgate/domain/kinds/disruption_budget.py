@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from headgate.domain.field_rules import range_violations
+from headgate.domain.field_rules import range_violations, selector_violations
 from headgate.domain.kinds.configured_object import (
     NamespacedObjectCreated,
     ObjectChanged,
@@ -16,7 +16,6 @@ from headgate.domain.kinds.object_commands import (
     Kind,
 )
 from headgate.domain.rejection import Violation, violation
-from headgate.domain.selection_rules import selector_violations
 from headgate.domain.values.selectors import LabelSelector
 
 

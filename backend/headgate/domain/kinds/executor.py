@@ -11,8 +11,10 @@ from msgspec.structs import replace
 from headgate.domain.field_rules import (
     count_violations,
     duplicate_violations,
+    label_violations,
     length_violations,
     name_violations,
+    raise_if_invalid,
     range_violations,
 )
 from headgate.domain.kinds.configured_object import (
@@ -32,10 +34,8 @@ from headgate.domain.kinds.object_commands import (
     decide_object,
     existing_object,
 )
-from headgate.domain.metadata import label_violations, raise_if_invalid
-from headgate.domain.rejection import IllegalNow, Violation, violation
+from headgate.domain.rejection import IllegalNow, Violation, child, violation
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.pointers import child
 from headgate.domain.workloads.specs import NodeLossPolicy
 
 MIN_EXECUTOR_LEASE_SECONDS = 5

@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from headgate.domain.field_rules import amount_violations
 from headgate.domain.kinds.configured_object import (
     NamespacedObjectCreated,
     ObjectChanged,
@@ -12,10 +13,8 @@ from headgate.domain.kinds.configured_object import (
     ObjectDeletionRequested,
 )
 from headgate.domain.kinds.object_commands import Kind
-from headgate.domain.metadata import amount_violations
-from headgate.domain.rejection import Violation, violation
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.message import Amount
-from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import Requests
 
 

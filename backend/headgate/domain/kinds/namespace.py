@@ -2,6 +2,7 @@
 
 import msgspec
 
+from headgate.domain.field_rules import broken_rule_of_dns_label
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
     ObjectCreated,
@@ -11,7 +12,6 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import (
     Kind,
 )
-from headgate.domain.values.names import broken_rule_of_dns_label
 
 
 class NamespaceSpec(msgspec.Struct, frozen=True, kw_only=True):

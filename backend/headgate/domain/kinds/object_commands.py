@@ -12,6 +12,12 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
+from headgate.domain.field_rules import (
+    broken_rule_of_name,
+    identity_violations,
+    marking_violations,
+    raise_if_invalid,
+)
 from headgate.domain.kinds.configured_object import (
     Absent,
     Configured,
@@ -23,11 +29,9 @@ from headgate.domain.kinds.configured_object import (
     ObjectEvent,
     evolve_object,
 )
-from headgate.domain.metadata import identity_violations, marking_violations, raise_if_invalid
 from headgate.domain.rejection import AlreadyExists, InUse, NotFound, Violation
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import reference_of_stream
-from headgate.domain.values.names import broken_rule_of_name
 
 ObjectSpec = TypeVar("ObjectSpec", bound=msgspec.Struct)
 ObjectState = Absent | Configured[ObjectSpec]

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.field_rules import action_violations
+from headgate.domain.field_rules import action_violations, raise_if_invalid
 from headgate.domain.kinds.configured_object import (
     Absent,
     Configured,
@@ -26,7 +26,6 @@ from headgate.domain.kinds.object_commands import (
     decide_object,
     existing_object,
 )
-from headgate.domain.metadata import raise_if_invalid
 from headgate.domain.rejection import Violation, violation
 from headgate.domain.values.instants import Instant
 

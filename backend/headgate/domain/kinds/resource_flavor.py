@@ -4,7 +4,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from headgate.domain.field_rules import count_violations, name_violations
+from headgate.domain.field_rules import (
+    count_violations,
+    label_violations,
+    name_violations,
+    taint_violations,
+    toleration_violations,
+)
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
     ObjectCreated,
@@ -14,9 +20,7 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import (
     Kind,
 )
-from headgate.domain.metadata import label_violations
 from headgate.domain.rejection import Violation, violation
-from headgate.domain.selection_rules import taint_violations, toleration_violations
 from headgate.domain.values.selectors import Taint, Toleration
 
 

@@ -5,15 +5,14 @@ from collections.abc import Iterator
 import msgspec
 
 from headgate.domain.field_rules import (
+    broken_rule_of_label_key,
     count_violations,
     duplicate_violations,
     name_violations,
     range_violations,
 )
-from headgate.domain.rejection import Violation, violation
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.message import Amount
-from headgate.domain.values.names import broken_rule_of_label_key
-from headgate.domain.values.pointers import child
 from headgate.domain.values.quantities import MAX_AMOUNT
 
 

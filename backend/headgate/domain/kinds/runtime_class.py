@@ -2,6 +2,7 @@
 
 import msgspec
 
+from headgate.domain.field_rules import amount_violations, label_violations, toleration_violations
 from headgate.domain.kinds.configured_object import (
     ObjectChanged,
     ObjectCreated,
@@ -9,9 +10,7 @@ from headgate.domain.kinds.configured_object import (
     ObjectDeletionRequested,
 )
 from headgate.domain.kinds.object_commands import Kind
-from headgate.domain.metadata import amount_violations, label_violations
 from headgate.domain.rejection import Violation
-from headgate.domain.selection_rules import toleration_violations
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import Toleration
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import msgspec
 
 from headgate.domain.field_rules import (
+    MAX_LEVEL_KEY_LENGTH,
+    broken_rule_of_label_key,
     count_violations,
     duplicate_violations,
     length_violations,
@@ -19,9 +21,7 @@ from headgate.domain.kinds.configured_object import (
 from headgate.domain.kinds.object_commands import (
     Kind,
 )
-from headgate.domain.rejection import Violation, violation
-from headgate.domain.values.names import MAX_LEVEL_KEY_LENGTH, broken_rule_of_label_key
-from headgate.domain.values.pointers import child
+from headgate.domain.rejection import Violation, child, violation
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 

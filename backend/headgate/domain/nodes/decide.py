@@ -6,8 +6,10 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.field_rules import (
+    amount_violations,
     count_violations,
     length_violations,
+    raise_if_invalid,
     range_violations,
 )
 from headgate.domain.kinds.configured_object import Configured, ObjectEvent
@@ -19,7 +21,6 @@ from headgate.domain.kinds.object_commands import (
     decide_object,
     existing_object,
 )
-from headgate.domain.metadata import amount_violations, raise_if_invalid
 from headgate.domain.nodes.state import (
     MAX_DEVICES,
     Device,
@@ -39,9 +40,8 @@ from headgate.domain.nodes.state import (
     lease_violations,
     node_violations,
 )
-from headgate.domain.rejection import IllegalNow, Violation
+from headgate.domain.rejection import IllegalNow, Violation, child
 from headgate.domain.values.instants import Instant, seconds_after
-from headgate.domain.values.pointers import child
 from headgate.domain.values.selectors import Taint
 
 

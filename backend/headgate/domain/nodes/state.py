@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.field_rules import range_violations
+from headgate.domain.field_rules import amount_violations, range_violations, taint_violations
 from headgate.domain.kinds.configured_object import (
     Absent,
     Configured,
@@ -20,9 +20,7 @@ from headgate.domain.kinds.configured_object import (
     with_status,
 )
 from headgate.domain.kinds.object_commands import ObjectState
-from headgate.domain.metadata import amount_violations
 from headgate.domain.rejection import Violation
-from headgate.domain.selection_rules import taint_violations
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.selectors import Taint
 

@@ -7,8 +7,7 @@ has already, or takes from a default that an admin chose, is not judged.
 from collections.abc import Iterable, Iterator
 
 from headgate.domain.kinds.configuration import SubmissionRule
-from headgate.domain.rejection import Violation, violation
-from headgate.domain.values.pointers import child
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.workloads.priority import (
     DEFAULT_CLASS,
     global_default_class,

@@ -16,10 +16,10 @@ from headgate.application.cooperative import Cooperative
 from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.domain.cluster_state import ClusterState
+from headgate.domain.rejection import moved
 from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
 from headgate.domain.streams import stream_of
 from headgate.domain.values.message import message
-from headgate.domain.values.pointers import moved
 from headgate.domain.workloads.pods.templates import literal_secrets
 from headgate.domain.workloads.state import Workload
 from headgate.messages.catalogue import remedy_of, text_of

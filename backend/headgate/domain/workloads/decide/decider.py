@@ -5,8 +5,8 @@ from collections.abc import Container, Iterator
 from msgspec.structs import replace
 
 from headgate.domain.decider import Decider
+from headgate.domain.field_rules import identity_violations, marking_violations, raise_if_invalid
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.metadata import identity_violations, marking_violations, raise_if_invalid
 from headgate.domain.rejection import AlreadyExists, IllegalNow
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import workload_reference

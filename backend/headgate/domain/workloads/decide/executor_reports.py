@@ -9,12 +9,10 @@ repeats what is known, or concerns another eviction than the present one, record
 from collections.abc import Iterator
 from typing import Literal
 
-from headgate.domain.field_rules import range_violations, shown
-from headgate.domain.metadata import raise_if_invalid
-from headgate.domain.rejection import IllegalNow, Violation, violation
+from headgate.domain.field_rules import raise_if_invalid, range_violations, shown
+from headgate.domain.rejection import IllegalNow, Violation, child, violation
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.message import message, workload_reference
-from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.commands import (
     AcknowledgeEviction,

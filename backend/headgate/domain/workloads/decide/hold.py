@@ -5,8 +5,7 @@ authority covers a lower one and is released only by that authority or a higher 
 covered hold applies again.
 """
 
-from headgate.domain.field_rules import action_violations
-from headgate.domain.metadata import raise_if_invalid
+from headgate.domain.field_rules import action_violations, raise_if_invalid
 from headgate.domain.rejection import IllegalNow
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.commands import HoldWorkload, ReleaseWorkload

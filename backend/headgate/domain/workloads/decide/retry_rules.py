@@ -8,9 +8,8 @@ from headgate.domain.field_rules import (
     range_violations,
     shown,
 )
-from headgate.domain.rejection import Violation, violation
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.index_ranges import count_of
-from headgate.domain.values.pointers import child
 from headgate.domain.workloads.specs import (
     RetryPolicy,
     RetryRule,

@@ -8,28 +8,24 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from headgate.domain.field_rules import (
-    count_violations,
-    duplicate_violations,
-    length_violations,
-    name_violations,
-    range_violations,
-    shown,
-)
-from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
-from headgate.domain.metadata import label_violations, optional_name_violations
-from headgate.domain.rejection import Violation, violation
-from headgate.domain.selection_rules import (
-    node_term_violations,
-    term_violations,
-    toleration_violations,
-)
-from headgate.domain.values.message import Amount
-from headgate.domain.values.names import (
     MAX_LABEL_LENGTH,
     broken_rule_of_dns_label,
     broken_rule_of_label_key,
+    count_violations,
+    duplicate_violations,
+    label_violations,
+    length_violations,
+    name_violations,
+    node_term_violations,
+    optional_name_violations,
+    range_violations,
+    shown,
+    term_violations,
+    toleration_violations,
 )
-from headgate.domain.values.pointers import child
+from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, MIN_PRIORITY
+from headgate.domain.rejection import Violation, child, violation
+from headgate.domain.values.message import Amount
 from headgate.domain.values.quantities import MAX_AMOUNT
 from headgate.domain.workloads.decide.retry_rules import retry_violations
 from headgate.domain.workloads.decide.topology_rules import group_violations, topology_violations

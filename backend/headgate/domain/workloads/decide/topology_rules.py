@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 from headgate.domain.field_rules import (
+    MAX_LABEL_LENGTH,
+    broken_rule_of_label_key,
     count_violations,
     duplicate_violations,
     length_violations,
     name_violations,
     range_violations,
 )
-from headgate.domain.rejection import Violation, violation
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.message import Message, message
-from headgate.domain.values.names import MAX_LABEL_LENGTH, broken_rule_of_label_key
-from headgate.domain.values.pointers import child
 from headgate.domain.workloads.specs import PodSet, SliceLayer, TopologyRequest
 
 MAX_SLICE_LAYERS = 3

@@ -11,10 +11,9 @@ from itertools import islice
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.rejection import InvalidObject, NotFound
+from headgate.domain.rejection import InvalidObject, NotFound, child
 from headgate.domain.values.index_ranges import MAX_INDEX_DIGITS
 from headgate.domain.values.message import workload_reference
-from headgate.domain.values.pointers import child
 from headgate.domain.workloads.admission import PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.trimmed_assignments import pod_count
 from headgate.domain.workloads.specs import PodIndex, PodSet

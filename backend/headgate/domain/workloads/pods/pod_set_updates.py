@@ -9,12 +9,14 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from headgate.domain.field_rules import duplicate_violations, shown
-from headgate.domain.metadata import label_violations
-from headgate.domain.rejection import Violation, violation
-from headgate.domain.selection_rules import toleration_violations
+from headgate.domain.field_rules import (
+    duplicate_violations,
+    label_violations,
+    shown,
+    toleration_violations,
+)
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.message import Message, message
-from headgate.domain.values.pointers import child
 from headgate.domain.values.selectors import Toleration
 from headgate.domain.workloads.specs import PodSet
 
