@@ -14,7 +14,7 @@ from tests.hypothesis_profiles import examples
 from tests.simulation.cluster import SECONDS, Cluster
 from tests.simulation.scenario_run import install, random_action
 
-STEPS = 250
+STEPS = examples(250, quick=120)
 
 
 def day(seed: int) -> Cluster:

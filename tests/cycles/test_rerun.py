@@ -15,6 +15,8 @@ from tests.hypothesis_profiles import examples
 from tests.simulation.cluster import Cluster
 from tests.simulation.scenario_run import installed_cluster
 
+STEPS = examples(200, quick=120)
+
 
 def replay_all(cluster: Cluster, chosen: int = 0) -> list[tuple[str, bool, str]]:
     """Each committed plan, whether it came out the same, and its digest."""
@@ -35,7 +37,7 @@ def _replay(
 
 @pytest.mark.parametrize("seed", range(examples(4, quick=2)))
 def test_every_plan_of_a_day_with_faults_runs_again_to_the_same_bytes(seed: int) -> None:
-    cluster = installed_cluster(seed, 200, fault_rate=0.1)
+    cluster = installed_cluster(seed, STEPS, fault_rate=0.1)
     replayed = replay_all(cluster)
     assert len(replayed) > 20
     assert [name for name, is_same, _ in replayed if not is_same] == []

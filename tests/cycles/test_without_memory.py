@@ -14,6 +14,7 @@ from tests.simulation.scenario_run import install, step
 from tests.what_if.submits import rest
 
 STEPS_TO_A_REST = 10
+RESTS = examples(30, quick=14)
 MANY = 1_000_000
 
 
@@ -66,6 +67,6 @@ def decided_otherwise(cluster: Cluster) -> list[str]:
 
 @pytest.mark.parametrize("seed", [2, 8][: examples(2, quick=1)])
 def test_what_a_worker_remembers_decides_nothing(seed: int) -> None:
-    cluster = live(seed, 30)
+    cluster = live(seed, RESTS)
     assert len(cluster.records) > 40
     assert decided_otherwise(cluster) == []

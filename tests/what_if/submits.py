@@ -33,9 +33,11 @@ class Prediction:
     victims: tuple[str, ...]
 
 
-def compare_day(seed: int, submits: int = SUBMITS_PER_DAY) -> list[tuple[Prediction, Prediction]]:
-    """What was foretold and what happened, for some submits of one day."""
-    cluster = installed_cluster(seed, STEPS)
+def compare_day(
+    seed: int, submits: int = SUBMITS_PER_DAY, steps: int = STEPS
+) -> list[tuple[Prediction, Prediction]]:
+    """What was foretold and what happened, for some submits after the steps of one day."""
+    cluster = installed_cluster(seed, steps)
     chance = Random(seed)
     found = []
     for number in range(submits):

@@ -13,19 +13,23 @@ from headgate.application.simulations.simulation_run import (
 )
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.what_if import DidNotSettle
+from tests.hypothesis_profiles import examples
 from tests.simulation.scenario_run import installed_cluster
 from tests.what_if.submits import compare_day, rest
 
+STEPS, SUBMITS = examples(150, quick=80), examples(10, quick=7)
+
 
 def test_submits_of_every_verdict_are_predicted_as_they_happen() -> None:
-    submits = [each for seed in range(3) for each in compare_day(seed, submits=10)]
+    days = [compare_day(seed, SUBMITS, STEPS) for seed in range(4)]
+    submits = [each for day in days for each in day]
     for predicted, happened in submits:
         assert predicted == happened
     assert {"Admitted", "MakesRoom", "Waits"} <= {happened.verdict for _, happened in submits}
 
 
 def _foresee(seed: int, *changes: StreamCommand, late: bool = False) -> SimulationOutcome:
-    cluster = installed_cluster(seed, 150)
+    cluster = installed_cluster(seed, STEPS)
     rest(cluster)
     cluster_state = cluster.witness.cluster_state.fork()
     before = _content(cluster_state)
