@@ -16,6 +16,7 @@ from headgate.adapters.celery.nudges import (
     make_celery,
 )
 from headgate.adapters.pod_logs.directory import DirectoryLogStore
+from headgate.adapters.pod_logs.directory_uploads import DirectoryUploadStore
 from headgate.adapters.postgres.archive import LogArchive
 from headgate.adapters.postgres.archive_files import LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool, open_pool
@@ -51,6 +52,9 @@ from headgate.application.pod_logs.store import LogStore
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
 from headgate.application.time_travel.historical_states import HistoricalReads, HistoricalStates
+from headgate.application.uploads import UploadStore, remove_old_uploads
+from headgate.domain.object_set import ObjectSet
+from headgate.domain.workloads.state import Workload
 from headgate.settings import Settings
 
 __all__ = [
@@ -123,6 +127,7 @@ class Platform:
     rendezvous_ports: PostgresRendezvousPorts
     tail: PostgresTail
     pod_logs: LogStore
+    uploads: UploadStore
     probe: PostgresProbe
     event_log_for_probes: PostgresEventLog
     nudges: CeleryNudges
@@ -190,7 +195,22 @@ class Platform:
             every_seconds=900.0,
             run=lambda _: self.remove_old_pod_logs(),
         )
-        return MaintenanceSchedule((*tasks, retention), self.maintenance, time.monotonic)
+        uploads = MaintenanceTask(
+            name="remove old uploads",
+            every_seconds=900.0,
+            run=lambda _: self.remove_old_uploads(),
+        )
+        return MaintenanceSchedule((*tasks, retention, uploads), self.maintenance, time.monotonic)
+
+    def remove_old_uploads(self) -> int:
+        """Deletes the uploads that retention does not keep; returns how many."""
+
+        def load() -> tuple[ObjectSet, list[Workload]]:
+            live = self.live_state()
+            live.catch_up_with_log()
+            return live.cluster_state.config, list(live.cluster_state.workloads.values())
+
+        return remove_old_uploads(self.uploads, load, self.event_log.now())
 
     def remove_old_pod_logs(self) -> int:
         """Deletes the pod logs that retention does not keep; returns of how many runs."""
@@ -252,6 +272,7 @@ def open_platform(
         sessions=PostgresSessions(writes),
         rendezvous_ports=PostgresRendezvousPorts(writes),
         pod_logs=open_pod_logs(settings),
+        uploads=open_uploads(settings),
         tail=PostgresTail(settings.database_url),
         probe=PostgresProbe(probes),
         event_log_for_probes=PostgresEventLog(probes),
@@ -277,3 +298,13 @@ def open_pod_logs(settings: Settings) -> LogStore:
 def celery_application(settings: Settings) -> Celery:
     """Returns the Celery application on the broker of `settings`."""
     return make_celery(settings.broker_url)
+
+
+def open_uploads(settings: Settings) -> UploadStore:
+    """Returns the store of uploads, beside the pod logs."""
+    if not settings.pod_logs.startswith(OBJECT_STORAGE):
+        return DirectoryUploadStore(Path(settings.pod_logs or settings.directory / "pod-logs"))
+    from headgate.adapters.pod_logs.object_uploads import ObjectUploadStore  # noqa: PLC0415 - boto3 comes with an extra
+
+    bucket, _, prefix = settings.pod_logs.removeprefix(OBJECT_STORAGE).partition("/")
+    return ObjectUploadStore(bucket, prefix, settings.pod_logs_endpoint)

@@ -85,6 +85,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     pod_logs_gibibytes: Annotated[
         int, Meta(description="Size that all pod logs may take, in GiB; 0 is no limit.")
     ] = 0
+    upload_mebibytes: Annotated[
+        int,
+        Meta(description="Size that one upload (`run --upload`) may have, compressed.", ge=1),
+    ] = 100
     heartbeat_file: Annotated[
         Path | None, Meta(description="File that a worker touches at each turn.")
     ] = None

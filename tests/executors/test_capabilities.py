@@ -10,6 +10,7 @@ from headgate.domain.values.capabilities import (
     AGENT_CAPABILITIES,
     CONTAINER_FIELDS_FREE,
     POD_FIELDS_FREE,
+    UPLOAD,
     required_capabilities,
 )
 from headgate.executor.substrate import CannotStart
@@ -89,4 +90,11 @@ def test_fields_that_describe_a_pod_alone_need_nothing_of_an_executor() -> None:
     pod = dict.fromkeys(POD_FIELDS_FREE - {"containers", "initContainers", "volumes"}, "x")
     template = template_of("true", container=free, **pod)
     assert required_capabilities(template) == ("command",)
+    assert read(template, PodRules(allow_root=True)).command[1:] == ()
+
+
+def test_a_pod_that_begins_in_an_upload_needs_an_executor_with_uploads() -> None:
+    template = template_of("true")
+    template["metadata"] = {"annotations": {UPLOAD: "a" * 64}}
+    assert required_capabilities(template) == ("command", "upload")
     assert read(template, PodRules(allow_root=True)).command[1:] == ()

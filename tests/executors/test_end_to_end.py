@@ -70,6 +70,22 @@ def test_output_and_errors_of_one_pod_are_shown_as_they_are(
     assert (tmp_path / "where").read_text() == f"{tmp_path}\n"
 
 
+def test_pods_begin_in_their_own_copies_of_an_uploaded_directory(
+    connection: Connection, agent: AgentProcess, tmp_path: Path
+) -> None:
+    (tmp_path / "code.sh").write_text("echo x >> lines; echo rank $RANK $(wc -l < lines)")
+    (tmp_path / "data.log").write_text("left out")
+    (tmp_path / ".headgateignore").write_text("*.log\n")
+    words = ("--upload", ".", "--pods", "2", "--", "sh", "-c", "sh ./code.sh; ls")
+    found = run(connection, agent, *words, directory=tmp_path)
+    assert found.returncode == 0
+    assert sorted(found.stdout.splitlines()) == [
+        "[0] code.sh", "[0] lines", "[0] rank 0 1",
+        "[1] code.sh", "[1] lines", "[1] rank 1 1",
+    ]  # fmt: skip
+    assert not (tmp_path / "lines").exists()
+
+
 def test_an_agent_that_was_killed_loses_no_result(
     connection: Connection, client: HeadgateClient, agent: AgentProcess, tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ from headgate.api.stuck_workloads import StuckWorkloadsPage
 from headgate.api.system import LintPage, OverviewPage, System, is_alive, is_ready, metrics
 from headgate.api.tokens import Access, Tokens
 from headgate.api.topologies import TopologyMaps
+from headgate.api.uploads import ExecutorUploads, Uploads
 from headgate.api.web_pages import (
     all_problems,
     docs_page,
@@ -168,6 +169,8 @@ def _version_one() -> Router:
             Executors,
             ExecutorProtocol,
             ExecutorLogs,
+            ExecutorUploads,
+            Uploads,
             ExecutorSessions,
             WorkloadLogs,
             WorkloadSessions,

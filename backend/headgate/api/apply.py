@@ -9,7 +9,15 @@ from litestar.params import RawBody
 from headgate.api.answers import Answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.command_requests import CommandOptions, answer_command, command_request
-from headgate.api.manifests import Entry, batch_status, entry_of, failure_of, parsed, warnings_of
+from headgate.api.manifests import (
+    Entry,
+    batch_status,
+    entry_of,
+    failure_of,
+    parsed,
+    warnings_of,
+    with_known_uploads,
+)
 from headgate.api.parameters import IdempotencyHeader, Reason, SubmitDryRun
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of, visible_to
 from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
@@ -85,6 +93,7 @@ async def apply(request: Caller, body: bytes, options: CommandOptions) -> Answer
     """Apply every document of a body."""
     found = await parsed(request, body)
     entries = await run_yielding(each(entry_of(request, one) for one in found))
+    entries = await with_known_uploads(request, entries)
     if not entries:
         raise ApiFailure(INVALID_REQUEST, "The body holds no object.", remedy="Send at least one.")
 

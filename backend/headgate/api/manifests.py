@@ -38,6 +38,7 @@ from headgate.application.queries.queues.status import (
     weighted_share_of,
 )
 from headgate.application.queries.workloads.submission_warnings import warnings_about
+from headgate.application.uploads import unknown_uploads, uploads_of
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.cohort import CohortSpec
 from headgate.domain.kinds.configured_object import Absent, Configured
@@ -45,8 +46,10 @@ from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.executor import ExecutorSpec
 from headgate.domain.kinds.executor_nodes import nodes_of_executor, shared_node
 from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.rejection import InvalidObject, NotAllowed, Rejection
+from headgate.domain.rejection import InvalidObject, NotAllowed, Rejection, child
 from headgate.domain.scheduling.preemption.disruption_budgets import budget_statuses
+from headgate.domain.values.capabilities import UPLOAD, upload_of
+from headgate.domain.workloads.specs import WorkloadSpec
 from headgate.domain.workloads.state import Workload
 
 MAX_INLINE_BYTES = 16 * 1024
@@ -93,7 +96,30 @@ async def read_wanted(request: Caller, body: bytes, kind: str) -> tuple[DesiredO
     name = str(request.path_params.get("name", ""))
     _must_agree("/metadata/name", desired.name, name)
     _must_agree("/metadata/namespace", desired.namespace, namespace)
-    return wanted_of(services_of(request), desired), desired
+    wanted = wanted_of(services_of(request), desired)
+    failure = await _upload_failure(request, wanted)
+    if failure is not None:
+        raise failure
+    return wanted, desired
+
+
+async def _upload_failure(request: Caller, wanted: DesiredObject) -> InvalidObject | None:
+    """Why a workload is refused that names an unknown upload; a present workload keeps its own."""
+    if not isinstance(wanted.spec, WorkloadSpec) or not uploads_of(wanted.spec):
+        return None
+    services = services_of(request)
+    present = services.reader.cluster_state.workloads.get(f"{wanted.namespace}/{wanted.name}")
+    known = uploads_of(present.spec) if present is not None else frozenset()
+    asked = [(wanted.namespace, wanted.spec)]
+    unknown = await asyncio.to_thread(unknown_uploads, services.uploads, asked)
+    missing = next((key for key in sorted(unknown) if key.digest not in known), None)
+    if missing is None:
+        return None
+    numbers = {upload_of(each.template): n for n, each in enumerate(wanted.spec.pod_sets)}
+    place = f"/spec/podSets/{numbers[missing.digest]}/template/metadata/annotations"
+    return InvalidObject.at(
+        child(place, UPLOAD), "UploadUnknown", namespace=missing.namespace, digest=missing.digest
+    )
 
 
 def wanted_of(services: ApplicationServices, desired: Desired) -> DesiredObject:
@@ -343,3 +369,15 @@ def entry_of(request: Caller, found: Desired | Refused) -> Entry:
         return Entry(found.kind, found.namespace, found.name, failure=failure)
     wanted = wanted_of(services_of(request), found)
     return Entry(found.kind, found.namespace, wanted.name, wanted, found)
+
+
+async def with_known_uploads(request: Caller, entries: Sequence[Entry]) -> list[Entry]:
+    """The entries, those failed that name an upload which their namespace does not have."""
+    return [await _with_known_uploads(request, entry) for entry in entries]
+
+
+async def _with_known_uploads(request: Caller, entry: Entry) -> Entry:
+    failure = None if entry.wanted is None else await _upload_failure(request, entry.wanted)
+    if failure is None:
+        return entry
+    return Entry(entry.kind, entry.namespace, entry.name, failure=failure)

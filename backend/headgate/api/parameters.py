@@ -233,6 +233,8 @@ MIN_POSITION_WAIT_SECONDS = 5.0
 
 
 MEDIA_TYPES = ("json", "yaml")
+BYTES = "application/octet-stream"
+"""Taken where a route says so by `takes_bytes`."""
 
 
 async def reach_position(request: Request[Any, Any, Any]) -> None:
@@ -252,7 +254,8 @@ def check_media_type(request: Request[Any, Any, Any]) -> None:
     if request.method not in ("POST", "PUT", "PATCH"):
         return
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
-    if not kind.endswith(MEDIA_TYPES):
+    takes_bytes = request.route_handler.opt.get("takes_bytes", False)
+    if not (kind.endswith(MEDIA_TYPES) or (takes_bytes and kind == BYTES)):
         raise ApiFailure(UNSUPPORTED_MEDIA_TYPE, f"{kind} is not taken here.")
 
 

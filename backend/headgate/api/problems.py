@@ -37,6 +37,7 @@ from headgate.domain.rejection import (
     NotAllowed,
     NotFound,
     Rejection,
+    TooLarge,
     Violation,
     violation,
 )
@@ -157,6 +158,7 @@ BY_FAILURE: dict[type[Exception], Kind] = {
     UnknownParameter: UNKNOWN_PARAMETER,
     InvalidRequest: INVALID_REQUEST,
     InvalidObject: INVALID,
+    TooLarge: Kind(413, "upload-too-large", "Upload too large"),
     NotAllowed: FORBIDDEN,
     NotFound: NOT_FOUND,
     AlreadyExists: Kind(409, "already-exists", "Already exists"),

@@ -26,6 +26,7 @@ BACKLOG = 4_096
 """Connections that the kernel keeps until they are accepted; it allows no more by default."""
 MAX_CONNECTIONS = 16_384
 BODY_SECONDS = 60.0
+UPLOAD_SECONDS = 900.0
 """For the whole body of a request, 10 MB at most."""
 BODY_PAUSE_SECONDS = 15.0
 """Between two parts of a body."""
@@ -62,14 +63,19 @@ class BoundedApplication:
             return
         self._in_progress += 1
         try:
-            await self._app(scope, _timed(receive), send)
+            await self._app(scope, _timed(receive, _body_seconds(scope["path"])), send)
         finally:
             self._in_progress -= 1
 
 
-def _timed(receive: Receive) -> Receive:
+def _body_seconds(path: str) -> float:
+    """An upload may be large and come through a slow line."""
+    return UPLOAD_SECONDS if "/uploads/" in path else BODY_SECONDS
+
+
+def _timed(receive: Receive, within_seconds: float) -> Receive:
     """Receives as `receive` does, but raises a failure with status 408 where a body stalls."""
-    ends_at = time.monotonic() + BODY_SECONDS
+    ends_at = time.monotonic() + within_seconds
     is_complete = False
 
     async def receive_in_time() -> Any:  # noqa: ANN401 - messages of ASGI

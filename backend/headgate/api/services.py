@@ -17,6 +17,7 @@ from headgate.application.live_state.live_state import LiveReader
 from headgate.application.live_state.rewind import recover_from_rewind
 from headgate.application.metrics.cycle_durations import CycleDurations
 from headgate.application.metrics.event_counters import EventCounters
+from headgate.application.pod_logs.store import MEBIBYTE
 from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.readiness import ReadinessWatch
@@ -62,6 +63,8 @@ def application_services(platform: Platform) -> ApplicationServices:
         started_at=time.monotonic(),
         request_limits=RequestLimits(read_limits(platform.settings.request_limits)),
         pod_logs=platform.pod_logs,
+        uploads=platform.uploads,
+        max_upload_bytes=platform.settings.upload_mebibytes * MEBIBYTE,
         readiness=ReadinessWatch(platform.event_log_for_probes, platform.probe, commits),
     )
 

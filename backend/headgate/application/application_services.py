@@ -23,6 +23,7 @@ from headgate.application.readiness import ReadinessWatch
 from headgate.application.rendezvous_ports import RendezvousPorts
 from headgate.application.time_travel.historical_ports import FixedClock, FixedReader
 from headgate.application.time_travel.historical_states import HistoricalReads
+from headgate.application.uploads import UploadStore
 
 BUSY_READING = "ReadsOverloaded"
 BUSY_WRITING = "WritesOverloaded"
@@ -64,6 +65,8 @@ class ApplicationServices:
     version: str
     started_at: float
     pod_logs: LogStore
+    uploads: UploadStore
+    max_upload_bytes: int
     readiness: ReadinessWatch
     request_limits: RequestLimits
     known_leases: dict[str, Lease] = field(default_factory=dict)

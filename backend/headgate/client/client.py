@@ -68,6 +68,11 @@ class HeadgateClient:
         body = Body(content=msgspec.json.encode(content))
         return self._transport.send(Request(method="PUT", path=path, body=body)).json()
 
+    def send_content(self, path: str, content: bytes) -> Any:  # noqa: ANN401 - the shapes are the API's
+        """Puts bytes to an address as they are."""
+        body = Body(content=content, content_type="application/octet-stream")
+        return self._transport.send(Request(method="PUT", path=path, body=body)).json()
+
     def remove(self, path: str, reason: str = "") -> Any:  # noqa: ANN401
         """Requests the deletion of an object."""
         request = Request(method="DELETE", path=path, query={"reason": reason})

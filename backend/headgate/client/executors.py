@@ -232,6 +232,15 @@ class ExecutorClient:
         answer = self._send("POST", "/logs", {"chunks": list(chunks)})
         return msgspec.convert(answer["outcomes"], list[RunOutcome])
 
+    def read_upload(self, workload: str, digest: str) -> Iterator[bytes]:
+        """Returns the archive of an upload in pieces. Raises `ServerProblem`."""
+        with self._transport.http.stream(
+            "GET", f"{self._path}/uploads/{digest}", params={"workload": workload}
+        ) as answer:
+            if answer.is_error:
+                raise ServerProblem(problem_of(answer.status_code, answer.read(), ""))
+            yield from answer.iter_bytes()
+
     def _send(
         self,
         method: str,

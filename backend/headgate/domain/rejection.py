@@ -77,6 +77,10 @@ class InvalidRequest(InvalidObject):
     """A request breaks rules and has no object to correct: a time, a time range."""
 
 
+class TooLarge(Rejection):
+    """What was sent is larger than the installation takes."""
+
+
 class NotAllowed(Rejection):
     """The roles of the user do not allow the command there."""
 

@@ -24,6 +24,18 @@ TEXTS: Mapping[str, Text] = {
     "LogChunkTooLarge": Text(
         "The chunk has {length:byte}; at most {maximum} allowed", "Send it in parts."
     ),
+    "UploadTooLarge": Text(
+        "The upload has {length:byte}; at most {maximum} allowed",
+        "Leave files out by .headgateignore, or use a shared file system.",
+    ),
+    "UploadDigestDiffers": Text(
+        "The content has the SHA-256 {found}, not {expected}", "Send it again."
+    ),
+    "NotDigest": Text("{value} is not a SHA-256 in hexadecimal", "Write 64 digits 0-9 and a-f."),
+    "UploadUnknown": Text(
+        "Namespace {namespace} has no upload {digest}",
+        "Send the directory again: headgate run --upload DIR.",
+    ),
     "LogContentNotBase64": Text("The content is not base64", "Encode the bytes as in RFC 4648."),
     "PodNotRunning": Text(
         "Pod {pod_set}-{index} of workload {workload} is not running (phase {phase})",

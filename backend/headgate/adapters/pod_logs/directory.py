@@ -32,6 +32,8 @@ LOCK = ".lock"
 FINAL = ".final"
 EXECUTOR = ".executor"
 PARTS_OF_RUN = 3
+UPLOADS = ".uploads"
+"""Beside the namespaces, as no name of a namespace begins with a dot; it holds no logs."""
 
 
 class DirectoryLogStore:
@@ -105,6 +107,8 @@ class DirectoryLogStore:
         found = []
         with _failures():
             for namespace in _folders(self._root):
+                if namespace.name == UPLOADS:
+                    continue
                 for workload in _folders(namespace):
                     for uid in _folders(workload):
                         found += [_stored(run, path) for run, path in self._below(uid)]

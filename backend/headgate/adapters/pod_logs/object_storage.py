@@ -32,8 +32,25 @@ EXECUTOR = "executor."
 MAX_OBJECT_BYTES = 8 * MEBIBYTE
 """No object is longer: one request's bytes of a stream."""
 KEYS_PER_DELETION = 1_000
+UPLOADS = ".uploads/"
+"""Beside the namespaces, as no name of a namespace begins with a dot; it holds no logs."""
 PARTS_OF_KEY = 6
 """Namespace, workload, uid, attempt, run and object."""
+
+
+def open_client(endpoint: str) -> Any:  # noqa: ANN401 - boto3 has no types
+    """A client of the object storage; empty is AWS."""
+    return boto3.client(
+        "s3",
+        endpoint_url=endpoint or None,
+        config=Config(
+            connect_timeout=3,
+            read_timeout=10,
+            retries={"mode": "standard", "max_attempts": 3},
+            request_checksum_calculation="when_required",
+            response_checksum_validation="when_required",
+        ),
+    )
 
 
 class _Object(msgspec.Struct, frozen=True, order=True):
@@ -50,17 +67,7 @@ class ObjectLogStore:
     def __init__(self, bucket: str, prefix: str, endpoint: str) -> None:
         self._bucket = bucket
         self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
-        self._client: Any = boto3.client(
-            "s3",
-            endpoint_url=endpoint or None,
-            config=Config(
-                connect_timeout=3,
-                read_timeout=10,
-                retries={"mode": "standard", "max_attempts": 3},
-                request_checksum_calculation="when_required",
-                response_checksum_validation="when_required",
-            ),
-        )
+        self._client = open_client(endpoint)
 
     def append(self, given: LogAppend) -> None:
         """Keep chunks; bytes up to the end of what is kept are not shown again."""
@@ -131,6 +138,8 @@ class ObjectLogStore:
         found: dict[LogRun, StoredRun] = {}
         with _failures():
             for listed in self._listed(self._prefix):
+                if listed["Key"].startswith(f"{self._prefix}{UPLOADS}"):
+                    continue
                 run, name = self._run_of(listed["Key"])
                 changed_at = int(listed["LastModified"].timestamp() * 1_000_000)
                 known = found.get(run)

@@ -21,6 +21,7 @@ from headgate.api.manifests import (
     object_writer,
     read_wanted,
     warnings_of,
+    with_known_uploads,
     with_written_pointers,
 )
 from headgate.api.parameters import instant_or_none
@@ -153,6 +154,7 @@ async def submit_batch(request: Caller, body: bytes, key: str | None) -> Answer:
 
 async def _submit_together(request: Caller, items: Sequence[Any], key: str) -> Answer:
     entries = await run_yielding(each(_entry(request, value) for value in items))
+    entries = await with_known_uploads(request, entries)
 
     def write(results: Sequence[CommandResult]) -> Cooperative[CommandResponse]:
         outcomes = yield from each(outcomes_of(request, entries, results))
@@ -177,6 +179,7 @@ async def _submit_in_parts(request: Caller, items: Sequence[Any]) -> Answer:
     for start in range(0, len(items), ITEMS_PER_APPEND):
         part = items[start : start + ITEMS_PER_APPEND]
         entries = await run_yielding(each(_entry(request, value) for value in part))
+        entries = await with_known_uploads(request, entries)
         submits = submission_commands.submit_each(
             services, request.user, metadata, _wanted_by(entries)
         )

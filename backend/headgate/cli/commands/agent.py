@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -19,6 +19,7 @@ from headgate.cli.options import option
 from headgate.cli.presentation.output import say
 from headgate.cli.session import connection_of
 from headgate.client.connection import Connection
+from headgate.client.executors import ExecutorClient
 from headgate.domain.values.quantities import NotAQuantity, amount_of
 from headgate.executor.process import ExecutorProcess, Superseded
 from headgate.executor.substrate import Object
@@ -122,8 +123,12 @@ def run_agent(connection: Connection, settings: HostSettings) -> None:
 def _run_agent(
     connection: Connection, settings: HostSettings, should_stop: Callable[[], bool]
 ) -> None:
+    def fetch(workload: str, digest: str) -> Iterator[bytes]:
+        with ExecutorClient(connection, settings.node.executor) as client:
+            yield from client.read_upload(workload, digest)
+
     try:
-        host = AgentHost(settings, NvmlInventory())
+        host = AgentHost(settings, NvmlInventory(), fetch)
     except AlreadyRuns as failure:
         raise CommandFailed(str(failure), remedy="Use another --directory.") from failure
     say(f"Isolation: {level_of(host.cgroups)}. {_accounts(settings.rules)}")

@@ -8,7 +8,6 @@ import contextlib
 import signal
 import threading
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -53,6 +52,7 @@ from headgate.cli.presentation.output import say
 from headgate.cli.presentation.pod_output import RunOutput
 from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
+from headgate.cli.uploads import Upload, directory_of, ship
 from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.pod_logs import PodLogStream
 
@@ -82,6 +82,7 @@ def run(
     chdir: Annotated[
         str, option("DIRECTORY", "Working directory on the hosts (default: the current one)")
     ] = "",
+    upload: Upload = None,
     priority_class: Annotated[str, option("NAME", "WorkloadPriorityClass")] = "",
     required_topology: Annotated[str, option("LEVEL", "Required topology level, e.g. rack")] = "",
     preferred_topology: Annotated[str, option("LEVEL", "Preferred topology level")] = "",
@@ -115,11 +116,12 @@ def run(
     if pty and (pods > 1 or not is_terminal()):
         reason = "one pod has the terminal" if pods > 1 else "stdin and stdout are no terminal"
         raise CommandFailed(f"--pty: {reason}", code=ExitCode.USAGE)
-    directory = chdir or str(Path.cwd())
+    directory = directory_of(upload, chdir)
     given = ["sh", "-c", AWAIT_SESSION] if pty else command
     manifest = with_command(manifest_of(options), given, pairs(env), directory)
     try:
         with client_of(ctx) as client:
+            ship(client, manifest, upload)
             code = _run_interactively(client, manifest, command) if pty else _run(client, manifest)
     except Failure as failure:
         exit_for(failure)

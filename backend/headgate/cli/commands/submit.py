@@ -31,6 +31,7 @@ from headgate.cli.options import (
 from headgate.cli.presentation.output import Format, say, show, show_value
 from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
+from headgate.cli.uploads import Upload, directory_of, ship
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Advice, Batch, ItemResult
 
@@ -135,6 +136,7 @@ def submit(
     single_pods: SinglePods = False,
     env: Environment = [],  # noqa: B006
     chdir: Directory = "",
+    upload: Upload = None,
     retries: Retries = None,
     retry_delay: RetryDelay = "",
     completions: Completions = None,
@@ -156,7 +158,7 @@ def submit(
     """
     require_simulation(expect, simulate=simulate)
     if files:
-        manifest, documents = _documents_only(files, name, queue, cpu, memory, *(script or []))
+        manifest, documents = _documents_only(files, upload, name, queue, cpu, memory, script)
     else:
         options = WorkloadOptions(
             name=name or generated_name(script[0] if script else "workload"), namespace=namespace,
@@ -166,14 +168,13 @@ def submit(
             repetition=repetition_of(array, retries, retry_delay, completions, parallelism),
             priority_class=priority_class, labels=pairs(label), run_seconds=run_seconds,
             queue=queue or (DEFAULT_QUEUE if script else ""), single_pods=single_pods)  # fmt: skip
-        manifest = _with_script(manifest_of(options), script, env, chdir)
+        manifest = _with_script(manifest_of(options), script, env, directory_of(upload, chdir))
         documents = msgspec.json.encode(manifest)
     with client_of(ctx) as client:
         if simulate:
             show_simulation(client.simulate(documents), output, expect)
             return
-        batch = _submit(client, documents, manifest, dry_run=dry_run)
-        _show_batch(batch, output, dry_run=dry_run)
+        batch = _submit(client, documents, manifest, upload, output, dry_run=dry_run)
         if wait and not dry_run:
             wait_for_batch(client, batch, awaited, seconds_of(timeout), _telling(output))
 
@@ -183,17 +184,29 @@ def _telling(output: Format) -> Callable[[str], None]:
     return say if output is Format.NAME else show
 
 
-def _submit(client: HeadgateClient, documents: bytes, manifest: Object, *, dry_run: bool) -> Batch:
-    """Submits the manifest as a new workload, or applies documents where there is none."""
+def _submit(
+    client: HeadgateClient,
+    documents: bytes,
+    manifest: Object,
+    upload: Path | None,
+    output: Format,
+    *,
+    dry_run: bool,
+) -> Batch:
+    """Submits the manifest, or applies documents where there is none; shows each result."""
+    ship(client, manifest, upload)
     if not manifest:
-        return client.apply(documents, dry_run=dry_run)
-    if not dry_run:
-        return client.submit_batch([manifest], key=unique_key())
-    preview = client.try_submit(manifest)
-    place, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
-    result = ItemResult(namespace=place, name=name, outcome="created")
-    warnings = msgspec.convert(preview.get("warnings", []), list[Advice])
-    return Batch(results=[result], warnings=warnings)
+        batch = client.apply(documents, dry_run=dry_run)
+    elif not dry_run:
+        batch = client.submit_batch([manifest], key=unique_key())
+    else:
+        preview = client.try_submit(manifest)
+        place, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+        result = ItemResult(namespace=place, name=name, outcome="created")
+        warnings = msgspec.convert(preview.get("warnings", []), list[Advice])
+        batch = Batch(results=[result], warnings=warnings)
+    _show_batch(batch, output, dry_run=dry_run)
+    return batch
 
 
 def _show_batch(batch: Batch, output: Format, *, dry_run: bool) -> None:
@@ -207,7 +220,7 @@ def _show_batch(batch: Batch, output: Format, *, dry_run: bool) -> None:
         _say_next_command(batch)
 
 
-def _documents_only(files: list[str], *options: str) -> tuple[Object, bytes]:
+def _documents_only(files: list[str], *options: object) -> tuple[Object, bytes]:
     """Returns the documents of files, and no manifest of options."""
     if any(options):
         raise CommandFailed("specify -f FILE or options, not both", code=ExitCode.USAGE)
@@ -303,7 +316,8 @@ def with_command(
     template = manifest["spec"]["podSets"][0]["template"]
     (container,) = template["spec"]["containers"]
     container["command"] = [_LITERAL.sub("$$", word) for word in command]
-    container["workingDir"] = directory
+    if directory:
+        container["workingDir"] = directory
     if environment:
         container["env"] = [
             *container.get("env", []),
@@ -352,13 +366,15 @@ def topology_of(required: str, preferred: str, unconstrained: bool) -> Object:
     return chosen
 
 
-def _with_script(manifest: Object, script: list[str] | None, env: list[str], chdir: str) -> Object:
+def _with_script(
+    manifest: Object, script: list[str] | None, env: list[str], directory: str
+) -> Object:
     """Returns the manifest with a batch script as its command, if there is one."""
     if not script:
         return manifest
     found = read_script(Path(script[0]), script[1:])
     _say_ignored(found.ignored)
-    return with_command(manifest, found.command, pairs(env), chdir or str(Path.cwd()))
+    return with_command(manifest, found.command, pairs(env), directory)
 
 
 def _say_ignored(options: list[str]) -> None:

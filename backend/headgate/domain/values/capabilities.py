@@ -8,6 +8,9 @@ from typing import Any, TypeAlias
 
 AnyTemplate: TypeAlias = dict[str, Any]
 
+UPLOAD = "headgate.dev/upload"
+"""The annotation of a pod template that names the upload in which its pods begin, by digest."""
+
 AGENT_CAPABILITIES = frozenset(
     {
         "activeDeadlineSeconds",
@@ -65,12 +68,14 @@ def required_capabilities(template: AnyTemplate) -> tuple[str, ...]:
     Names are those of the fields that change what runs (`args`, `image`, `workingDir`), with
     `env.secretKeyRef`, `env.fieldRef` and others by `valueFrom`, and `volumes.<type>` by type.
     Fields that rules read or the server honours, and that describe a pod alone, need nothing.
-    Fields that no executor honours are kept and named all the same.
+    Fields that no executor honours are kept and named all the same. A pod that begins in an upload
+    needs `upload`.
     """
     pod = template.get("spec")
+    found = {"upload"} if upload_of(template) else set()
     if not isinstance(pod, dict):
-        return ()
-    found = {name for name, value in pod.items() if name not in POD_FIELDS_FREE and value}
+        return tuple(found)
+    found |= {name for name, value in pod.items() if name not in POD_FIELDS_FREE and value}
     for volume in _mappings(pod.get("volumes")):
         found |= {f"volumes.{kind}" for kind in volume if kind != "name"}
     containers = _mappings(pod.get("containers"))
@@ -84,6 +89,13 @@ def required_capabilities(template: AnyTemplate) -> tuple[str, ...]:
     if len(containers) > 1:
         found.add("containers.several")
     return tuple(sorted(found))
+
+
+def upload_of(template: AnyTemplate) -> str:
+    """The digest of the upload that a template names; empty without one."""
+    metadata = template.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return str(annotations.get(UPLOAD) or "") if isinstance(annotations, dict) else ""
 
 
 def lacking_capabilities(template: AnyTemplate, honoured: frozenset[str]) -> tuple[str, ...]:

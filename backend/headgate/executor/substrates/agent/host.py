@@ -25,7 +25,12 @@ from headgate.executor.substrate import (
     StopOrder,
 )
 from headgate.executor.substrates.agent import run_directory as files
-from headgate.executor.substrates.agent.inventory import GpuInventory, NodeSettings, describe_host
+from headgate.executor.substrates.agent.inventory import (
+    GpuInventory,
+    NodeSettings,
+    describe_host,
+    free_gpus,
+)
 from headgate.executor.substrates.agent.isolation import (
     PodCgroups,
     kill_abandoned,
@@ -51,6 +56,7 @@ from headgate.executor.substrates.agent.pod_template import (
 )
 from headgate.executor.substrates.agent.run_directory import Exit, Launch, Lease, Started, Stop
 from headgate.executor.substrates.agent.terminal import AgentSession, open_session
+from headgate.executor.substrates.agent.uploads import Fetch, FetchedUploads, StillFetching
 from headgate.executor.substrates.agent.wake_socket import WakeSocket, tell
 from headgate.executor.substrates.agent.zygote import Zygote
 
@@ -93,7 +99,9 @@ class _Run(msgspec.Struct, kw_only=True):
 class AgentHost:
     """Fills the port `Substrate` with processes of this host; used by one thread but for `wake`."""
 
-    def __init__(self, settings: HostSettings, gpus: GpuInventory) -> None:
+    def __init__(
+        self, settings: HostSettings, gpus: GpuInventory, fetch: Fetch | None = None
+    ) -> None:
         self._settings = settings
         self._gpus = gpus
         self._boot_id = files.boot_id()
@@ -104,6 +112,7 @@ class AgentHost:
         for directory in (self._root, self._runs_root):
             directory.chmod(0o711)
         self.cgroups = prepare_cgroups(own_cgroups(), settings.node.executor)
+        self._uploads = FetchedUploads(self._root, fetch, self.wake)
         self._zygote = Zygote()
         self._runs: dict[str, _Run] = {}
         self._scanned_at = 0.0
@@ -114,7 +123,7 @@ class AgentHost:
     @property
     def capabilities(self) -> Sequence[str]:
         """What of a template is honoured, and the level of isolation."""
-        return (*HONOURED, f"isolation.{level_of(self.cgroups)}")
+        return (*HONOURED, *self._uploads.capabilities, f"isolation.{level_of(self.cgroups)}")
 
     def observe(self) -> Mapping[str, ObservedRun]:
         """Returns the runs; all directories are read every few seconds, and else those that woke.
@@ -129,10 +138,17 @@ class AgentHost:
         return {name: run.observed for name, run in self._runs.items()}
 
     def start(self, plan: PodPlan) -> None:
-        """Starts a run unless there is a directory for it. Raises `CannotStart`."""
+        """Starts a run unless there is a directory for it. Raises `CannotStart`.
+
+        One that begins in an upload starts at a later call, once that is fetched.
+        """
         name = plan.key.name
         directory = self._runs_root / name
         if name in self._runs:
+            return
+        try:
+            archive = self._uploads.archive_for(plan)
+        except StillFetching:
             return
         volumes = directory / VOLUMES
         template = read_template(
@@ -141,16 +157,21 @@ class AgentHost:
             volumes,
             host_variables(directory, self._settings.node.name, plan),
         )
-        devices = self._free_gpus(template.gpus)
+        living = [run for run in self._runs.values() if run.observed.state != "Ended"]
+        used = {device for run in living for device in run.launch.devices}
+        devices = free_gpus(template.gpus, self._gpu_ids, used)
         if template.gpus:
             template.environment["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
         launch = self._launch_of(plan, template, directory, devices)
         try:
-            prepare_pod(directory, plan, template, self._settings.node.name)
+            prepare_pod(directory, plan, template, self._settings.node.name, archive)
             files.write(directory / files.LAUNCH, launch)
         except OSError as error:
             shutil.rmtree(directory, ignore_errors=True)
             raise CannotStart(f"directory of the pod: {os.strerror(error.errno or 0)}") from error
+        except CannotStart:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
         self._runs[name] = self._new_run(directory, launch)
         self._zygote.start_shim(directory)
 
@@ -229,6 +250,7 @@ class AgentHost:
 
     def close(self) -> None:
         """Ends the parent of shims; pods run on."""
+        self._uploads.close()
         self._zygote.close()
         self._wakes.close()
 
@@ -261,20 +283,6 @@ class AgentHost:
             pod="-".join((self._settings.node.name, *map(str, plan.key.pod))),
             context=msgspec.Raw(msgspec.json.encode(context)),
         )
-
-    def _free_gpus(self, count: int) -> tuple[str, ...]:
-        if not count:
-            return ()
-        used = {
-            device
-            for run in self._runs.values()
-            if run.observed.state != "Ended"
-            for device in run.launch.devices
-        }
-        free = [device for device in self._gpu_ids if device not in used]
-        if len(free) < count:
-            raise CannotStart(f"{count} GPUs requested, {len(free)} of {len(self._gpu_ids)} free")
-        return tuple(free[:count])
 
     def _new_run(self, directory: Path, launch: Launch) -> _Run:
         context = msgspec.json.decode(launch.context, type=_Context)

@@ -7,12 +7,13 @@ instances then), as the single strategy of NVIDIA's device plugin has it.
 import contextlib
 import os
 import platform
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
 
-from headgate.executor.substrate import NodeDescription, Object
+from headgate.executor.substrate import CannotStart, NodeDescription, Object
 
 GPU = "nvidia.com/gpu"
 HOSTNAME = "kubernetes.io/hostname"
@@ -145,3 +146,11 @@ def memory_of_host(meminfo: Path = Path("/proc/meminfo")) -> int:
         if line.startswith("MemTotal:"):
             return int(line.split()[1]) * 1024
     return 0
+
+
+def free_gpus(count: int, known: Sequence[str], used: Collection[str]) -> tuple[str, ...]:
+    """Returns so many GPUs that no pod has. Raises `CannotStart`."""
+    free = [device for device in known if device not in used]
+    if len(free) < count:
+        raise CannotStart(f"{count} GPUs requested, {len(free)} of {len(known)} free")
+    return tuple(free[:count])

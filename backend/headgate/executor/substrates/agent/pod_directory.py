@@ -12,6 +12,7 @@ from headgate.domain.values.instants import Instant
 from headgate.executor.substrate import CannotStart, PodPlan
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.pod_template import PodTemplate
+from headgate.executor.substrates.agent.uploads import extract
 
 VOLUMES = "volumes"
 WORK = "work"
@@ -49,10 +50,12 @@ def host_variables(directory: Path, node: str, plan: PodPlan) -> dict[str, str]:
     }
 
 
-def prepare_pod(directory: Path, plan: PodPlan, template: PodTemplate, node: str) -> None:
+def prepare_pod(
+    directory: Path, plan: PodPlan, template: PodTemplate, node: str, archive: Path | None = None
+) -> None:
     """Creates what the pod finds: its directories, the hosts by rank, an empty progress file.
 
-    Raises `CannotStart`, before anything is created.
+    The working directory has its own copy of the upload, if there is one. Raises `CannotStart`.
     """
     known = plan.environment
     if len(plan.hosts) > 1 and known.get("MASTER_ADDR") and not known.get("MASTER_PORT"):
@@ -69,6 +72,8 @@ def prepare_pod(directory: Path, plan: PodPlan, template: PodTemplate, node: str
     (pod / PROGRESS).touch(mode=0o644)
     for own in (str(directory / WORK), *template.empty_directories):
         Path(own).mkdir(parents=True, exist_ok=True)
+    if archive is not None:
+        extract(archive, directory / WORK, template.account)
     if template.account is not None:
         for own in (str(pod / PROGRESS), str(directory / WORK), *template.empty_directories):
             os.chown(own, template.account.user_id, template.account.group_id)

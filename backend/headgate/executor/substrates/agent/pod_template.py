@@ -65,7 +65,10 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True):
 def read_template(
     plan: PodPlan, rules: PodRules, volumes: Path, extra: dict[str, str]
 ) -> PodTemplate:
-    """Returns the pod of a plan; `extra` are variables of the host. Raises `CannotStart`."""
+    """Returns the pod of a plan; `extra` are variables of the host. Raises `CannotStart`.
+
+    The upload that the pod begins in is read where its directory is prepared.
+    """
     spec = _mapping(plan.template.get("spec"), "spec")
     container = _container(spec)
     account = account_of(plan.owner, rules)
@@ -79,7 +82,7 @@ def read_template(
     words = [*_words(container, "command"), *_words(container, "args")]
     if not words:
         raise CannotStart("spec.containers[0].command is missing: an agent runs no image")
-    lacking = lacking_capabilities(plan.template, AGENT_CAPABILITIES)
+    lacking = lacking_capabilities(plan.template, AGENT_CAPABILITIES | {"upload"})
     if lacking:
         raise CannotStart(f"an agent does not honour {', '.join(lacking)} of a pod template")
     command = tuple(_expanded(word, environment) for word in words)

@@ -1,0 +1,109 @@
+"""Stores of uploads: kept once by namespace and digest, beside the pod logs."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from headgate.adapters.pod_logs.directory import DirectoryLogStore
+from headgate.adapters.pod_logs.directory_uploads import DirectoryUploadStore
+from headgate.adapters.pod_logs.object_storage import ObjectLogStore
+from headgate.adapters.pod_logs.object_uploads import ObjectUploadStore
+from headgate.application.pod_logs.store import LogStore
+from headgate.application.uploads import (
+    StoredUpload,
+    UploadKey,
+    UploadStore,
+    remove_old_uploads,
+)
+from headgate.domain.object_set import ObjectSet
+from tests.contracts.test_pod_logs import chunk, object_storage, run, send
+
+__all__ = ["object_storage"]
+SECOND = 1_000_000
+WEEK_SECONDS = 604_800
+
+
+@pytest.fixture(params=["directory", "object storage"])
+def stores(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[tuple[UploadStore, LogStore]]:
+    """Empty stores of each kind, uploads and pod logs at the same place."""
+    logs: LogStore = DirectoryLogStore(tmp_path / "kept")
+    made: UploadStore = DirectoryUploadStore(tmp_path / "kept")
+    if request.param == "object storage":
+        address = request.getfixturevalue("object_storage")
+        logs = ObjectLogStore("logs", f"uploads/{tmp_path.name}", address)
+        made = ObjectUploadStore("logs", f"uploads/{tmp_path.name}", address)
+    yield made, logs
+    logs.close()
+
+
+def put(
+    store: UploadStore, directory: Path, content: bytes, namespace: str = "team-a"
+) -> UploadKey:
+    source = directory / "source"
+    source.write_bytes(content)
+    key = UploadKey(namespace=namespace, digest=sha256(content).hexdigest())
+    store.put(key, source)
+    return key
+
+
+def content_of(store: UploadStore, key: UploadKey) -> bytes | None:
+    pieces = store.read(key)
+    return None if pieces is None else b"".join(pieces)
+
+
+def test_an_upload_is_read_as_it_was_put_and_kept_once(
+    stores: tuple[UploadStore, LogStore], tmp_path: Path
+) -> None:
+    store, _ = stores
+    content = bytes(range(256)) * 10_000
+    key = put(store, tmp_path, content)
+    again = put(store, tmp_path, content)
+    assert again == key
+    assert content_of(store, key) == content
+    assert [each.key for each in store.stored()] == [key]
+
+
+def test_uploads_of_other_namespaces_and_unknown_ones_are_absent(
+    stores: tuple[UploadStore, LogStore], tmp_path: Path
+) -> None:
+    store, _ = stores
+    key = put(store, tmp_path, b"content")
+    other = UploadKey(namespace="team-b", digest=key.digest)
+    assert content_of(store, other) is None
+    assert not store.touch(other)
+    assert store.touch(key)
+    store.remove([other, key])
+    assert content_of(store, key) is None
+    assert store.stored() == []
+
+
+def test_pod_logs_and_uploads_at_one_place_do_not_see_each_other(
+    stores: tuple[UploadStore, LogStore], tmp_path: Path
+) -> None:
+    store, logs = stores
+    key = put(store, tmp_path, b"content")
+    send(logs, chunk(0, b"line\n"))
+    assert [each.run for each in logs.stored()] == [run()]
+    assert [each.key for each in store.stored()] == [key]
+
+
+def test_uploads_that_no_workload_names_are_removed_after_retention(
+    stores: tuple[UploadStore, LogStore], tmp_path: Path
+) -> None:
+    store, _ = stores
+    key = put(store, tmp_path, b"content")
+    (found,) = store.stored()
+    assert found == StoredUpload(key=key, used_at=found.used_at)
+
+    def remove(seconds: int) -> int:
+        at = found.used_at + seconds * SECOND
+        return remove_old_uploads(store, lambda: (ObjectSet(), ()), at)
+
+    assert remove(WEEK_SECONDS) == 0
+    assert content_of(store, key) == b"content"
+    assert remove(WEEK_SECONDS + 1) == 1
+    assert content_of(store, key) is None
