@@ -13,6 +13,7 @@ from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.builders.documents import queue_documents
 from tests.cli.invocation import Invoker
+from tests.jobs.manifests import EXAMPLES
 
 QUEUE = queue_documents("small", local="main", namespace="default", cpu=4)
 
@@ -256,6 +257,27 @@ def test_a_user_lists_the_workloads_that_the_user_submitted(headgate: Invoker) -
     assert "of-ana" in headgate("get", "workloads", "--owner", "ana").stdout
     headgate("get", "workloads", "--owner", "ana", "--mine", code=2)
     headgate("cancel", "of-ana", "--token", secret)
+
+
+def test_a_job_is_listed_shown_and_deleted_under_its_own_kind(
+    headgate: Invoker, client: HeadgateClient
+) -> None:
+    jobs = [
+        EXAMPLES[kind].manifest.replace("name: x", f"name: own-{kind.lower()}")
+        for kind in ("Pod", "RayCluster")
+    ]
+    applied = client.apply("---\n".join(jobs).replace("lq", "main").encode())
+    assert {result.outcome for result in applied.results} == {"created"}
+
+    listed = headgate("get", "rayclusters").stdout
+    assert "own-raycluster" in listed
+    assert "own-pod" not in listed
+    assert "own-pod" in headgate("get", "pod/own-pod").stdout
+    assert "was submitted as Pod" in headgate("get", "raycluster/own-pod", code=3).stderr
+    headgate("delete", "raycluster/own-pod", code=3)
+    headgate("delete", "raycluster/own-raycluster")
+    headgate("delete", "pod", "own-pod")
+    assert "own-" not in headgate("get", "rayclusters").stdout
 
 
 @pytest.mark.parametrize(

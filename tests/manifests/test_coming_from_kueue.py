@@ -176,8 +176,8 @@ def test_manifests_for_kueue_are_read_as_they_are(text: str) -> None:
 @pytest.mark.parametrize(
     ("version", "kind", "told"),
     [
-        ("v1", "Pod", "Workload with a pod set"),
-        ("ray.io/v1", "RayJob", "Workload with a pod set"),
+        ("apps/v1", "DaemonSet", "Workload with a pod set"),
+        ("trainer.kubeflow.org/v1alpha1", "TrainJob", "Send the JobSet"),
         ("batch/v1", "CronJob", "jobTemplate"),
         ("kueue.x-k8s.io/v1beta1", "ProvisioningRequestConfig", "Omit it"),
         ("scheduling.kai.nvidia.com/v2alpha2", "PodGroup", "preemptibility"),

@@ -1,24 +1,55 @@
 """The kinds of objects with their names and paths, and references to objects in arguments."""
 
+from typing import Any
+
 import msgspec
 
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.domain.kinds import registry
+from headgate.domain.workloads.decide.decider import KIND_LABEL
 from headgate.messages.suggestions import nearest
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind: `plural` is its path in the API, `words` are the names that users may type."""
+    """One kind: `plural` is its path in the API, `words` are the names that users may type.
+
+    `submitted_as` is the kind of manifest that only these workloads were submitted as.
+    """
 
     name: str
     plural: str
     words: tuple[str, ...]
     namespaced: bool = False
+    submitted_as: str = ""
+
+    @property
+    def label_selector(self) -> str:
+        """Returns the selector of what was submitted as this kind; empty selects all."""
+        return f"{KIND_LABEL}={self.submitted_as}" if self.submitted_as else ""
+
+    def require(self, found: dict[str, Any]) -> None:
+        """Raises `CommandFailed` for an object that was submitted as another kind."""
+        if not self.includes(found):
+            name, known = found["metadata"]["name"], _submitted_as(found)
+            raise CommandFailed(
+                f"no {self.submitted_as} {name}",
+                remedy=f"{name} was submitted as {known}",
+                code=ExitCode.NOT_FOUND,
+            )
+
+    def includes(self, found: dict[str, Any]) -> bool:
+        """Returns whether an object was submitted as this kind."""
+        return self.submitted_as in {"", _submitted_as(found)}
 
     def path(self, namespace: str, name: str = "") -> str:
         """Returns the API path of all objects, of those in a namespace, or of one object."""
         place = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
         return f"/v1{place}/{self.plural}" + (f"/{name}" if name else "")
+
+
+def _submitted_as(found: dict[str, Any]) -> str:
+    """Returns the kind of manifest that a workload was submitted as."""
+    return str(found["metadata"].get("labels", {}).get(KIND_LABEL, WORKLOAD.name))
 
 
 WORKLOAD = Kind(
@@ -39,7 +70,18 @@ NODE = _CONFIGURED["Node"]
 
 KINDS = (WORKLOAD, *_CONFIGURED.values())
 
-_BY_WORD = {word: kind for kind in KINDS for word in kind.words}
+JOB_KINDS = tuple(
+    Kind(
+        name=WORKLOAD.name,
+        plural=WORKLOAD.plural,
+        words=(name.lower(), f"{name.lower()}s"),
+        namespaced=True,
+        submitted_as=name,
+    )
+    for name in registry.JOB_KINDS
+)
+
+_BY_WORD = {word: kind for kind in (*KINDS, *JOB_KINDS) for word in kind.words}
 
 
 def kind_of(word: str) -> Kind:
@@ -48,7 +90,8 @@ def kind_of(word: str) -> Kind:
     if found is None:
         near = nearest(word.lower(), _BY_WORD.keys())
         suggestion = f"Did you mean {near}? " if near else ""
-        known = ", ".join(f"{kind.words[-1]} ({kind.name})" for kind in KINDS)
+        kinds = (f"{kind.words[-1]} ({kind.name})" for kind in KINDS)
+        known = ", ".join((*kinds, *(kind.words[-1] for kind in JOB_KINDS)))
         raise CommandFailed(
             f"unknown kind {word!r}", remedy=f"{suggestion}Kinds: {known}", code=ExitCode.USAGE
         )

@@ -127,6 +127,9 @@ TEXTS: Mapping[str, Text] = {
     "JobWithoutCompletions": Text(
         "Without completions all {pods:pod} must succeed; in Kubernetes one would do."
     ),
+    "PodNotRestarted": Text(
+        "restartPolicy Always is ignored for {pod_set}: a pod that succeeds is not started again."
+    ),
     "FailureRuleOfContainer": Text(
         "Rule {number} of podFailurePolicy is ignored: the exit code of a pod is that of its first"
         " container, not of {container}."

@@ -60,12 +60,46 @@ TEXTS: Mapping[str, Text] = {
         "Kind {kind} is not supported",
         "Use a Workload with a pod set for each kind of pod, or a Job or JobSet.",
     ),
+    "KindOfRuntime": Text(
+        "Kind {kind} is not supported: its pods stand in the training runtime that it names",
+        "Send the JobSet that its controller makes.",
+    ),
     "KindOfController": Text(
         "Kind {kind} is not supported",
         "Omit it: it belongs to the controller of the AdmissionCheck that names it.",
     ),
     "KindUnknown": Text(
         "Unknown kind[ {kind}]", "[Did you mean {nearest}?][Known kinds: {known:all}, List.]"
+    ),
+    # Kinds of jobs
+    "GroupNameReserved": Text(
+        "{group} is the name of the pod set of the head", "Choose another name."
+    ),
+    "JobWithoutPods": Text(
+        "{kind} has no pods", "Add the specification of at least one of its pods."
+    ),
+    "NotJavaMemory": Text("Must be a size as Java writes it", "Write it like 512m or 2g."),
+    "NothingAtPath": Text("Nothing at {path}", "Name the path of a pod template."),
+    "PodGroupIncomplete": Text(
+        "Group {group} has {count:pod} in the request[; {total} announced]",
+        "Send all pods of the group at once, and set the annotation to their number.",
+    ),
+    "PodGroupQueues": Text(
+        "Pods of group {group} go to several queues: {queues:all}", "Give all of them one queue."
+    ),
+    "RayAutoscaling": Text(
+        "A workload with fixed pods must not be scaled by Ray",
+        "Set it to false, or make the workload elastic.",
+    ),
+    "RayClusterSelected": Text(
+        "The pods of an existing cluster cannot be queued again",
+        "Omit it and describe the cluster in rayClusterSpec.",
+    ),
+    "RayJobKeepsCluster": Text(
+        "The cluster must end with the job, else it keeps its quota", "Set it to true."
+    ),
+    "SparkDynamicAllocation": Text(
+        "The number of executors must be fixed", "Set it to false, and set executor.instances."
     ),
     # Fields
     "FieldUnknown": Text(

@@ -1,4 +1,4 @@
-"""batch/v1 Job and JobSet manifests as workloads, as Kueue's integrations make them."""
+"""Job and JobSet as workloads, as Kueue's integrations make them; other kinds: `job_kinds`."""
 
 import msgspec
 
@@ -19,10 +19,7 @@ from headgate.adapters.manifests.retry_policy import (
     read_job_policy,
     with_completions,
 )
-from headgate.adapters.manifests.topology_requests import (
-    ANNOTATION_PLACES,
-    request_of_annotations,
-)
+from headgate.adapters.manifests.topology_requests import ANNOTATION_PLACES, request_of_annotations
 from headgate.domain.field_rules import shown
 from headgate.domain.rejection import child
 from headgate.domain.workloads.specs import PodIndex, PodSet, WorkloadSpec, is_elastic
@@ -52,12 +49,17 @@ _JOB_PLACES: Places = (
 )
 
 
-class PodsOfJob(msgspec.Struct, frozen=True, kw_only=True):
-    """The pod set that one Job makes, and where its parts stand in the manifest."""
+class PodsOfTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    """The pod set of one template, and where its parts stand in the manifest."""
 
     pod_set: PodSet
     template: Template
     places: Places
+
+
+class PodsOfJob(PodsOfTemplate, frozen=True, kw_only=True):
+    """The pod set that one Job makes, and what the Job says of failures."""
+
     policy: JobPolicy
 
 
@@ -82,7 +84,7 @@ def read_job(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
         *_LABEL_PLACES,
         *_JOB_PLACES,
     )
-    read = _workload(root, metadata, [(pod_set, pods.template)], named, policy)
+    read = workload_of(root, metadata, [(pod_set, pods.template)], named, policy)
     return read, places, template_bodies([pods.template])
 
 
@@ -98,7 +100,7 @@ def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
     all_pods = [(pods.pod_set, pods.template) for pods in found]
     bodies = template_bodies(pods.template for pods in found)
     policy = policy_of_job_set(spec, {pods.pod_set.name: pods.policy for pods in found})
-    return _workload(root, metadata, all_pods, named, policy), places, bodies
+    return workload_of(root, metadata, all_pods, named, policy), places, bodies
 
 
 def _replicated(fields: Fields, index: int) -> PodsOfJob:
@@ -127,21 +129,32 @@ def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsO
     completions = spec.optional_integer("completions")
     at_once = parallelism if completions is None else min(parallelism, completions)
     template_fields = spec.child_or_empty("template")
-    template = read_template(template_fields)
     policy = read_job_policy(spec, _container_names(template_fields), parallelism=parallelism)
-    annotations_at = child(template_fields.pointer, "metadata", "annotations")
+    pods = pods_of_template(template_fields, place, name=name, count=at_once * replicas)
+    counted = "parallelism" if spec.has("parallelism") else "completions"
+    return PodsOfJob(
+        pod_set=msgspec.structs.replace(pods.pod_set, pod_index=PodIndex(label=COMPLETION_INDEX)),
+        template=pods.template,
+        places=(*pods.places, (child(place, "count"), child(spec.pointer, counted))),
+        policy=policy,
+    )
+
+
+def pods_of_template(fields: Fields, place: str, *, name: str, count: int) -> PodsOfTemplate:
+    """The pod set of so many pods of a template; `place` is that of the pod set in our shape."""
+    template = read_template(fields)
+    annotations_at = child(fields.pointer, "metadata", "annotations")
     pod_set = PodSet(
         name=name,
-        count=at_once * replicas,
+        count=count,
         scheduling=template.scheduling,
         template=template.parts.read,
         written=template.parts.written,
         unread=template.parts.unread,
         needs=template.parts.needs,
         topology_request=request_of_annotations(
-            template.annotations, annotations_at, spec.problems
+            template.annotations, annotations_at, fields.problems
         ),
-        pod_index=PodIndex(label=COMPLETION_INDEX),
     )
     topology = tuple(
         (child(place, "topologyRequest", field), child(annotations_at, annotation))
@@ -151,14 +164,8 @@ def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsO
         (child(annotations_at, field), child(annotations_at, annotation))
         for field, annotation in ANNOTATION_PLACES
     )
-    counted = "parallelism" if spec.has("parallelism") else "completions"
-    places = (
-        *topology,
-        *read_from_annotations,
-        (child(place, "template"), template_fields.pointer),
-        (child(place, "count"), child(spec.pointer, counted)),
-    )
-    return PodsOfJob(pod_set=pod_set, template=template, places=places, policy=policy)
+    places = (*topology, *read_from_annotations, (child(place, "template"), fields.pointer))
+    return PodsOfTemplate(pod_set=pod_set, template=template, places=places)
 
 
 def _container_names(template: Fields) -> tuple[str, ...]:
@@ -172,13 +179,14 @@ def _container_names(template: Fields) -> tuple[str, ...]:
     )
 
 
-def _workload(
+def workload_of(
     root: Fields,
     metadata: Metadata,
     pods: list[tuple[PodSet, Template]],
     named: NamedClass,
     policy: JobPolicy,
 ) -> WorkloadSpec:
+    """The spec of a job's workload, with what its labels and annotations say."""
     labels = metadata.labels
     limits = (_number(root, "labels", MAXIMUM_EXECUTION_TIME), policy.active_deadline_seconds)
     settings = settings_of(None, metadata, [template for _, template in pods])

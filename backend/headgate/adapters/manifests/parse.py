@@ -9,8 +9,10 @@ from headgate.adapters.manifests.codec import Places
 from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.documents import Document, read_documents
 from headgate.adapters.manifests.fields import Fields, Problems
-from headgate.adapters.manifests.jobs import read_job, read_job_set
+from headgate.adapters.manifests.job_kinds import JOB_KINDS_BY_NAME, read_job_kind
+from headgate.adapters.manifests.jobs import ReadJob, read_job, read_job_set
 from headgate.adapters.manifests.metadata import ManifestKind, Metadata, read_metadata
+from headgate.adapters.manifests.pods import PodGroup, grouped, read_pods
 from headgate.adapters.manifests.registry import CODECS_BY_NAME, read_kind
 from headgate.adapters.manifests.workload import read_workload
 from headgate.adapters.manifests.written import written_body
@@ -23,7 +25,7 @@ from headgate.domain.field_rules import (
 )
 from headgate.domain.kinds.registry import KINDS_BY_NAME
 from headgate.domain.rejection import InvalidObject, lies_within, moved, violation
-from headgate.domain.workloads.decide.decider import SUBMITTED_AS
+from headgate.domain.workloads.decide.decider import KIND_LABEL, SUBMITTED_AS
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 
 DEFAULT_NAMESPACE = "default"
@@ -46,12 +48,13 @@ def parse(
     documents = [inner for outer in read_documents(body, content_type) for inner in _opened(outer)]
     if len(documents) > MAX_OBJECTS:
         raise InvalidObject("TooManyObjects", count=len(documents), maximum=MAX_OBJECTS)
-    return tuple(_parsed(document, namespace) for document in documents)
+    return tuple(_parsed(document, namespace, group) for document, group in grouped(documents))
 
 
 def parse_value(value: Any, *, namespace: str = DEFAULT_NAMESPACE) -> Desired | Refused:
     """One object from plain values that have been read already, as in a batch."""
-    return _parsed(Document(value), namespace)
+    ((document, group),) = grouped([Document(value)])
+    return _parsed(document, namespace, group)
 
 
 def parse_object(
@@ -84,14 +87,14 @@ def _opened(document: Document) -> Iterator[Document]:
             yield Document(item, document.line)
 
 
-def _parsed(document: Document, namespace: str) -> Desired | Refused:
+def _parsed(document: Document, namespace: str, group: PodGroup) -> Desired | Refused:
     stop_if_cancelled()
     problems: Problems = []
     value = document.value
     if not isinstance(value, dict):
         problems.append(violation("", "NotManifest"))
         return _refused(document, problems, None, "")
-    size = len(msgspec.json.encode(value))
+    size = len(msgspec.json.encode(group.pods or value))
     if size > MAX_OBJECT_BYTES:
         problems.append(violation("", "ObjectTooLarge", maximum=MAX_OBJECT_BYTES, length=size))
         return _refused(document, problems, None, "")
@@ -100,7 +103,9 @@ def _parsed(document: Document, namespace: str) -> Desired | Refused:
     if kind is None:
         return _refused(document, problems, None, root.text("kind"))
     metadata = read_metadata(root, kind, namespace)
-    spec, keeps, places, templates = _spec(kind, root, metadata)
+    if group.name:
+        metadata = msgspec.structs.replace(metadata, name=group.name, uid="", resource_version="")
+    spec, keeps, places, templates = _spec(kind, root, metadata, group)
     root.reject_unknown()
     desired = Desired(
         kind=kind.becomes,
@@ -109,7 +114,7 @@ def _parsed(document: Document, namespace: str) -> Desired | Refused:
         generate_name=metadata.generate_name,
         uid=metadata.uid,
         resource_version=metadata.resource_version,
-        labels=metadata.labels,
+        labels=metadata.labels | _kind_label(kind),
         annotations=_annotations(kind, metadata),
         spec=spec,
         keeps=keeps,
@@ -131,13 +136,23 @@ def _written(kind: ManifestKind, manifest: dict[str, Any]) -> bytes:
     return written_body(manifest)
 
 
+def _is_job(kind: ManifestKind) -> bool:
+    """Whether manifests of a kind become workloads without being Workloads."""
+    return kind.becomes == "Workload" and kind.name != "Workload"
+
+
 def _annotations(kind: ManifestKind, metadata: Metadata) -> dict[str, str]:
-    if kind.name in {"Job", "JobSet"}:
+    if _is_job(kind):
         return {**metadata.annotations, SUBMITTED_AS: f"{kind.versions[0]} {kind.name}"}
     return metadata.annotations
 
 
-def _spec(kind: ManifestKind, root: Fields, metadata: Metadata) -> Read:
+def _kind_label(kind: ManifestKind) -> dict[str, str]:
+    """The label by which workloads are listed as the kind that they were submitted as."""
+    return {KIND_LABEL: kind.name} if _is_job(kind) else {}
+
+
+def _spec(kind: ManifestKind, root: Fields, metadata: Metadata, group: PodGroup) -> Read:
     codec = CODECS_BY_NAME.get(kind.becomes)
     if codec is not None:
         return (*codec.read_object(root), ())
@@ -145,11 +160,24 @@ def _spec(kind: ManifestKind, root: Fields, metadata: Metadata) -> Read:
     if kind.name == "Workload":
         read: Read = read_workload(spec, metadata)
     else:
-        read_kind_of_job = read_job if kind.name == "Job" else read_job_set
-        job, places, templates = read_kind_of_job(root, spec, metadata)
+        job, places, templates = _read_job(kind, root, spec, metadata, group)
         read = (job, ("priority",), places, templates)
     spec.reject_unknown()
     return read
+
+
+def _read_job(
+    kind: ManifestKind, root: Fields, spec: Fields, metadata: Metadata, group: PodGroup
+) -> ReadJob:
+    match kind.name:
+        case "Job":
+            return read_job(root, spec, metadata)
+        case "JobSet":
+            return read_job_set(root, spec, metadata)
+        case "Pod":
+            return read_pods(root, spec, metadata, group)
+        case name:
+            return read_job_kind(JOB_KINDS_BY_NAME[name], root, spec, metadata)
 
 
 def _with_broken_rules(problems: Problems, desired: Desired) -> Problems:

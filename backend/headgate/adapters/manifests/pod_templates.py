@@ -21,6 +21,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     labels: dict[str, str]
     annotations: dict[str, str]
     pointer: str
+    restart_policy: str = ""
     parts: TemplateParts
 
 
@@ -40,6 +41,7 @@ def read_template(fields: Fields) -> Template:
         labels=labels,
         annotations=annotations,
         pointer=fields.pointer,
+        restart_policy=pod.text("restartPolicy"),
         parts=template_parts(fields.values),
     )
     pod.reject_unknown()
@@ -151,7 +153,6 @@ POD_FIELDS = (
     "priority",
     "readinessGates",
     "resourceClaims",
-    "restartPolicy",
     "runtimeClassName",
     "schedulerName",
     "schedulingGates",

@@ -36,11 +36,18 @@ class NamedClass(msgspec.Struct, frozen=True):
         return ((f"{own}/name", self.place), (own, self.place))
 
 
-def class_of_job(metadata: Metadata, templates: Sequence[Template]) -> NamedClass:
-    """The class that a Job or JobSet names."""
+def class_of_job(
+    metadata: Metadata, templates: Sequence[Template], of_kind: tuple[str, str] | None = None
+) -> NamedClass:
+    """The class that a job names; `of_kind` is the one in a field of its kind, and its pointer."""
     named = metadata.labels.get(PRIORITY_CLASS, "")
     own = NamedClass(_reference("WorkloadPriorityClass", named), child(_LABELS, PRIORITY_CLASS))
-    return own if own.reference else _class_told_otherwise(metadata, templates) or own
+    if own.reference:
+        return own
+    if of_kind is not None:
+        name, place = of_kind
+        return NamedClass(_reference("PriorityClass", name), place)
+    return _class_told_otherwise(metadata, templates) or own
 
 
 def class_of_workload(

@@ -8,6 +8,7 @@ from headgate.adapters.manifests.configuration import CONFIGURATION_CODEC
 from headgate.adapters.manifests.disruption_budget import DISRUPTION_BUDGET_CODEC
 from headgate.adapters.manifests.executor import EXECUTOR_CODEC
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.job_kinds import JOB_KINDS
 from headgate.adapters.manifests.limit_range import LIMIT_RANGE_CODEC
 from headgate.adapters.manifests.local_queue import LOCAL_QUEUE_CODEC
 from headgate.adapters.manifests.metadata import ManifestKind
@@ -50,6 +51,8 @@ _OTHER_KINDS = (
     ManifestKind(
         name="JobSet", versions=("jobset.x-k8s.io/v1alpha2",), becomes="Workload", namespaced=True
     ),
+    ManifestKind(name="Pod", versions=("v1",), becomes="Workload", namespaced=True),
+    *(kind.manifest for kind in JOB_KINDS),
 )
 
 MANIFEST_KINDS: dict[str, ManifestKind] = {
@@ -80,29 +83,8 @@ def version_written(kind: str) -> str:
 
 
 INSTEAD: dict[str, str] = {
-    **dict.fromkeys(
-        (
-            "AppWrapper",
-            "DaemonSet",
-            "Deployment",
-            "JAXJob",
-            "LeaderWorkerSet",
-            "MPIJob",
-            "PaddleJob",
-            "Pod",
-            "PyTorchJob",
-            "RayCluster",
-            "RayJob",
-            "RayService",
-            "ReplicaSet",
-            "SparkApplication",
-            "StatefulSet",
-            "TFJob",
-            "TrainJob",
-            "XGBoostJob",
-        ),
-        "KindIsWorkload",
-    ),
+    **dict.fromkeys(("DaemonSet", "ReplicaSet"), "KindIsWorkload"),
+    "TrainJob": "KindOfRuntime",
     **dict.fromkeys(("ElasticQuota", "ElasticQuotaTree", "Queue"), "KindIsClusterQueue"),
     **dict.fromkeys(
         ("MultiKueueCluster", "MultiKueueConfig", "ProvisioningRequestConfig"), "KindOfController"

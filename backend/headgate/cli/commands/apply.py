@@ -12,7 +12,7 @@ from headgate.cli.commands.history import stream_of
 from headgate.cli.commands.simulate import show_simulation
 from headgate.cli.commands.wait import ADMITTED, wait_for_batch
 from headgate.cli.failures import ExitCode, code_of_status, problem_in, tell_problem, worst
-from headgate.cli.kinds import placed, references
+from headgate.cli.kinds import Kind, placed, references
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
     DryRun,
@@ -123,15 +123,17 @@ def delete(
             place, short = placed(name, namespace)
             path = kind.path(place, short)
             reference = f"{kind.name.lower()}/{short}"
-            codes.append(_delete_one(client, path, reference, reason, dry_run=dry_run))
+            codes.append(_delete_one(client, kind, path, reference, reason, dry_run=dry_run))
     if worst(codes) is not ExitCode.OK:
         raise typer.Exit(worst(codes))
 
 
 def _delete_one(
-    client: HeadgateClient, path: str, reference: str, reason: str, *, dry_run: bool
+    client: HeadgateClient, kind: Kind, path: str, reference: str, reason: str, *, dry_run: bool
 ) -> ExitCode:
     try:
+        if kind.submitted_as:
+            kind.require(client.read(path))
         answer = client.read(path) if dry_run else client.remove(path, reason)
     except ServerProblem as refused:
         tell_problem(refused.problem, reference)

@@ -26,9 +26,9 @@ def describe(ctx: typer.Context, names: Names, namespace: Namespace = DEFAULT_NA
             place, short = placed(name, namespace)
             if index:
                 show("")
-            defaults = {} if kind is WORKLOAD else {"defaults": "true"}
+            defaults = {} if kind.name == WORKLOAD.name else {"defaults": "true"}
             found = client.read(kind.path(place, short), defaults)
-            if kind is WORKLOAD:
+            if kind.name == WORKLOAD.name:
                 _describe_workload(client, found, place, short)
             else:
                 _describe_object(client, kind, found)

@@ -54,14 +54,14 @@ def get(
 ) -> None:
     """List resources, or show one as a manifest.
 
-    Kinds: wl cq lq co rf topo no wpc ac db ns.
+    Kinds: wl cq lq co rf topo no wpc ac db ns, and kinds of jobs: jobs pytorchjobs rayjobs.
     Example: `headgate get workload/train-7 -o yaml`
     """
     with client_of(ctx) as client:
         if len(names) == 1 and "/" not in names[0]:
             kind = kind_of(names[0])
             filters = {
-                "labelSelector": selector,
+                "labelSelector": ",".join(filter(None, (kind.label_selector, selector))),
                 "phase": phase,
                 "queueName": queue,
                 "clusterQueue": cluster_queue,
@@ -77,6 +77,8 @@ def get(
                 client.read(kind.path(place, name), _defaults(kind, output))
                 for kind, place, name in asked
             ]
+            for (one, _, _), object_found in zip(asked, found, strict=True):
+                one.require(object_found)
             answer = {"apiVersion": "v1", "kind": "List", "items": found}
         single = len(names) > 1 or "/" in names[0]
         if not answer["items"] and output in {Format.TABLE, Format.WIDE}:
@@ -92,7 +94,7 @@ def get(
 def _defaults(kind: Kind, form: Format) -> dict[str, str]:
     """The query for every default, which cells need; documents are shown as they were written."""
     is_document = form in {Format.JSON, Format.YAML, Format.NDJSON}
-    return {} if is_document or kind is WORKLOAD else {"defaults": "true"}
+    return {} if is_document or kind.name == WORKLOAD.name else {"defaults": "true"}
 
 
 def _nothing_found(kind: Kind, namespace: str) -> str:
@@ -146,6 +148,8 @@ def _watch(client: HeadgateClient, kind: Kind, streams: str, after: int, form: F
             if problem.problem.status != NOT_FOUND:
                 raise
             say(f"{event.stream} deleted")
+            continue
+        if not kind.includes(found):
             continue
         listed = {"items": [{"kind": kind.name, **found}]}
         single = form in {Format.JSON, Format.YAML}

@@ -44,6 +44,27 @@ KINDS: tuple[Kind[Any], ...] = (
     EXECUTOR,
 )
 
+JOB_KINDS = (
+    "Job",
+    "JobSet",
+    "Pod",
+    "Deployment",
+    "StatefulSet",
+    "LeaderWorkerSet",
+    "RayCluster",
+    "RayJob",
+    "RayService",
+    "PyTorchJob",
+    "TFJob",
+    "MPIJob",
+    "XGBoostJob",
+    "PaddleJob",
+    "JAXJob",
+    "AppWrapper",
+    "SparkApplication",
+)
+"""Kinds of manifests that become workloads, by their names in manifests."""
+
 KINDS_BY_STREAM: dict[str, Kind[Any]] = {kind.stream_kind: kind for kind in KINDS}
 """Kinds by their name in streams (`clusterqueue`), in the order of the registry."""
 

@@ -82,6 +82,9 @@ from headgate.domain.workloads.state import Workload, WorkloadState
 SUBMITTED_AS = "headgate.dev/submitted-as"
 """The annotation with the kind of manifest a workload was submitted as; absent for a Workload."""
 
+KIND_LABEL = "headgate.dev/kind"
+"""The label with the same kind without its version, by which lists select."""
+
 
 def decide(
     state: WorkloadState, command: WorkloadCommand, at: Instant

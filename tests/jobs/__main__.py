@@ -1,0 +1,45 @@
+"""`python -m tests.jobs`: the kinds of jobs, a line each, with what runs them.
+
+Each kind is read from its example; a kind that is refused says why.
+"""
+
+import sys
+
+from headgate.adapters.manifests.desired import Desired, Refused
+from headgate.adapters.manifests.job_kinds import JOB_KINDS_BY_NAME
+from headgate.adapters.manifests.parse import parse
+from headgate.domain.kinds.registry import JOB_KINDS
+from headgate.messages.catalogue import remedy_of, text_of
+from tests.jobs.manifests import EXAMPLES
+
+RUN_BY = {
+    "executors": "run by our executors",
+    "controller": "admitted only, run by its own controller",
+}
+REFUSED = {
+    "CronJob": "batch/v1",
+    "DaemonSet": "apps/v1",
+    "ReplicaSet": "apps/v1",
+    "TrainJob": "trainer.kubeflow.org/v1alpha1",
+}
+
+
+def main() -> int:
+    """0 if every kind is read."""
+    for name in JOB_KINDS:
+        (desired,) = parse(EXAMPLES[name].manifest.encode())
+        assert isinstance(desired, Desired), desired
+        kind = JOB_KINDS_BY_NAME.get(name)
+        run_by = RUN_BY[kind.run_by if kind else "executors"]
+        pod_sets = ", ".join(f"{one.name} x {one.count}" for one in desired.spec.pod_sets)
+        print(f"{name:<18} {run_by:<42} {pod_sets}")
+    for name, version in REFUSED.items():
+        (refused,) = parse(f"apiVersion: {version}\nkind: {name}\nmetadata: {{name: x}}".encode())
+        assert isinstance(refused, Refused), refused
+        (problem,) = refused.problem.violations
+        print(f"{name:<18} refused: {text_of(problem.message)}. {remedy_of(problem.message)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
