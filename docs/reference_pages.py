@@ -16,7 +16,7 @@ import msgspec
 import typer
 from msgspec.inspect import DictType, Metadata, StructType, type_info
 
-from headgate.application.metrics.exposition import described_metrics
+from headgate.application.metrics_exposition import described_metrics
 from headgate.cli.main import app
 from headgate.domain.kinds.registry import KINDS
 from headgate.domain.values.message import BudgetKey, WorkloadKey, WorkloadUid

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from headgate.application.metrics.exposition import DETECTORS
+from headgate.application.metrics_exposition import DETECTORS
 from tests.api.callers import (
     Api,
     admission_check,

@@ -4,7 +4,7 @@ from prometheus_client import generate_latest
 
 from headgate.adapters.memory.stores import MemoryCycleStore
 from headgate.application.cycles.cycle_records import CycleOutcome, CycleRecord
-from headgate.application.metrics.cycle_durations import MAX_RECORD_DELAY, CycleDurations
+from headgate.application.metrics_counters import MAX_RECORD_DELAY, CycleDurations
 
 FIGURE = "kueue_admission_attempt_duration_seconds"
 

@@ -2,7 +2,7 @@
 
 from prometheus_client import generate_latest
 
-from headgate.application.metrics.event_counters import EventCounters
+from headgate.application.metrics_counters import EventCounters
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND

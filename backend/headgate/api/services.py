@@ -15,8 +15,7 @@ from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state.live_state import LiveReader
 from headgate.application.live_state.rewind import recover_from_rewind
-from headgate.application.metrics.cycle_durations import CycleDurations
-from headgate.application.metrics.event_counters import EventCounters
+from headgate.application.metrics_counters import CycleDurations, EventCounters
 from headgate.application.pod_logs.store import MEBIBYTE
 from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.projections.followers import Rebuilds

@@ -13,7 +13,7 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import PRESENT_ONLY, read_at
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.schemas import Whole
-from headgate.application.metrics.exposition import exposition
+from headgate.application.metrics_exposition import exposition
 from headgate.application.queries.overview.config_warnings import AdvicePage, advice
 from headgate.application.queries.overview.overview import overview
 from headgate.application.queries.overview.views import Overview

@@ -10,10 +10,10 @@ from prometheus_client.core import GaugeMetricFamily
 from headgate.application.access.redaction import NamespaceScope, cluster_queues_of
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.metrics.cycle_durations import CycleDurations
-from headgate.application.metrics.event_counters import (
+from headgate.application.metrics_counters import (
     CLUSTER_QUEUE_LABELS,
     LOCAL_QUEUE_LABELS,
+    CycleDurations,
     EventCounters,
     local_queue_labels,
 )
