@@ -33,10 +33,10 @@ from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.application.access.identity import Tokens
 from headgate.application.backtests.jobs import BacktestStore
-from headgate.application.cycles.cycle_records import CycleStore
 from headgate.application.live_state.snapshot_store import StateCache
 from headgate.application.ports import Partitions, ReadModels, Tail
 from headgate.application.projections.followers import Followers
+from headgate.application.scheduling_loop.cycle_records import CycleStore
 from headgate.application.verify.chain_audit import ChainedLog
 from headgate.event_log.chain import LogPoint
 from tests.migrations.tables import METADATA

@@ -7,7 +7,6 @@ from headgate.application.access.identity import TokenCache, Tokens
 from headgate.application.access.request_limits import RequestLimits
 from headgate.application.backtests.jobs import BacktestStore
 from headgate.application.bounded_executor import BoundedExecutor
-from headgate.application.cycles.cycle_records import CycleStore
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_leases import ExecutorLeases, Lease
@@ -20,6 +19,7 @@ from headgate.application.ports import EventLog, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
 from headgate.application.rendezvous_ports import RendezvousPorts
+from headgate.application.scheduling_loop.cycle_records import CycleStore
 from headgate.application.time_travel.historical_ports import FixedClock, FixedReader
 from headgate.application.time_travel.historical_states import HistoricalReads
 from headgate.application.uploads import UploadStore

@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 
-from headgate.application.cycles.cycle_records import CycleStore, CycleTiming
+from headgate.application.scheduling_loop.cycle_records import CycleStore, CycleTiming
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.state import RoundCommitted

@@ -6,12 +6,6 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from headgate.application.cycles.cycle_records import (
-    CycleRecord,
-    Stopwatch,
-    discard_record,
-    record_of,
-)
 from headgate.application.failures import GapInLog
 from headgate.application.live_state.live_state import NEVER_SYNCED, LiveState
 from headgate.application.ports import (
@@ -22,6 +16,12 @@ from headgate.application.ports import (
     PartitionSession,
     Unavailable,
     Verdict,
+)
+from headgate.application.scheduling_loop.cycle_records import (
+    CycleRecord,
+    Stopwatch,
+    discard_record,
+    record_of,
 )
 from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
 from headgate.domain.recorded_event import RecordedEvent

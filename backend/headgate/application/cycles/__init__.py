@@ -1,1 +1,0 @@
-"""Records of scheduling cycles, and their rerun from the log."""
