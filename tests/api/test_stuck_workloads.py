@@ -168,7 +168,7 @@ def test_a_users_bulk_release_leaves_admins_holds(
 def test_a_preview_of_many_workloads_says_which_were_not_simulated(
     admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headgate.application.bulk.bulk_actions.MAX_FORECASTS", 1)
+    monkeypatch.setattr("headgate.application.bulk_actions.MAX_FORECASTS", 1)
     deactivate(admin, "many-1", "many-2")
     submit(admin, "many-0")
     asked = {"verb": "activate", "reason": "back", "query": {"name": "many-"}, "dryRun": "All"}
@@ -181,7 +181,7 @@ def test_a_preview_of_many_workloads_says_which_were_not_simulated(
 def test_a_batch_beyond_the_limit_is_refused_as_a_whole(
     admin: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("headgate.application.bulk.bulk_actions.MAX_ITEMS", 1)
+    monkeypatch.setattr("headgate.application.bulk_actions.MAX_ITEMS", 1)
     submit(admin, "crowd-1", "crowd-2")
     asked = {"verb": "hold", "reason": "too many", "query": {"name": "crowd-"}}
     answer = admin.post("/v1/batches", asked)

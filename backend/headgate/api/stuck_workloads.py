@@ -23,8 +23,7 @@ from headgate.api.parameters import (
 )
 from headgate.api.schemas import RequestBody, ShortText, Timestamp
 from headgate.api.workloads.queries import loaded_workload, named_phases
-from headgate.application.bulk.batches import batch_of, undo, undo_action
-from headgate.application.bulk.bulk_actions import (
+from headgate.application.bulk_actions import (
     Batch,
     BulkRequest,
     BulkResult,
@@ -34,6 +33,7 @@ from headgate.application.bulk.bulk_actions import (
     act_on_all_once,
     preview,
 )
+from headgate.application.bulk_batches import batch_of, undo, undo_action
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import CommandRequest, CommandResponse, CommandResult
 from headgate.application.commands.workload_commands import WorkloadVerb

@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
-from headgate.application.bulk.bulk_actions import BulkSelection, selected
+from headgate.application.bulk_actions import BulkSelection, selected
 from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.message_views import message_text
 from headgate.application.queries.views import (

@@ -7,7 +7,7 @@ import asyncio
 
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
-from headgate.application.bulk.bulk_actions import (
+from headgate.application.bulk_actions import (
     CAUSE,
     UNDO,
     Batch,

@@ -1,1 +1,0 @@
-"""Bulk actions on workloads: selected by query, frozen, previewed, executed, undone."""
