@@ -13,12 +13,16 @@ from litestar import Request, Response
 
 from headgate.adapters.manifests.parse import parse
 from headgate.api.callers import CLIENT_GONE, while_connected
-from headgate.application.bounded_executor import (
+from headgate.application.cooperative import (
     BoundedExecutor,
+    Cooperative,
     WorkCancelled,
+    at_once,
+    each,
+    measured,
+    run_yielding,
     stop_if_cancelled,
 )
-from headgate.application.cooperative import Cooperative, at_once, each, measured, run_yielding
 from headgate.application.live_state.live_state import LiveReader, LiveState
 from headgate.application.live_state.rewind import recover_from_rewind
 from tests.contracts.adapters import in_memory

@@ -6,7 +6,7 @@ from pathlib import Path
 from headgate.application.access.identity import TokenCache, Tokens
 from headgate.application.access.request_limits import RequestLimits
 from headgate.application.backtests.jobs import BacktestStore
-from headgate.application.bounded_executor import BoundedExecutor
+from headgate.application.cooperative import BoundedExecutor
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_leases import ExecutorLeases, Lease

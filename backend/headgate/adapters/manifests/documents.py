@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from headgate.application.bounded_executor import stop_if_cancelled
+from headgate.application.cooperative import stop_if_cancelled
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.message import Argument, Message
 

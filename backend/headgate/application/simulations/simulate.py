@@ -6,10 +6,9 @@ from typing import Literal
 
 from headgate.application.access.redaction import NamespaceScope, shown_key
 from headgate.application.application_services import ApplicationServices
-from headgate.application.bounded_executor import stop_if_cancelled
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import StreamCommand
-from headgate.application.cooperative import Cooperative, each, run_yielding
+from headgate.application.cooperative import Cooperative, each, run_yielding, stop_if_cancelled
 from headgate.application.failures import LimitExceeded
 from headgate.application.queries.message_views import (
     BlockerView,

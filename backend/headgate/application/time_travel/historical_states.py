@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 
-from headgate.application.bounded_executor import BoundedExecutor
+from headgate.application.cooperative import BoundedExecutor
 from headgate.application.failures import Archived, GapInLog
 from headgate.application.live_state.snapshot_store import Snapshot, SnapshotStore, StateCache
 from headgate.application.ports import EventLog
