@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.application.access.redaction import visible_to
-from headgate.application.access.typed_redaction import message_json, redactor_of
+from headgate.application.access.redaction import message_json, redactor_of, visible_to
 from headgate.application.event_json import shown_event
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.message import Argument, Message, ObjectReference

@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from headgate.application.access.redaction import NamespaceScope, visible_to
-from headgate.application.access.typed_redaction import redactor_of
+from headgate.application.access.redaction import NamespaceScope, redactor_of, visible_to
 from headgate.application.queries.views import timestamp
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.workloads.events import WorkloadExplained

@@ -4,11 +4,11 @@ from typing import Any
 
 from headgate.application.access.redaction import (
     NamespaceScope,
+    message_json,
     shown_key,
     shown_keys,
     visible_to,
 )
-from headgate.application.access.typed_redaction import message_json
 from headgate.application.queries.views import Free, Schema
 from headgate.domain.values.message import Message
 from headgate.domain.workloads.explanation import (

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from headgate.application.access.typed_redaction import message_json
+from headgate.application.access.redaction import message_json
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message
 from headgate.messages.rendering import IsVisible, everything_visible

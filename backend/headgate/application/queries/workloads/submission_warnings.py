@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.application.access.redaction import NamespaceScope
-from headgate.application.access.typed_redaction import message_json
+from headgate.application.access.redaction import NamespaceScope, message_json
 from headgate.application.commands.decide import config_after, queue_failure
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
