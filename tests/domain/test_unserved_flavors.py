@@ -2,9 +2,8 @@
 
 import pytest
 
-from headgate.application.queries.overview.attention import attention
+from headgate.application.queries.overview.attention import Attention, attention
 from headgate.application.queries.overview.unserved_flavors import SECONDS_WITHOUT_REPORT
-from headgate.application.queries.overview.views import Attention
 from headgate.domain.kinds.executor import (
     ExecutorClaimed,
     ExecutorCreated,

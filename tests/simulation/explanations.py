@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import get_args
 
-from headgate.application.queries.overview.unschedulable import unschedulable_workloads
+from headgate.application.queries.overview.detectors import unschedulable_workloads
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.pending_reasons import current_reason

@@ -15,8 +15,7 @@ from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.schemas import Whole
 from headgate.application.metrics_exposition import exposition
 from headgate.application.queries.overview.config_warnings import AdvicePage, advice
-from headgate.application.queries.overview.overview import overview
-from headgate.application.queries.overview.views import Overview
+from headgate.application.queries.overview.overview import Overview, overview
 from headgate.application.queries.system import SystemView, system
 from headgate.application.readiness import Readiness
 from headgate.domain.values.message import message

@@ -8,10 +8,9 @@ from msgspec.structs import replace
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.cooperative import Cooperative, at_once, each
 from headgate.application.queries.overview.config_warnings import warnings_in
-from headgate.application.queries.overview.unschedulable import UNSCHEDULABLE
+from headgate.application.queries.overview.detectors import UNSCHEDULABLE
 from headgate.application.queries.overview.unserved_flavors import unserved_flavors
-from headgate.application.queries.overview.views import Attention
-from headgate.application.queries.views import message_view
+from headgate.application.queries.views import MessageView, Whole, message_view
 from headgate.application.readiness import Readiness
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
@@ -26,6 +25,25 @@ from headgate.domain.workloads.transitions.partial_eviction import (
 )
 from headgate.messages.catalogue import remedy_of, text_of
 from headgate.messages.rendering import IsVisible, everything_visible
+
+
+class Attention(Whole, kw_only=True, frozen=True):
+    """One thing a person should look at, and where.
+
+    `title` and `detail` are the texts of `title_message` and `detail_message`. The last event of
+    `stream`, at `position`, shows it.
+    """
+
+    kind: str
+    severity: Literal["info", "warning", "critical"]
+    title: str
+    detail: str
+    link: str
+    stream: str = ""
+    position: int = 0
+    title_message: MessageView | None = None
+    detail_message: MessageView | None = None
+
 
 LONG_START_SECONDS = 600
 LONG_EVICTION_SECONDS = 300

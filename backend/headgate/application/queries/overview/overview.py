@@ -10,17 +10,37 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, run_yielding
 from headgate.application.ports import EventFilter
 from headgate.application.queries import events
+from headgate.application.queries.events import EventView
 from headgate.application.queries.overview.attention import (
+    Attention,
     find_attention,
     most_severe,
     process_alerts,
 )
 from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
-from headgate.application.queries.overview.views import Attention, CountAt, Overview
-from headgate.application.queries.views import message_view, timestamp
+from headgate.application.queries.views import Position, Timestamp, Whole, message_view, timestamp
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.workloads.state import phase_of
 from headgate.messages.catalogue import text_of
+
+
+class CountAt(Whole, kw_only=True, frozen=True):
+    """A count for the minute that begins at `at`."""
+
+    at: Timestamp
+    count: int
+
+
+class Overview(Whole, kw_only=True, frozen=True):
+    """Counts by phase, what needs attention, the last events, admissions per minute."""
+
+    position: Position
+    at: Timestamp
+    counts: dict[str, int]
+    attention: list[Attention]
+    recent: list[EventView]
+    admitted_per_minute: list[CountAt]
+
 
 MINUTES = 60
 MICROSECONDS_PER_MINUTE = 60_000_000
