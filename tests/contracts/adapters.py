@@ -37,7 +37,7 @@ from headgate.application.live_state.snapshot_store import StateCache
 from headgate.application.ports import Partitions, ReadModels, Tail
 from headgate.application.projections.followers import Followers
 from headgate.application.scheduling_loop.cycle_records import CycleStore
-from headgate.application.verify.chain_audit import ChainedLog
+from headgate.application.verify.verify import ChainedLog
 from headgate.event_log.chain import LogPoint
 from tests.migrations.tables import METADATA
 

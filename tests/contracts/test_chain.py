@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from headgate.application.verify.chain_audit import audit_chain
+from headgate.application.verify.verify import audit_chain
 from headgate.event_log.chain import LogPoint, chain_after, first_chain
 from tests.contracts.adapters import Adapters
 from tests.contracts.events import event, key, unit

@@ -13,8 +13,7 @@ from headgate.adapters.postgres.archive_files import LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.application.failures import BrokenFile
-from headgate.application.verify.chain_audit import ChainAudit, audit_chain
-from headgate.application.verify.verify import Verifier
+from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from tests.contracts.adapters import Adapters
 from tests.contracts.test_log_archive import (
     SMALL,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.application.verify.history import History
+from headgate.application.verify.verify import History
 from headgate.application.workload_filter import owner_of
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.workloads.events import WorkloadSubmitted

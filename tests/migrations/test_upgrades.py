@@ -15,9 +15,8 @@ from psycopg.conninfo import conninfo_to_dict
 from headgate.adapters.postgres.maintenance import alembic_config, migrate
 from headgate.api.app import app_over
 from headgate.api.services import application_services
-from headgate.application.verify.chain_audit import ChainAudit, audit_chain
 from headgate.application.verify.findings import Finding
-from headgate.application.verify.verify import Verifier
+from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
 from headgate.embedded.postgres import EmbeddedPostgres
 from headgate.settings import Settings

@@ -1,6 +1,6 @@
 """Follows the log event by event and fails at the first impossible one."""
 
-from headgate.application.verify.history import History
+from headgate.application.verify.verify import History
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.pending_reasons import recorded_reason

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.application.verify.history import GRACE
+from headgate.application.verify.verify import GRACE
 from headgate.domain.kinds import cluster_queue as q
 from headgate.domain.kinds import local_queue as lq
 from headgate.domain.kinds.queue_stop import Stop

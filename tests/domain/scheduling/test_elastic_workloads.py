@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from headgate.application.verify.history import History
+from headgate.application.verify.verify import History
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption

@@ -12,9 +12,8 @@ from rich.progress import Progress
 
 from headgate.application.failures import BrokenFile
 from headgate.application.ports import Unavailable
-from headgate.application.verify.chain_audit import audit_chain
 from headgate.application.verify.findings import Verification
-from headgate.application.verify.verify import Verifier
+from headgate.application.verify.verify import Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import DryRun, Output, argument, option
