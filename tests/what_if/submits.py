@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from random import Random
 
 from headgate.application.commands.requests import DecisionContext, StreamCommand
-from headgate.application.simulations.simulation_run import (
+from headgate.application.simulation_run import (
     PredictedState,
     SimulationRequest,
     run_simulation,

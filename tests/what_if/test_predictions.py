@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from headgate.application.commands.requests import StreamCommand
-from headgate.application.simulations.simulation_run import (
+from headgate.application.simulation_run import (
     SimulationOutcome,
     SimulationRequest,
     run_simulation,

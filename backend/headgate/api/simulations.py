@@ -23,9 +23,9 @@ from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import DesiredObject, StreamCommand
 from headgate.application.commands.submission_commands import submission
 from headgate.application.cooperative import each, run_yielding
-from headgate.application.simulations.simulate import SimulationView, Viewer
-from headgate.application.simulations.simulate import simulate as foresee
-from headgate.application.simulations.simulation_run import cordoning, deletion, new_priority
+from headgate.application.simulation_run import cordoning, deletion, new_priority
+from headgate.application.simulations import SimulationView, Viewer
+from headgate.application.simulations import simulate as foresee
 from headgate.domain.field_rules import shown
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.rejection import InvalidRequest, NotFound, Rejection

@@ -1,44 +1,32 @@
 """From the text of manifests to what is wanted: each document by itself, with all its problems."""
 
-import msgspec
 from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
 from headgate.adapters.manifests.codec import Places
-from headgate.adapters.manifests.desired import Desired
-from headgate.adapters.manifests.desired import Refused
-from headgate.adapters.manifests.documents import Document
-from headgate.adapters.manifests.documents import read_documents
-from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.fields import Problems
-from headgate.adapters.manifests.job_kinds import JOB_KINDS_BY_NAME
-from headgate.adapters.manifests.job_kinds import read_job_kind
-from headgate.adapters.manifests.jobs import ReadJob
-from headgate.adapters.manifests.jobs import read_job
-from headgate.adapters.manifests.jobs import read_job_set
-from headgate.adapters.manifests.metadata import ManifestKind
-from headgate.adapters.manifests.metadata import Metadata
-from headgate.adapters.manifests.metadata import read_metadata
-from headgate.adapters.manifests.pods import PodGroup
-from headgate.adapters.manifests.pods import grouped
-from headgate.adapters.manifests.pods import read_pods
-from headgate.adapters.manifests.registry import CODECS_BY_NAME
-from headgate.adapters.manifests.registry import read_kind
+from headgate.adapters.manifests.desired import Desired, Refused
+from headgate.adapters.manifests.documents import Document, read_documents
+from headgate.adapters.manifests.fields import Fields, Problems
+from headgate.adapters.manifests.job_kinds import JOB_KINDS_BY_NAME, read_job_kind
+from headgate.adapters.manifests.jobs import ReadJob, read_job, read_job_set
+from headgate.adapters.manifests.metadata import ManifestKind, Metadata, read_metadata
+from headgate.adapters.manifests.pods import PodGroup, grouped, read_pods
+from headgate.adapters.manifests.registry import CODECS_BY_NAME, read_kind
 from headgate.adapters.manifests.workload import read_workload
 from headgate.adapters.manifests.written import written_body
 from headgate.application.cooperative import stop_if_cancelled
-from headgate.domain.field_rules import broken_rule_of_name
-from headgate.domain.field_rules import identity_violations
-from headgate.domain.field_rules import invalid_object
-from headgate.domain.field_rules import marking_violations
+from headgate.domain.field_rules import (
+    broken_rule_of_name,
+    identity_violations,
+    invalid_object,
+    marking_violations,
+)
 from headgate.domain.kinds.registry import KINDS_BY_NAME
-from headgate.domain.rejection import InvalidObject
-from headgate.domain.rejection import lies_within
-from headgate.domain.rejection import moved
-from headgate.domain.rejection import violation
-from headgate.domain.workloads.decide.decider import KIND_LABEL
-from headgate.domain.workloads.decide.decider import SUBMITTED_AS
+from headgate.domain.rejection import InvalidObject, lies_within, moved, violation
+from headgate.domain.workloads.decide.decider import KIND_LABEL, SUBMITTED_AS
 from headgate.domain.workloads.decide.spec_rules import workload_violations
-from typing import Any
-
 
 DEFAULT_NAMESPACE = "default"
 MAX_OBJECTS = 20_000

@@ -19,7 +19,7 @@ from headgate.application.queries.message_views import (
 )
 from headgate.application.queries.views import Free, Schema, Whole, timestamp, view_from
 from headgate.application.queries.workloads.explanations import AsOf, QueuePosition
-from headgate.application.simulations.simulation_run import (
+from headgate.application.simulation_run import (
     PredictedState,
     SimulationOutcome,
     SimulationRequest,

@@ -1,1 +1,0 @@
-"""What-if simulations: changes tried out on a fork of the state; nothing is written."""
