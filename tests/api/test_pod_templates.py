@@ -180,3 +180,41 @@ def test_a_literal_secret_is_warned_of_where_it_stands(admin: Api) -> None:
     assert warning["pointer"] == "/spec/podSets/0/template/spec/containers/0/env/0"
     assert "API_TOKEN" in warning["message"]
     assert "s3cr3t" not in json.dumps(warning)
+
+
+IGNORED = {
+    "affinity": {
+        "nodeAffinity": {},
+        "podAffinity": {},
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+            ]
+        },
+    },
+    "nodeName": "host-1",
+    "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}],
+    "topologySpreadConstraints": [
+        {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+    ],
+}
+
+
+def test_fields_that_no_placement_considers_are_warned_of_where_they_stand(admin: Api) -> None:
+    """KEP-2724, Stable: pod affinity is at least told to be ignored (requirement 2724-42)."""
+    claiming = {"name": "main", "image": "a", "resources": {"claims": [{"name": "gpu"}]}}
+    template = {"spec": {**IGNORED, "containers": [claiming]}}
+    made = admin.post(HERE, running("spread", template)).json()
+    warned = {warning["pointer"]: warning["message"] for warning in made["warnings"]}
+
+    pods = "/spec/podSets/0/template/spec"
+    assert warned == {
+        f"{pods}/{field}": f"{field} is ignored when hosts are chosen."
+        for field in (
+            "affinity/podAntiAffinity",
+            "nodeName",
+            "resourceClaims",
+            "topologySpreadConstraints",
+            "containers/0/resources/claims",
+        )
+    }

@@ -224,6 +224,10 @@ QUEUES: Mapping[str, Text] = {
         "{name} has a literal value and is named like a secret",
         "Write a reference: valueFrom.secretKeyRef. headgate erase removes what was written.",
     ),
+    "PlacementFieldIgnored": Text(
+        "{field} is ignored when hosts are chosen",
+        "Use node affinity, node labels or a topology request, or remove the field.",
+    ),
     "PendingUntilChanged": Text("{found}. {count:workload} pending until that changes"),
     "QueueMissing": Text(
         "{kind} {name} does not exist[ in namespace {namespace}]",

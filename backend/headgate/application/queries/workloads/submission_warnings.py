@@ -3,13 +3,13 @@
 As in Kueue such work is accepted and waits: its queue may be made or resumed later.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias
-
 import msgspec
-
-from headgate.application.access.redaction import NamespaceScope, message_json
-from headgate.application.commands.decide import config_after, queue_failure
+from collections.abc import Iterable
+from collections.abc import Iterator
+from headgate.application.access.redaction import NamespaceScope
+from headgate.application.access.redaction import message_json
+from headgate.application.commands.decide import config_after
+from headgate.application.commands.decide import queue_failure
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.did_you_mean import did_you_mean
@@ -18,10 +18,16 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import moved
 from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
 from headgate.domain.streams import stream_of
+from headgate.domain.values.message import Message
 from headgate.domain.values.message import message
+from headgate.domain.workloads.pods.templates import TemplateFields
+from headgate.domain.workloads.pods.templates import ignored_placement_fields
 from headgate.domain.workloads.pods.templates import literal_secrets
 from headgate.domain.workloads.state import Workload
-from headgate.messages.catalogue import remedy_of, text_of
+from headgate.messages.catalogue import remedy_of
+from headgate.messages.catalogue import text_of
+from typing import TypeAlias
+
 
 FieldPointers: TypeAlias = tuple[tuple[str, str], ...]
 """Where parts of our shape stand in a manifest as it was written."""
@@ -73,7 +79,7 @@ def warnings_about(
             known.setdefault(key, _KeptOut(after, found, places)).count += 1
         yield
     kept_out = [_warning(cluster_state, one, scope) for one in known.values()]
-    return [*kept_out, *_secret_warnings(pairs), *_ignored_fields(pairs)]
+    return [*kept_out, *_template_warnings(pairs), *_ignored_fields(pairs)]
 
 
 def _ignored_fields(pairs: Iterable[tuple[CommandResult, FieldPointers]]) -> Iterator[AdviceView]:
@@ -100,8 +106,10 @@ def _ignored_fields(pairs: Iterable[tuple[CommandResult, FieldPointers]]) -> Ite
             )
 
 
-def _secret_warnings(pairs: Iterable[tuple[CommandResult, FieldPointers]]) -> Iterator[AdviceView]:
-    """One warning for each variable that is named like a secret, of each template the first."""
+def _template_warnings(
+    pairs: Iterable[tuple[CommandResult, FieldPointers]],
+) -> Iterator[AdviceView]:
+    """One warning for each literal secret and each ignored field, of each template the first."""
     seen: set[str] = set()
     for changed, places in pairs:
         bodies = {kept.digest: kept.body for kept in changed.templates}
@@ -111,20 +119,26 @@ def _secret_warnings(pairs: Iterable[tuple[CommandResult, FieldPointers]]) -> It
             if body is None or pod_set.written in seen or len(seen) >= MAX_TEMPLATES_WARNED:
                 continue
             seen.add(pod_set.written)
-            for pointer, name in literal_secrets(msgspec.json.decode(body)):
-                found = message("LiteralSecret", name=name)
+            for pointer, found in _found_in(msgspec.json.decode(body)):
                 yield AdviceView(
                     kind="Workload",
                     namespace=changed.after.namespace,
                     name=changed.after.name,
                     pointer=moved(f"{POD_SETS}/{number}/template{pointer}", places),
-                    rule="LiteralSecret",
+                    rule=found.code,
                     severity="warning",
                     code=found.code,
                     arguments=message_json(found)["arguments"],
-                    message=f"{text_of(found)}.",
+                    message=f"{text_of(found).removesuffix('.')}.",
                     remedy=remedy_of(found),
                 )
+
+
+def _found_in(template: TemplateFields) -> Iterator[tuple[str, Message]]:
+    for pointer, name in literal_secrets(template):
+        yield pointer, message("LiteralSecret", name=name)
+    for pointer in ignored_placement_fields(template):
+        yield pointer, message("PlacementFieldIgnored", field=pointer.removeprefix("/spec/"))
 
 
 def _warning(cluster_state: ClusterState, one: _KeptOut, scope: NamespaceScope) -> AdviceView:

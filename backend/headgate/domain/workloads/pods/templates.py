@@ -101,6 +101,38 @@ def literal_secrets(template: TemplateFields) -> tuple[tuple[str, str], ...]:
 SECRET_WORDS = ("TOKEN", "PASSWORD", "PASSWD", "SECRET", "KEY", "CREDENTIALS")
 
 
+PLACEMENT_FIELDS_IGNORED = (
+    ("affinity", "podAffinity"),
+    ("affinity", "podAntiAffinity"),
+    ("nodeName",),
+    ("resourceClaims",),
+    ("topologySpreadConstraints",),
+)
+"""Fields of a pod that say where it runs, or on what, and that no rule reads."""
+
+
+def ignored_placement_fields(template: TemplateFields) -> tuple[str, ...]:
+    """JSON pointers into a whole template, of the placement fields that no rule reads.
+
+    Fields without a value ask for nothing and are left out.
+    """
+    spec = template.get("spec") or {}
+    paths = [path for path in PLACEMENT_FIELDS_IGNORED if _value_at(spec, path)]
+    claims = [
+        (field, str(number), "resources", "claims")
+        for field in ("initContainers", "containers")
+        for number, container in enumerate(_mappings(spec.get(field)))
+        if _value_at(container, ("resources", "claims"))
+    ]
+    return tuple("/".join(("/spec", *path)) for path in (*paths, *claims))
+
+
+def _value_at(values: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - what was written
+    for name in path:
+        values = values.get(name) if isinstance(values, dict) else None
+    return values
+
+
 def _is_named_like_secret(name: str) -> bool:
     return name.upper().replace("-", "_").rpartition("_")[2] in SECRET_WORDS
 
