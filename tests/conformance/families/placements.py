@@ -350,6 +350,7 @@ def _configure(installed: Installed, case: Case) -> None:
         topology={
             "profile": "BestFit" if "TASProfileMixed=false" in case.gates else "Mixed",
             "respectPreferredAffinity": "TASRespectNodeAffinityPreferred=true" in case.gates,
+            "nodeFeasibilityForAllLevels": "TASNodeFeasibilityForAllLevels=true" in case.gates,
         }
     )
 

@@ -89,6 +89,7 @@ def configuration_specs(draw: st.DrawFn) -> ConfigurationSpec:
                 not_ready_seconds=SECONDS,
                 replace_failed_nodes=st.booleans(),
                 fail_fast=st.booleans(),
+                node_feasibility_for_all_levels=st.booleans(),
             )
         ),
         quota_release=draw(st.sampled_from(["OnStopped", "OnTerminating"])),

@@ -138,6 +138,7 @@ _TOPOLOGY = Record(
     duration_or_never("notReadyTimeout", "not_ready_seconds"),
     field("replaceFailedNodes"),
     field("failFast"),
+    field("nodeFeasibilityForAllLevels"),
 )
 
 _LIMITS = Record(ObjectLimits, field("objectsPerNamespace"))
@@ -287,13 +288,18 @@ class RetentionSchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class TopologyRulesSchema(ManifestSchema, kw_only=True, frozen=True):
-    """How hosts are chosen, and what follows when a host fails."""
+    """How hosts are chosen, and what follows when a host fails.
+
+    `nodeFeasibilityForAllLevels`: the capacity, taints and labels of each node are checked also
+    where the lowest level of a topology is above hosts.
+    """
 
     profile: Literal["Mixed", "BestFit"] = "Mixed"
     respect_preferred_affinity: bool = False
     not_ready_timeout: Duration = "30s"
     replace_failed_nodes: bool = True
     fail_fast: bool = True
+    node_feasibility_for_all_levels: bool = True
 
 
 class ObjectLimitsSchema(ManifestSchema, kw_only=True, frozen=True):

@@ -1,30 +1,29 @@
 """Configuration: the rules of the whole installation, with Kueue's defaults (queueing.md §1.8)."""
 
-from collections.abc import Iterator, Mapping
+import msgspec
+from collections.abc import Iterator
+from collections.abc import Mapping
 from fractions import Fraction
+from headgate.domain.field_rules import broken_rule_of_dns_label
+from headgate.domain.field_rules import broken_rule_of_label_key
+from headgate.domain.field_rules import count_violations
+from headgate.domain.field_rules import duplicate_violations
+from headgate.domain.field_rules import name_violations
+from headgate.domain.field_rules import range_violations
+from headgate.domain.field_rules import shown
+from headgate.domain.kinds.configured_object import ObjectChanged
+from headgate.domain.kinds.configured_object import ObjectCreated
+from headgate.domain.kinds.configured_object import ObjectDeleted
+from headgate.domain.kinds.configured_object import ObjectDeletionRequested
+from headgate.domain.kinds.object_commands import Kind
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import wait_violations
+from headgate.domain.rejection import Violation
+from headgate.domain.rejection import child
+from headgate.domain.rejection import violation
+from headgate.domain.values.quantities import Requests
 from typing import Literal
 
-import msgspec
-
-from headgate.domain.field_rules import (
-    broken_rule_of_dns_label,
-    broken_rule_of_label_key,
-    count_violations,
-    duplicate_violations,
-    name_violations,
-    range_violations,
-    shown,
-)
-from headgate.domain.kinds.configured_object import (
-    ObjectChanged,
-    ObjectCreated,
-    ObjectDeleted,
-    ObjectDeletionRequested,
-)
-from headgate.domain.kinds.object_commands import Kind
-from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
-from headgate.domain.rejection import Violation, child, violation
-from headgate.domain.values.quantities import Requests
 
 CONFIGURATION_NAME = "default"
 """The name of the one Configuration."""
@@ -151,6 +150,9 @@ class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
     `not_ready_seconds`: how long a host may be not ready before it counts as failed; with None only
     when the executor says that no pod is alive there.
     `fail_fast`: evict at once where no replacement is found; otherwise wait for one.
+    `node_feasibility_for_all_levels`: each node is checked for itself also where the lowest level
+    of a topology is above hosts (Kueue: `TASNodeFeasibilityForAllLevels`); otherwise a lowest
+    domain counts as one host.
     """
 
     profile: Literal["Mixed", "BestFit"] = "Mixed"
@@ -158,6 +160,7 @@ class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
     not_ready_seconds: int | None = 30
     replace_failed_nodes: bool = True
     fail_fast: bool = True
+    node_feasibility_for_all_levels: bool = True
 
 
 class ObjectLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,17 +20,16 @@ from headgate.domain.scheduling.placement.domain_capacities import (
     whole_units,
 )
 from headgate.domain.scheduling.placement.host_table import Ints
+from headgate.domain.scheduling.placement.node_feasibility import pod_limits, pod_limits_beside
 from headgate.domain.scheduling.placement.placement_context import (
     PlacementContext,
     affinity_scores,
-    eligible_leaves,
     free_at,
     single_pod_requests,
 )
 from headgate.domain.values.quantities import Requests
 from headgate.domain.workloads.specs import PodSet, Scheduling
 
-MAX_PODS = 2**31 - 1
 MAX_CACHED_SHAPES = 48
 RECOUNT_LIMIT = 2048
 """Up to this number of leaves, recounting all is faster than updating some of them."""
@@ -48,6 +47,7 @@ class RequestShape(msgspec.Struct, frozen=True, gc=False):
         return (
             context.views,
             context.rules.respect_preferred_affinity,
+            context.rules.node_feasibility_for_all_levels,
             self.constraints,
             _asked(self.workers.scheduling),
             None if self.leader is None else _asked(self.leader.scheduling),
@@ -98,7 +98,7 @@ def leaf_capacities(
     """Returns how many pods each of some leaves holds, alone and beside the leader."""
     workers, leader = shape.workers, shape.leader
     requests = single_pod_requests(workers)
-    most = _most_pods(context, workers.scheduling, leaves)
+    most = pod_limits(context, workers, leaves)
     free = free_at(context, requests, leaves)
     score = None
     if context.rules.respect_preferred_affinity and workers.scheduling.preferred_affinity:
@@ -107,27 +107,14 @@ def leaf_capacities(
     if leader is None:
         return LeafCapacities(pods, None, None, score)
     asked = single_pod_requests(leader)
-    leader_capacity = _most_pods(context, leader.scheduling, leaves) > 0
+    leader_capacity = pod_limits(context, leader, leaves) > 0
     for name, amount in free_at(context, asked, leaves).items():
         leader_capacity &= amount >= asked[name]
     beside = {name: amount - asked.get(name, 0) * leader_capacity for name, amount in free.items()}
+    most = pod_limits_beside(context, workers, leader, leaves)
     return LeafCapacities(
         pods, _pods(beside, requests, most), leader_capacity.astype(np.int64), score
     )
-
-
-def _most_pods(context: PlacementContext, pod: Scheduling, leaves: "slice | Ints") -> Ints:
-    """Returns the upper bound of the pods of each leaf: 0 where a leaf takes no such pod.
-
-    Cached with the eligibility of the template until a host becomes schedulable or unschedulable.
-    """
-    eligible, version = eligible_leaves(context, pod), context.table.schedulable_version
-    most = eligible.pod_limits.get(version)
-    if most is None:
-        usable = context.table.schedulable[context.topology.rows]
-        eligible.pod_limits.clear()
-        most = eligible.pod_limits[version] = np.where(usable & eligible.mask, MAX_PODS, 0)
-    return most[leaves] if context.within is None else most[leaves] * context.within[leaves]
 
 
 def _up_to_date(context: PlacementContext, shape: RequestShape) -> Capacities:

@@ -20,11 +20,10 @@ from headgate.domain.scheduling.placement.capacity_cache import (
 )
 from headgate.domain.scheduling.placement.domain_capacities import Capacities
 from headgate.domain.scheduling.placement.host_table import OVERLAY, PODS, PROJECTED, Bools, Ints
+from headgate.domain.scheduling.placement.node_feasibility import pod_limits
 from headgate.domain.scheduling.placement.placement_context import (
     PlacementContext,
-    eligible_leaves,
     free_at,
-    schedulable_leaves,
     single_pod_requests,
 )
 from headgate.domain.workloads.specs import PodSet
@@ -202,11 +201,7 @@ def _steps(
         before = freed[begins] - entries.amounts[line, order[begins]]
         free = now.table.free[PROJECTED][line, rows] + freed - before[group]
         np.minimum(fits, free // amount, out=fits)
-    may = (
-        schedulable_leaves(now, leaves)
-        & eligible_leaves(now, shape.workers.scheduling).mask[leaves]
-    )
-    fits = np.maximum(fits, 0) * may
+    fits = np.clip(fits, 0, pod_limits(now, shape.workers, leaves))
     more = fits.copy()
     more[1:] -= fits[:-1]
     more[begins] = fits[begins] - pods[leaves[begins]]
@@ -268,8 +263,8 @@ class EvictionSimulation(msgspec.Struct, gc=False):
     """The free capacity of one domain in plain numbers, while evictions are tried in it.
 
     `lines` are the requested resources as lines of the host table, `asked` the requests of a pod;
-    `free` and `room` are what each leaf has free and how many pods fit it. The host table is
-    unchanged until `write_trial_view` (preemption.md §6.6, steps 6 to 10).
+    `free` and `room` are what each leaf has free and how many pods fit it, at most `limits`. The
+    host table is unchanged until `write_trial_view` (preemption.md §6.6, steps 6 to 10).
     """
 
     context: PlacementContext
@@ -278,7 +273,7 @@ class EvictionSimulation(msgspec.Struct, gc=False):
     asked: tuple[int, ...]
     at: dict[int, int]
     free: list[list[int]]
-    takes: list[bool]
+    limits: list[int]
     room: list[int]
     total: int
     known: dict[str, FreedAmounts]
@@ -321,8 +316,8 @@ class EvictionSimulation(msgspec.Struct, gc=False):
 
     def _set(self, leaf: int, free: list[int]) -> None:
         self.free[leaf] = free
-        if self.takes[leaf]:
-            room = max(min(map(floordiv, free, self.asked)), 0)
+        if limit := self.limits[leaf]:
+            room = min(max(min(map(floordiv, free, self.asked)), 0), limit)
             self.total += room - self.room[leaf]
             self.room[leaf] = room
 
@@ -341,11 +336,10 @@ def eviction_simulation(context: PlacementContext, pod_set: PodSet) -> EvictionS
     }
     table, rows = context.table, context.topology.rows
     lines = tuple(table.resources[name] for name in request if name in table.resources)
-    takes = schedulable_leaves(context, slice(0, len(rows)))
-    takes = takes & eligible_leaves(context, pod_set.scheduling).mask & (len(lines) == len(request))
+    limits = pod_limits(context, pod_set, slice(0, len(rows))) * (len(lines) == len(request))
     asked = tuple(amount for name, amount in request.items() if name in table.resources)
     free = table.free[PROJECTED].take(rows, axis=1).take(lines, axis=0)
-    room = np.maximum((free.T // np.array(asked)).min(axis=1), 0) * takes
+    room = np.clip((free.T // np.array(asked)).min(axis=1), 0, limits)
     return EvictionSimulation(
         context=context,
         count=pod_set.count,
@@ -353,7 +347,7 @@ def eviction_simulation(context: PlacementContext, pod_set: PodSet) -> EvictionS
         asked=asked,
         at={row: leaf for leaf, row in enumerate(rows.tolist())},
         free=free.T.tolist(),
-        takes=takes.tolist(),
+        limits=limits.tolist(),
         room=room.tolist(),
         total=int(room.sum()),
         known={},

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.nodes.state import NodeSpec
+from headgate.domain.values.quantities import Requests
 
 MIN_KEPT_ROWS = 256
 
@@ -132,6 +133,53 @@ def free_capacity(spec: NodeSpec) -> dict[str, int]:
     }
 
 
+class NodesBelowLeaves:
+    """The nodes of leaves above hosts as columns of an array; one of several leaves is each time.
+
+    `rows` are the leaves of the columns, as rows of the host table. What a node has free is without
+    the usage of workloads, and at least 0; nodes that accept no pods have nothing.
+    """
+
+    def __init__(
+        self, members: Sequence[tuple[int, Configured[NodeSpec]]], resources: Mapping[str, int]
+    ) -> None:
+        """`resources` are the lines of the host table."""
+        self.nodes = [node for _, node in members]
+        self.rows: Ints = np.array([row for row, _ in members], dtype=np.int64)
+        self._lines = resources
+        self._free: Ints = np.zeros((len(resources), len(members)), dtype=np.int64)
+        self._columns: dict[str, list[int]] = {}
+        for column, node in enumerate(self.nodes):
+            self._columns.setdefault(node.name, []).append(column)
+            self._write(column)
+
+    def node_changed(self, node: Configured[NodeSpec]) -> None:
+        """Applies a node's report, cordon or uncordon."""
+        for column in self._columns.get(node.name, ()):
+            self.nodes[column] = node
+            self._write(column)
+
+    def pods(self, requests: Requests, beside: Requests | None = None) -> Ints:
+        """Returns how many of these pods each node can hold, perhaps beside one other pod."""
+        most: Ints = np.full(len(self.rows), np.iinfo(np.int64).max)
+        for name, amount in requests.items():
+            line = self._lines.get(name)
+            if amount > 0 and line is None:
+                return np.zeros_like(most)
+            if amount > 0:
+                other = beside.get(name, 0) if beside else 0
+                np.minimum(most, (self._free[line] - other) // amount, out=most)
+        np.maximum(most, 0, out=most)
+        return most
+
+    def _write(self, column: int) -> None:
+        spec = self.nodes[column].spec
+        self._free[:, column] = 0
+        for resource, amount in free_capacity(spec).items() if is_schedulable(spec) else ():
+            if resource in self._lines:
+                self._free[self._lines[resource], column] = max(amount, 0)
+
+
 class HostTable:
     """Capacity and free capacity per leaf and resource; changed in place, reversed exactly."""
 
@@ -157,15 +205,20 @@ class HostTable:
         self.schedulable: Bools = np.zeros(len(self.leaf_ids), dtype=np.bool_)
         for row, leaf in enumerate(self.leaf_ids):
             self.schedulable[row], self.capacity[:, row] = self._sum(leaf)
+        above_hosts = [leaf for leaf in self.leaf_ids if len(leaf) > 1]
+        members_above = [(numbers[leaf], n) for leaf in above_hosts for n in self.nodes_at(leaf)]
+        self.below = NodesBelowLeaves(members_above, self.resources) if members_above else None
         self.free = tuple(self.capacity.copy() for _ in VIEWS)
         self.changes = tuple(ChangedRows(len(self.leaf_ids)) for _ in VIEWS)
         self.version = 0
-        self.schedulable_version = 0
+        self.nodes_version = 0
         self._minimum_free: dict[tuple[int, ...], MinimumFree] = {}
 
     def node_changed(self, node: Configured[NodeSpec]) -> bool:
         """Applies a node's report, cordon or uncordon; returns whether any leaf now offers more."""
         more = False
+        if self.below is not None:
+            self.below.node_changed(node)
         for row in self._rows_of_node.get(node.name, ()):
             leaf = self.leaf_ids[row]
             self._nodes[leaf][node.name] = node
@@ -178,7 +231,7 @@ class HostTable:
                 view[:, row] += change
                 changes.note(np.array([row]))
         self.version += 1
-        self.schedulable_version += 1
+        self.nodes_version += 1
         return more
 
     def has_resources_of(self, node: Configured[NodeSpec]) -> bool:

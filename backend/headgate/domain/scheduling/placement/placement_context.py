@@ -1,8 +1,8 @@
 """The context in which a pod set is placed: its free capacity and the leaves that accept its pods.
 
 Taints, node selectors and affinity of hosts are checked here, as in Kueue's
-`scheduling_simulator_default.go` (topology.md §1.3, §3), but not where the lowest level is above
-hosts (trap 16).
+`scheduling_simulator_default.go` (topology.md §1.3, §3); where the lowest level is above hosts,
+those of the nodes below it, unless `node_feasibility_for_all_levels` is off (trap 16).
 """
 
 from collections.abc import Callable, Iterable
@@ -99,12 +99,6 @@ def _lowest_at(context: PlacementContext, line: int, rows: "slice | Ints") -> In
     return np.maximum(free, 0)
 
 
-def schedulable_leaves(context: PlacementContext, leaves: "slice | Ints") -> Bools:
-    """Returns which leaves accept pods: schedulable, and in `within` where that is given."""
-    usable: Bools = context.table.schedulable[context.topology.rows_at(leaves)]
-    return usable if context.within is None else usable & context.within[leaves]
-
-
 def pods_of_assignment(context: PlacementContext, given: TopologyAssignment) -> PlacedPods | None:
     """Returns the pods of an assignment by row; None if a domain is not in the topology.
 
@@ -147,12 +141,15 @@ MAX_CACHED_TEMPLATES = 64
 class EligibleLeaves:
     """A mask over the flavor's leaves, and why each leaf is excluded, if it is.
 
-    `pod_limits` caches the pod limits of leaves for a version of which hosts are schedulable.
+    `nodes` is a mask over the nodes below leaves above hosts; None where leaves are hosts, or count
+    as such. `limits` caches the pod limits of leaves, by the version of the nodes and, with
+    `nodes`, by requests.
     """
 
     mask: Bools
     reasons: tuple[LeafExclusion | None, ...]
-    pod_limits: dict[int, Ints] = field(default_factory=dict)
+    nodes: Bools | None = None
+    limits: dict[tuple[int, object], Ints] = field(default_factory=dict)
 
 
 def eligible_leaves(context: PlacementContext, pod: Scheduling) -> EligibleLeaves:
@@ -161,7 +158,9 @@ def eligible_leaves(context: PlacementContext, pod: Scheduling) -> EligibleLeave
     Cached by template in the topology: labels and taints change only with configuration, which
     builds the topology anew.
     """
-    key = (pod.tolerations, tuple(sorted(pod.node_selector.items())), pod.affinity)
+    checks_nodes = context.rules.node_feasibility_for_all_levels
+    selector = tuple(sorted(pod.node_selector.items()))
+    key = (pod.tolerations, selector, pod.affinity, checks_nodes)
     known: EligibleLeaves | None = context.topology.eligibility_cache.get(key)
     if known is None:
         known = _checked_leaves(context, pod)
@@ -194,17 +193,38 @@ def _cache(kept: dict[object, Any], key: object, found: object) -> None:
 
 
 def _checked_leaves(context: PlacementContext, pod: Scheduling) -> EligibleLeaves:
-    if not context.topology.goes_to_hosts:
-        count = len(context.topology.paths)
-        return EligibleLeaves(np.ones(count, dtype=np.bool_), (None,) * count)
     names = _keys(pod.affinity)
     names = None if names is None else (*sorted(pod.node_selector), *names)
-    reasons = _of_each_place(
-        context, names, lambda node: _exclusion_reason(node, context.flavor, pod)
-    )
+
+    def judge(node: Configured[NodeSpec]) -> LeafExclusion | None:
+        return _exclusion_reason(node, context.flavor, pod)
+
+    if not context.topology.goes_to_hosts:
+        return _checked_above_hosts(context, names, judge)
+    reasons = _of_each_place(context, names, judge)
     return EligibleLeaves(
         np.array([reason is None for reason in reasons], dtype=np.bool_), tuple(reasons)
     )
+
+
+def _checked_above_hosts(
+    context: PlacementContext,
+    names: tuple[str, ...] | None,
+    judge: Callable[[Configured[NodeSpec]], LeafExclusion | None],
+) -> EligibleLeaves:
+    """A leaf above hosts is eligible where one of its nodes is, or where these are not checked."""
+    count, below = len(context.topology.paths), context.table.below
+    if not context.rules.node_feasibility_for_all_levels or below is None:
+        return EligibleLeaves(np.ones(count, dtype=np.bool_), (None,) * count)
+    found = _of_each(below.nodes, names, judge)
+    mask = np.zeros(count, dtype=np.bool_)
+    reasons: list[LeafExclusion | None] = [None] * count
+    for leaf, reason in zip(context.topology.leaf_of_row[below.rows], found, strict=True):
+        if leaf >= 0:
+            mask[leaf] |= reason is None
+            reasons[leaf] = reasons[leaf] or reason
+    nodes = np.array([reason is None for reason in found], dtype=np.bool_)
+    return EligibleLeaves(mask, tuple(reasons), nodes)
 
 
 def _of_each_place(
@@ -212,13 +232,24 @@ def _of_each_place(
     names: tuple[str, ...] | None,
     judge: Callable[[Configured[NodeSpec]], Any],
 ) -> list[Any]:
-    """Returns `judge` of the node of each leaf, called once for nodes alike in taints and labels.
+    """Returns `judge` of the first node of each leaf."""
+    table = context.table
+    nodes = (table.nodes_at(table.leaf_ids[row])[0] for row in context.topology.rows)
+    return _of_each(nodes, names, judge)
+
+
+def _of_each(
+    nodes: Iterable[Configured[NodeSpec]],
+    names: tuple[str, ...] | None,
+    judge: Callable[[Configured[NodeSpec]], Any],
+) -> list[Any]:
+    """Returns `judge` of each node, called once for nodes alike in taints and labels.
 
     `names` are the labels that matter; None if the node's name does.
     """
-    table, known, found = context.table, {}, []
-    for row in context.topology.rows:
-        node = table.nodes_at(table.leaf_ids[row])[0]
+    known: dict[object, Any] = {}
+    found = []
+    for node in nodes:
         like: object = node.name
         if names is not None:
             like = (node.spec.taints, *(node.labels.get(name) for name in names))
