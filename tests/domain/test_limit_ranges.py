@@ -87,6 +87,35 @@ def test_what_a_container_states_precedes_the_default() -> None:
     assert requests_of(found) == {"cpu": 1500, "memory": 2**30}
 
 
+def test_a_stated_limit_precedes_the_default_request_of_the_namespace() -> None:
+    """Kueue 0.20, change 32 (#15023): less was charged than the pod may use."""
+    stated = asking(limits={"cpu": "3"})
+    (found,) = with_pod_defaults(stated, limit_range_bounds(a_range(USUAL), "team-a"), {}).pod_sets
+    assert found.scheduling.requests == {"cpu": 3000}
+    (container,) = completed_template(found)["spec"]["containers"]
+    assert container["resources"] == {"limits": {"cpu": "3"}}
+
+
+@pytest.mark.parametrize(("pod_level", "counted"), [("1", 3000), ("4", 4000)])
+def test_the_greater_of_pod_level_and_containers_counts(pod_level: str, counted: int) -> None:
+    """Kueue 0.20, change 33 (#16047)."""
+    beside = {"name": "d", "resources": {"requests": {"cpu": "1"}}}
+    first = {"name": "c", "resources": {"requests": {"cpu": "2"}}}
+    pod = {"containers": [first, beside], "resources": {"requests": {"cpu": pod_level}}}
+    assert requests_of(asking(pod)) == {"cpu": counted}
+
+
+@pytest.mark.parametrize("field", ["default", "default_request"])
+def test_a_range_for_pods_gives_no_defaults(field: str) -> None:
+    """Kubernetes, ValidateLimitRange: defaults may not be given where the type is Pod."""
+    item = LimitRangeItem(type="Pod", **{field: {"cpu": 1}})
+    (found,) = limit_range_violations(LimitRangeSpec(limits=(item,)))
+    assert (found.message.code, found.pointer.rpartition("/")[0]) == (
+        "PodLimitWithDefaults",
+        "/spec/limits/0",
+    )
+
+
 def test_a_runtime_adds_its_overhead_unless_the_pod_states_one() -> None:
     runtimes = a_runtime("sandboxed", cpu=250)
     plain = asking({"runtimeClassName": "sandboxed"}, requests={"cpu": "1"})

@@ -63,6 +63,9 @@ TEXTS: Mapping[str, Text] = {
     ),
     # Configuration
     "ConfigurationNameInvalid": Text("The Configuration is named default", "Name it default."),
+    "PodsNotTransformable": Text(
+        "The resource pods cannot be transformed", "Use another resource name."
+    ),
     "PrefixEmpty": Text(
         "An empty prefix excludes every resource", "Use a prefix such as example.com/."
     ),
@@ -77,6 +80,9 @@ TEXTS: Mapping[str, Text] = {
     # LimitRanges
     "LimitRangeDescending": Text(
         "{lower} must be at most {upper}, {bound}", "Lower {lower}, or raise {upper}."
+    ),
+    "PodLimitWithDefaults": Text(
+        "Limits of type Pod have no {field}", "Remove {field}, or use type Container."
     ),
     "RatioBelowOne": Text("Must be at least 1", "Use 1 or more."),
     # ResourceFlavors and Topologies

@@ -104,6 +104,18 @@ def test_the_defaults_hold_where_none_is_written() -> None:
             "/spec/resources/transformations/0/input",
         ),
         (
+            {"resources": ResourceRules(transformations=(Transformation(input="pods"),))},
+            "/spec/resources/transformations/0/input",
+        ),
+        (
+            {
+                "resources": ResourceRules(
+                    transformations=(Transformation(input="cpu", outputs_milli={"pods": 1000}),)
+                )
+            },
+            "/spec/resources/transformations/0/outputs/pods",
+        ),
+        (
             {
                 "resources": ResourceRules(
                     transformations=tuple(Transformation(input=f"r{n}") for n in range(65))

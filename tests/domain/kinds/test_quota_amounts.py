@@ -20,12 +20,22 @@ def test_without_rules_requests_count_as_they_are() -> None:
     assert quota_amounts({"cpu": 1500, GPU: 1}, ResourceRules()) == {"cpu": 1500, GPU: 1}
 
 
-def test_excluded_resources_count_nothing_and_multiply_nothing() -> None:
+def test_excluded_resources_count_nothing_and_are_read_by_transformations() -> None:
+    """Kueue 0.20, change 35 (#15954): quota was overcommitted by a factor that was left out."""
     excluding = rules(
-        Transformation(input=GPU, multiply_by="x.io/cards", outputs_milli={MEMORY: 2000}),
-        exclude_resource_prefixes=("x.io/",),
+        Transformation(input=GPU, multiply_by="quota/factor", outputs_milli={MEMORY: 10_000}),
+        exclude_resource_prefixes=("quota/",),
     )
-    assert quota_amounts({GPU: 1, "x.io/cards": 4}, excluding) == {GPU: 1, MEMORY: 2}
+    assert quota_amounts({GPU: 2, "quota/factor": 2}, excluding) == {GPU: 2, MEMORY: 40}
+
+
+def test_an_excluded_input_counts_as_its_outputs() -> None:
+    """Kueue 0.20, change 35 (#16041)."""
+    excluding = rules(
+        Transformation(input="quota/share", outputs_milli={"quota/total": 4000}),
+        exclude_resource_prefixes=("quota/",),
+    )
+    assert quota_amounts({"quota/share": 1, "quota/x": 1}, excluding) == {"quota/total": 4}
 
 
 def test_replaced_resources_count_only_as_their_outputs() -> None:

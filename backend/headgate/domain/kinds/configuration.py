@@ -1,29 +1,30 @@
 """Configuration: the rules of the whole installation, with Kueue's defaults (queueing.md §1.8)."""
 
-import msgspec
-from collections.abc import Iterator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from headgate.domain.field_rules import broken_rule_of_dns_label
-from headgate.domain.field_rules import broken_rule_of_label_key
-from headgate.domain.field_rules import count_violations
-from headgate.domain.field_rules import duplicate_violations
-from headgate.domain.field_rules import name_violations
-from headgate.domain.field_rules import range_violations
-from headgate.domain.field_rules import shown
-from headgate.domain.kinds.configured_object import ObjectChanged
-from headgate.domain.kinds.configured_object import ObjectCreated
-from headgate.domain.kinds.configured_object import ObjectDeleted
-from headgate.domain.kinds.configured_object import ObjectDeletionRequested
-from headgate.domain.kinds.object_commands import Kind
-from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
-from headgate.domain.kinds.wait_for_pods_ready import wait_violations
-from headgate.domain.rejection import Violation
-from headgate.domain.rejection import child
-from headgate.domain.rejection import violation
-from headgate.domain.values.quantities import Requests
 from typing import Literal
 
+import msgspec
+
+from headgate.domain.field_rules import (
+    broken_rule_of_dns_label,
+    broken_rule_of_label_key,
+    count_violations,
+    duplicate_violations,
+    name_violations,
+    range_violations,
+    shown,
+)
+from headgate.domain.kinds.configured_object import (
+    ObjectChanged,
+    ObjectCreated,
+    ObjectDeleted,
+    ObjectDeletionRequested,
+)
+from headgate.domain.kinds.object_commands import Kind
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
+from headgate.domain.rejection import Violation, child, violation
+from headgate.domain.values.quantities import Requests
 
 CONFIGURATION_NAME = "default"
 """The name of the one Configuration."""
@@ -300,6 +301,8 @@ def _transformation_violations(
         )
         for place, name in names:
             yield from name_violations(f"{pointer}/{place}", name, broken_rule_of_label_key)
+            if name == "pods" and place != "multiplyBy":
+                yield violation(f"{pointer}/{place}", "PodsNotTransformable")
     yield from duplicate_violations(
         (child(_TRANSFORMATIONS, index, "input"), each.input)
         for index, each in enumerate(transformations)
@@ -327,8 +330,9 @@ def quota_amounts(requests: Mapping[str, int], rules: ResourceRules) -> Requests
 
     Requests stay as they were submitted, and hosts are filled by them; a workload with quota keeps
     its charge when the rules change. Sums are exact and rounded up only at the end. Excluded
-    resources count nothing and multiply nothing. Outputs of several inputs add up; where
-    they come to less than nothing they count nothing, also beside a request of the same name.
+    resources count nothing; transformations read them all the same (Kueue #15954), and their
+    outputs are never excluded. Outputs of several inputs add up; where they come to less than
+    nothing they count nothing, also beside a request of the same name.
     """
     if not rules.transformations and not rules.exclude_resource_prefixes:
         return dict(sorted(requests.items()))
@@ -337,12 +341,12 @@ def quota_amounts(requests: Mapping[str, int], rules: ResourceRules) -> Requests
         for name, amount in sorted(requests.items())
         if not name.startswith(rules.exclude_resource_prefixes)
     }
-    transformed = [rule for rule in rules.transformations if rule.input in left]
+    transformed = [rule for rule in rules.transformations if rule.input in requests]
     if not transformed:
         return left
     outputs: dict[str, Fraction] = {}
     for rule in transformed:
-        for name, amount in _outputs(rule, left).items():
+        for name, amount in _outputs(rule, requests).items():
             outputs[name] = outputs.get(name, Fraction(0)) + amount
     replaced = {rule.input for rule in transformed if rule.strategy == "Replace"}
     total = {name: amount for name, amount in left.items() if name not in replaced}

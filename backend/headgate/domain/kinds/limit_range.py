@@ -81,6 +81,10 @@ def _item_violations(place: str, item: LimitRangeItem) -> Iterator[Violation]:
     )
     for field, named in amounts.items():
         yield from amount_violations(child(place, field), named)
+    if item.type == "Pod":
+        for field in ("default", "defaultRequest"):
+            if amounts[field]:
+                yield violation(child(place, field), "PodLimitWithDefaults", field=field)
     for lower, upper in (
         (low, high) for at, low in enumerate(ASCENDING) for high in ASCENDING[at + 1 :]
     ):

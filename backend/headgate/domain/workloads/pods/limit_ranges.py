@@ -23,6 +23,7 @@ from headgate.domain.workloads.pods.requests import (
     ContainerResources,
     Nanos,
     container_resources,
+    missing_requests,
     nanos_of_amounts,
     pod_requests,
     pod_resources,
@@ -135,7 +136,10 @@ def _filled(container: dict[str, Any], defaults: PodDefaults) -> dict[str, Any]:
     stated = container.get("resources") or {}
     resources = {
         **stated,
-        "requests": {**_quantities(defaults.requests), **(stated.get("requests") or {})},
+        "requests": {
+            **_quantities(missing_requests(stated, defaults)),
+            **(stated.get("requests") or {}),
+        },
         "limits": {**_quantities(defaults.limits), **(stated.get("limits") or {})},
     }
     return {**container, "resources": {name: part for name, part in resources.items() if part}}

@@ -1,7 +1,9 @@
 """The resource requests of one pod, from its containers (queueing.md §3.3).
 
-Kubernetes: resource.PodRequests. A pod requests the larger of the sum of its containers and the
-peak of its init containers, plus overhead. Amounts are added in billionths and rounded once.
+Kubernetes: resource.PodRequests. A pod requests the largest of the sum of its containers, the peak
+of its init containers and its pod-level requests, plus overhead. Limits stand for missing requests
+before defaults of a namespace do (Kueue: workload.AdjustResources). Amounts are added in billionths
+and rounded once.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +31,7 @@ class PodResources(msgspec.Struct, frozen=True, kw_only=True):
     """The requests of the parts of a pod in billionths.
 
     `initial` pairs the requests of each init container with whether it is a sidecar. `pod_level`
-    are requests of the pod as a whole, which precede those of its containers.
+    are requests of the pod as a whole; more that its containers request counts (Kueue #16047).
     """
 
     containers: tuple[Nanos, ...]
@@ -63,7 +65,7 @@ def pod_requests(asked: PodResources) -> Requests:
         for name, nanos in asked.pod_level.items()
         if name in POD_LEVEL_RESOURCES or name.startswith("hugepages-")
     }
-    exact = _sum([{**total, **pod_level}, asked.overhead])
+    exact = _sum([_larger(total, pod_level), asked.overhead])
     return {name: amount_of_nanos(name, nanos) for name, nanos in sorted(exact.items())}
 
 
@@ -97,11 +99,17 @@ def container_resources(
     stated = container.get("resources") or {}
     return ContainerResources(
         requests={
-            **nanos_of_amounts(defaults.requests),
+            **nanos_of_amounts(missing_requests(stated, defaults)),
             **nanos_of_quantities(stated.get("requests")),
         },
         limits={**nanos_of_amounts(defaults.limits), **nanos_of_quantities(stated.get("limits"))},
     )
+
+
+def missing_requests(stated: Mapping[str, Any], defaults: PodDefaults) -> Requests:
+    """The default requests of resources for which a container states neither request nor limit."""
+    known = {*(stated.get("requests") or {}), *(stated.get("limits") or {})}
+    return {name: amount for name, amount in defaults.requests.items() if name not in known}
 
 
 def nanos_of_quantities(stated: Mapping[str, Any] | None) -> Nanos:

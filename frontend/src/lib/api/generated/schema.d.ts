@@ -5714,6 +5714,8 @@ export interface components {
             replaceFailedNodes?: boolean;
             /** @default true */
             failFast?: boolean;
+            /** @default true */
+            nodeFeasibilityForAllLevels?: boolean;
         };
         /** TopologySpec */
         TopologySpec: {
