@@ -51,6 +51,47 @@ def test_a_leader_and_its_workers_go_together_where_all_of_them_fit() -> None:
     ]
 
 
+def test_a_pod_set_of_a_group_has_no_flavor_for_what_it_does_not_request() -> None:
+    """Issue 17, line 16: a leader without GPUs was kept to the nodes of its GPU workers."""
+    world = World()
+    world.flavor("cores")
+    world.flavor("cards", node_labels={"gpu": "a100"})
+    world.cluster_queue("q", (*quotas("cpu", cores=8), *quotas("gpu", cards=8)))
+    workers = PodSet(
+        name="workers",
+        count=2,
+        scheduling=Scheduling(requests={"cpu": 1, "gpu": 4}),
+        topology_request=GROUP,
+    )
+    key = world.submit_pod_sets("w", "q", pods("leader", 1), workers)
+    world.settle()
+    assert given(world, key) == [
+        ("leader", {"cpu": "cores"}, {"cpu": 1}),
+        ("workers", {"cpu": "cores", "gpu": "cards"}, {"cpu": 2, "gpu": 8}),
+    ]
+
+
+def test_a_pod_set_of_a_group_keeps_the_flavor_of_its_hosts() -> None:
+    """Issue 17, line 16: the leader lies beside its workers, in their topology."""
+    world = World()
+    world.hosts({"b/r/h1": 8, "b/r/h2": 8}, "gpu")
+    world.flavor("credits")
+    world.cluster_queue("q", (*quotas("gpu", tas=16), *quotas("cpu", credits=8)))
+    rack = TopologyRequest(required="rack", pod_set_group_name="group")
+    workers = PodSet(
+        name="workers",
+        count=2,
+        scheduling=Scheduling(requests={"gpu": 4}),
+        topology_request=rack,
+    )
+    key = world.submit_pod_sets("w", "q", pods("leader", 0, 1, rack), workers)
+    world.settle()
+    assert given(world, key)[0][1] == {"gpu": "tas"}
+    admission = world[key].admission
+    assert admission is not None
+    assert all(a.topology_assignment is not None for a in admission.pod_set_assignments)
+
+
 def test_pod_sets_of_no_group_go_each_where_it_fits() -> None:
     world = two_flavors(one=8, two=9)
     alone = (pods("workers", 2, 4, None), pods("leader", 1, 1, None))

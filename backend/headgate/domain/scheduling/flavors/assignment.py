@@ -1,7 +1,8 @@
 """Assignment of one flavor to each resource group of each pod set (queueing.md §3.4, §3.5).
 
 Kueue: `flavorassigner.go: assignFlavors`, `findFlavorForPodSets`. Pod sets of one group (a leader
-and its workers) share their flavors, and quota is checked for the sum of their requests.
+and its workers) share their flavors, and quota is checked for the sum of their requests. Each has
+the flavors of the resources that it requests, and the one with the hosts of the group.
 """
 
 from collections.abc import Callable, Mapping
@@ -105,7 +106,7 @@ def assign_flavors(
                 continue
             best_of_all.append(best)
             _record_assignment(group, best.flavor, requests, taken)
-    chosen = _assigned_pod_sets(groups, pod_sets)
+    chosen = _assigned_pod_sets(options, groups, pod_sets)
     unserved = _undeclared(options, per_pod)
     if not is_short:
         unserved += _without_hosts(options, chosen)
@@ -149,19 +150,34 @@ def _amounts(per_pod: Requests, count: int) -> Requests:
 
 
 def _assigned_pod_sets(
-    groups: list[_PodSetGroup], pod_sets: tuple[PodSet, ...]
+    options: FlavorOptions, groups: list[_PodSetGroup], pod_sets: tuple[PodSet, ...]
 ) -> tuple[PodSetFlavors, ...]:
-    """Each pod set with the flavors of its group and its own amounts."""
+    """Each pod set with its flavors of those of its group, and its own amounts."""
     found = {
         pod_set.name: PodSetFlavors(
             pod_set,
-            dict(group.flavors),
+            _own_flavors(options, group.flavors, need),
             {name: amount for name, amount in need.items() if name in group.flavors},
         )
         for group in groups
         for pod_set, need in zip(group.pod_sets, group.needs, strict=True)
     }
     return tuple(found[pod_set.name] for pod_set in pod_sets)
+
+
+def _own_flavors(
+    options: FlavorOptions, shared: Mapping[str, str], need: Requests
+) -> dict[str, str]:
+    """The flavors of a group for what one pod set requests, and the one with its hosts."""
+    own = {resource: flavor for resource, flavor in shared.items() if resource in need}
+    if len(own) == len(shared) or flavor_with_hosts(options, own):
+        return own
+    with_hosts = flavor_with_hosts(options, shared)
+    return {
+        resource: flavor
+        for resource, flavor in shared.items()
+        if resource in own or flavor == with_hosts
+    }
 
 
 def _undeclared(options: FlavorOptions, per_pod: Mapping[str, Requests]) -> list[FlavorAttempt]:
