@@ -167,6 +167,19 @@ def test_an_elastic_workload_that_shrank_counts_its_ended_pods_again() -> None:
     assert len(WORKLOAD.decide(world[key], report, world.at)) == 1
 
 
+def test_a_known_count_of_ended_pods_is_no_event_also_after_a_scale_down() -> None:
+    """Issue 17, line 17; Kueue: the stale count of an elastic workload is not refused."""
+    world = a_world(one=8)
+    key = world.submit_pod_sets("a", "q", pods(8), annotations={ELASTIC: "true"})
+    world.settle()
+    world.reclaim(key, 4)
+    shrink(world, key, 3)
+    again = ReportReclaimable(uid=world[key].uid, pods={"main": 4})
+    assert list(WORKLOAD.decide(world[key], again, world.at)) == []
+    with pytest.raises(InvalidObject):
+        WORKLOAD.decide(world[key], ReportReclaimable(uid="uid-a", pods={"main": 5}), world.at)
+
+
 def submit(annotations: dict[str, str], pod_set: PodSet) -> Submit:
     spec = WorkloadSpec(pod_sets=(pod_set,), queue_name="q")
     return Submit(uid="u", namespace="team", name="w", annotations=annotations, spec=spec)

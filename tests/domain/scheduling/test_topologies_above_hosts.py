@@ -1,4 +1,4 @@
-"""Topologies whose lowest level is a rack check each node (KEP-2724, Beta; 2724-44).
+"""Topologies with a rack as lowest level check each node (KEP-2724, Beta; 2724-44).
 
 Kueue: `TASNodeFeasibilityForAllLevels`, on by default since 0.20.
 """

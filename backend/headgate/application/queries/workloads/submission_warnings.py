@@ -3,13 +3,13 @@
 As in Kueue such work is accepted and waits: its queue may be made or resumed later.
 """
 
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
 import msgspec
-from collections.abc import Iterable
-from collections.abc import Iterator
-from headgate.application.access.redaction import NamespaceScope
-from headgate.application.access.redaction import message_json
-from headgate.application.commands.decide import config_after
-from headgate.application.commands.decide import queue_failure
+
+from headgate.application.access.redaction import NamespaceScope, message_json
+from headgate.application.commands.decide import config_after, queue_failure
 from headgate.application.commands.requests import CommandResult
 from headgate.application.cooperative import Cooperative
 from headgate.application.queries.did_you_mean import did_you_mean
@@ -18,16 +18,14 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import moved
 from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
 from headgate.domain.streams import stream_of
-from headgate.domain.values.message import Message
-from headgate.domain.values.message import message
-from headgate.domain.workloads.pods.templates import TemplateFields
-from headgate.domain.workloads.pods.templates import ignored_placement_fields
-from headgate.domain.workloads.pods.templates import literal_secrets
+from headgate.domain.values.message import Message, message
+from headgate.domain.workloads.pods.templates import (
+    TemplateFields,
+    ignored_placement_fields,
+    literal_secrets,
+)
 from headgate.domain.workloads.state import Workload
-from headgate.messages.catalogue import remedy_of
-from headgate.messages.catalogue import text_of
-from typing import TypeAlias
-
+from headgate.messages.catalogue import remedy_of, text_of
 
 FieldPointers: TypeAlias = tuple[tuple[str, str], ...]
 """Where parts of our shape stand in a manifest as it was written."""

@@ -99,7 +99,10 @@ def report_pods_gone(state: WorkloadState, command: ReportPodsGone) -> tuple[Wor
 def report_reclaimable(
     state: WorkloadState, command: ReportReclaimable
 ) -> tuple[WorkloadEvent, ...]:
-    """Records reclaimable pods; while quota is reserved their number only grows."""
+    """Records reclaimable pods; while quota is reserved their number only grows.
+
+    A known count of an elastic workload is no event, also where a scale-down has left fewer pods.
+    """
     workload = require_reported(state, command.uid, command.attempt)
     if workload.finished_at is not None:
         return ()
@@ -141,6 +144,8 @@ def _reclaim_violations(workload: Workload, command: ReportReclaimable) -> Itera
         most, pointer = counts.get(name), child("/pods", name)
         if most is None:
             yield violation(pointer, "NotOneOf", value=shown(name), choices=tuple(counts))
+            continue
+        if is_elastic(workload.annotations) and count == workload.reclaimable.get(name):
             continue
         least = workload.reclaimable.get(name, 0) if _reclaimable_only_grows(workload, name) else 0
         yield from range_violations(pointer, count, least, most)
