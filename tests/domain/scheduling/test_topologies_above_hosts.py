@@ -6,10 +6,10 @@ Kueue: `TASNodeFeasibilityForAllLevels`, on by default since 0.20.
 from typing import Any
 
 import pytest
-from headgate.domain.nodes.events import NodeReported
 
 from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.nodes.state import NodeReported
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from tests.builders.world import World, quotas
