@@ -46,15 +46,15 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "node.changed": 3,
     "executor.created": 3,
     "executor.changed": 3,
-    "configuration.created": 4,
-    "configuration.changed": 4,
+    "configuration.created": 5,
+    "configuration.changed": 5,
 }
 """The current schema version by stored name; names that are absent are at version 1.
 
 Version 2 of the creation and change of a configured object names what its author wrote, version 3
-of those of the Configuration the limit of objects in a namespace and version 4 its rules of
-submission, version 4 of a workload's submission and version 3 of its change the pod templates that
-stand beside the log.
+of those of the Configuration the limit of objects in a namespace, version 4 its rules of submission
+and version 5 whether nodes below topologies are checked, version 4 of a workload's submission and
+version 3 of its change the pod templates that stand beside the log.
 The versions after these have what executors say of nodes and of themselves, and a workload's own
 nodeLossPolicy; then a workload's spec has its retries and completions, and last what its pods need
 of executors.

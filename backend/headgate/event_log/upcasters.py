@@ -170,6 +170,11 @@ def _without_submission_rules(fields: Fields) -> Fields:
     return {**fields, "spec": {**fields["spec"], "submission": {"rules": []}}}
 
 
+def _without_node_feasibility(fields: Fields) -> Fields:
+    """Configurations up to version 4: nodes below topologies are checked, as by default."""
+    return fields
+
+
 def _without_owner(fields: Fields) -> Fields:
     """Workloads submitted up to version 2: their owner is the actor of the event."""
     return {**fields, "owner": None}
@@ -230,6 +235,8 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.eviction_forced", 1): forced_with_message,
     ("configuration.created", 3): _without_submission_rules,
     ("configuration.changed", 3): _without_submission_rules,
+    ("configuration.created", 4): _without_node_feasibility,
+    ("configuration.changed", 4): _without_node_feasibility,
     **{
         (str(event.__struct_config__.tag), 1): _without_written
         for kind in KINDS
