@@ -54,7 +54,7 @@ from headgate.cli.presentation.units import seconds_of
 from headgate.cli.session import client_of
 from headgate.cli.uploads import Upload, directory_of, ship
 from headgate.client.client import PAGE_SIZE, HeadgateClient
-from headgate.client.pod_logs import PodLogStream
+from headgate.client.pods import PodLogStream
 
 OWN_FAILURE = 125
 """The exit code where the command did not run or its end is not known (as of docker run)."""

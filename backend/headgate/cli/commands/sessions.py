@@ -19,7 +19,7 @@ from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, WorkloadName, arg
 from headgate.cli.presentation.output import say
 from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
-from headgate.client.pod_sessions import Frame, SessionConnection, SessionLost, frame_with
+from headgate.client.pods import Frame, SessionConnection, SessionLost, frame_with
 from headgate.client.problems import ServerProblem, ServerUnreachable
 
 OWN_FAILURE = 125

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 
 from headgate.cli.presentation.output import for_terminal, say
-from headgate.client.pod_logs import PodLogStream, PodOutput
+from headgate.client.pods import PodLogStream, PodOutput
 from headgate.client.problems import ServerProblem
 
 SECONDS_FOR_THE_REST = 15.0
