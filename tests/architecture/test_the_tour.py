@@ -6,8 +6,7 @@ from pathlib import Path
 
 from typer.main import get_command
 
-from headgate.cli.main import app
-from headgate.cli.program import Program
+from headgate.cli.main import Program, app
 from tests.architecture.readme import BACKEND_README, README, shell_lines, symbols_named
 from tests.architecture.sources import (
     BACKEND,

@@ -5,8 +5,7 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from headgate.cli.main import app
-from headgate.cli.program import hoisted
+from headgate.cli.main import app, hoisted
 
 
 class Invoker:

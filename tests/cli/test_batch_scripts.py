@@ -6,7 +6,7 @@ import pytest
 
 from headgate.cli.commands.batch_script import read_script
 from headgate.cli.failures import CommandFailed
-from headgate.cli.program import hoisted
+from headgate.cli.main import hoisted
 from tests.cli.invocation import Invoker
 
 

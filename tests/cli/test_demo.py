@@ -7,7 +7,7 @@ from headgate.cli.demo.cluster import CHECK, CLASSES, TEAMS, configuration
 from headgate.cli.demo.driver import review, serve_check
 from headgate.cli.demo.work import TEMPLATES, Incidents, grown, next_workload, path_of
 from headgate.cli.replay.arrivals import Object
-from headgate.cli.replay.replay_run import configure
+from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient
 from tests.processes.programs import wait_until
 

@@ -3,8 +3,7 @@
 import pytest
 from typer.main import get_command
 
-from headgate.cli.main import app
-from headgate.cli.program import SECTIONS, Program
+from headgate.cli.main import SECTIONS, Program, app
 from tests.cli.invocation import Invoker
 
 

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.cli.failures import ExitCode, code_of_status, tell_problem, worst
+from headgate.cli.main import hoisted
 from headgate.cli.presentation.output import columns, comma_separated, say, show
 from headgate.cli.presentation.units import (
     age,
@@ -19,7 +20,6 @@ from headgate.cli.presentation.units import (
     timestamp_of,
     until,
 )
-from headgate.cli.program import hoisted
 from headgate.client.problems import Fault, Problem
 from headgate.client.schemas import ItemResult
 

@@ -9,6 +9,7 @@ from headgate.cli.failures import CommandFailed
 from headgate.cli.replay.arrivals import Arrival, FreeTime, ScaledTime
 from headgate.cli.replay.command import trace_time
 from headgate.cli.replay.figures import (
+    ReplayLog,
     mean_usage,
     outcome_of,
     percentile,
@@ -25,7 +26,6 @@ from headgate.cli.replay.openb import (
     read_hosts,
     read_pods,
 )
-from headgate.cli.replay.replay_log import ReplayLog
 from headgate.cli.replay.scenario import read_scenario, scenario_replay
 from headgate.client.schemas import Event
 

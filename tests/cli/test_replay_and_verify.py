@@ -9,9 +9,9 @@ import pytest
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import open_platform
 from headgate.cli.replay.arrivals import FreeTime, ReplayInput, ScaledTime, TraceTime
+from headgate.cli.replay.command import ReplayOptions, run_replay
 from headgate.cli.replay.openb import openb_replay, read_hosts, read_pods
 from headgate.cli.replay.outages import planned_outages
-from headgate.cli.replay.replay_run import ReplayOptions, run_replay
 from headgate.cli.replay.runner import SubmissionLimits
 from headgate.cli.replay.scenario import read_scenario, scenario_replay
 from headgate.client.connection import Connection

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from headgate.cli.replay.arrivals import named
-from headgate.cli.replay.replay_run import configure
+from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from headgate.client.problems import ServerProblem

@@ -1,17 +1,19 @@
-"""Arguments and options that several commands share: names, filters and files of manifests."""
+"""Arguments and options that several commands share, and the client that the global ones select."""
 
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from headgate.cli.failures import CommandFailed, ExitCode, Failure
 from headgate.cli.kinds import KINDS, kind_of
-from headgate.cli.presentation.output import Format
+from headgate.cli.presentation.output import Format, say
 from headgate.cli.presentation.units import seconds_of
-from headgate.cli.session import connection_of
 from headgate.client.client import HeadgateClient
+from headgate.client.connection import Connection, find_connection
+from headgate.settings import from_environment
 
 COMPLETION_TIMEOUT_SECONDS = 1.0
 COMPLETION_LIMIT = "200"
@@ -163,3 +165,43 @@ def _texts_of(name: str) -> list[bytes]:
     if not path.is_file():
         raise CommandFailed(f"file not found: {name}", code=ExitCode.USAGE)
     return [path.read_bytes()]
+
+
+class Flags(msgspec.Struct, frozen=True, kw_only=True):
+    """The global options."""
+
+    server: str = ""
+    token: str = ""
+    at: str = ""
+    cacert: str = ""
+
+
+def connection_of(ctx: typer.Context) -> Connection:
+    """Returns the connection by global options, environment, user file or local instance."""
+    flags = ctx.find_object(Flags) or Flags()
+    settings = from_environment()
+    return find_connection(
+        server=flags.server,
+        token=flags.token,
+        environment=(settings.url, settings.token),
+        cacert=flags.cacert or str(settings.cacert or ""),
+        home=Path.home(),
+        directory=settings.directory,
+    )
+
+
+def client_of(ctx: typer.Context, *, patience_seconds: float = 10.0) -> HeadgateClient:
+    """Returns a client of the chosen server; `with` closes it.
+
+    `--at` is resolved to a position once, so that all pages show one state.
+    """
+    client = HeadgateClient(connection_of(ctx), patience_seconds=patience_seconds)
+    flags = ctx.find_object(Flags) or Flags()
+    if flags.at:
+        try:
+            position = client.view_at(flags.at)
+        except Exception:
+            client.close()
+            raise
+        say(f"Past state at position {position} (read-only)")
+    return client

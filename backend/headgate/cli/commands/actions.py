@@ -19,6 +19,7 @@ from headgate.cli.options import (
     Reason,
     Selector,
     argument,
+    client_of,
     complete_cluster_queues,
     complete_nodes,
     complete_workloads,
@@ -32,7 +33,6 @@ from headgate.cli.presentation.output import (
     show_value,
 )
 from headgate.cli.presentation.units import counted, timestamp_after
-from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
 

@@ -7,9 +7,8 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from headgate.cli.commands.expectations import Expected, require_simulation
 from headgate.cli.commands.history import stream_of
-from headgate.cli.commands.simulate import show_simulation
+from headgate.cli.commands.simulate import Expected, require_simulation, show_simulation
 from headgate.cli.commands.wait import ADMITTED, wait_for_batch
 from headgate.cli.failures import ExitCode, code_of_status, problem_in, tell_problem, worst
 from headgate.cli.kinds import Kind, placed, references
@@ -24,12 +23,12 @@ from headgate.cli.options import (
     Simulated,
     Timeout,
     Yes,
+    client_of,
     documents_of,
     option,
 )
 from headgate.cli.presentation.output import Format, say, show, show_value
 from headgate.cli.presentation.units import counted, seconds_of
-from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
 from headgate.client.schemas import Advice, Batch, ItemResult

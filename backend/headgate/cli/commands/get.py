@@ -17,13 +17,13 @@ from headgate.cli.options import (
     OwnerFilter,
     Selector,
     WorkloadName,
+    client_of,
     option,
     owner_filter,
 )
 from headgate.cli.presentation.cells import cells_of
 from headgate.cli.presentation.output import Format, say, show, show_answer, show_rows, show_value
 from headgate.cli.presentation.units import age_of
-from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
 from headgate.client.schemas import Event

@@ -15,11 +15,11 @@ from headgate.cli.options import (
     Output,
     Reason,
     argument,
+    client_of,
     option,
 )
 from headgate.cli.presentation.output import Format, show, show_value
 from headgate.cli.presentation.units import age_of
-from headgate.cli.session import client_of
 
 Object = dict[str, Any]
 KindName = Annotated[str, argument("KIND", "Kind, e.g. cq (default: all)")]

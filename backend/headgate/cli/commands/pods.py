@@ -46,12 +46,11 @@ from headgate.cli.options import (
     Namespace,
     WorkloadName,
     argument,
+    client_of,
     option,
 )
-from headgate.cli.presentation.output import say
-from headgate.cli.presentation.pod_output import RunOutput
+from headgate.cli.presentation.output import RunOutput, say
 from headgate.cli.presentation.units import seconds_of
-from headgate.cli.session import client_of
 from headgate.cli.uploads import Upload, directory_of, ship
 from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.pods import PodLogStream

@@ -18,6 +18,7 @@ from headgate.cli.options import (
     Since,
     WorkloadName,
     argument,
+    client_of,
     option,
 )
 from headgate.cli.presentation.output import Format, show, show_answer, show_rows
@@ -30,7 +31,6 @@ from headgate.cli.presentation.units import (
     timestamp_before,
     until,
 )
-from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.messages.rendering import resource_word
 

@@ -15,9 +15,15 @@ import typer
 
 from headgate.cli.failures import CommandFailed, Failure, exit_for
 from headgate.cli.kinds import WORKLOAD, workload_key
-from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, WorkloadName, argument, option
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    Namespace,
+    WorkloadName,
+    argument,
+    client_of,
+    option,
+)
 from headgate.cli.presentation.output import say
-from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.pods import Frame, SessionConnection, SessionLost, frame_with
 from headgate.client.problems import ServerProblem, ServerUnreachable

@@ -24,6 +24,7 @@ from headgate.cli.options import (
     Selector,
     Yes,
     argument,
+    client_of,
     option,
     owner_filter,
 )
@@ -37,7 +38,6 @@ from headgate.cli.presentation.output import (
     show_value,
 )
 from headgate.cli.presentation.units import age_of, counted, timestamp_before, until
-from headgate.cli.session import client_of
 
 Object = dict[str, Any]
 

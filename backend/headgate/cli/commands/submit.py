@@ -11,8 +11,7 @@ import typer
 from headgate.adapters.system.randomness import unique_key
 from headgate.cli.commands.apply import code_of_results, tell_results
 from headgate.cli.commands.batch_script import read_script
-from headgate.cli.commands.expectations import Expected, require_simulation
-from headgate.cli.commands.simulate import show_simulation
+from headgate.cli.commands.simulate import Expected, require_simulation, show_simulation
 from headgate.cli.commands.wait import ADMITTED, wait_for_batch
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
@@ -25,12 +24,12 @@ from headgate.cli.options import (
     Simulated,
     Timeout,
     argument,
+    client_of,
     documents_of,
     option,
 )
 from headgate.cli.presentation.output import Format, say, show, show_value
 from headgate.cli.presentation.units import seconds_of
-from headgate.cli.session import client_of
 from headgate.cli.uploads import Upload, directory_of, ship
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Advice, Batch, ItemResult

@@ -7,10 +7,17 @@ import typer
 
 from headgate.cli.commands.actions import with_expiry
 from headgate.cli.failures import ExitCode, Failure
-from headgate.cli.options import ExpiresIn, NoHeaders, Output, argument, option
+from headgate.cli.options import (
+    ExpiresIn,
+    NoHeaders,
+    Output,
+    argument,
+    client_of,
+    connection_of,
+    option,
+)
 from headgate.cli.presentation.output import Format, say, show, show_answer, show_value
 from headgate.cli.presentation.units import age_of
-from headgate.cli.session import client_of, connection_of
 
 Role = Annotated[
     str,

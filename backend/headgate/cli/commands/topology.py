@@ -6,7 +6,7 @@ import typer
 from rich.tree import Tree
 
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.options import NoHeaders, Output, argument, option
+from headgate.cli.options import NoHeaders, Output, argument, client_of, option
 from headgate.cli.presentation.output import (
     Format,
     say,
@@ -16,7 +16,6 @@ from headgate.cli.presentation.output import (
     stdout_console,
 )
 from headgate.cli.presentation.units import amounts, counted, share
-from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.messages.rendering import resource_word
 

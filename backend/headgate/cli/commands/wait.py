@@ -9,10 +9,16 @@ import typer
 
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD, workload_key
-from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Timeout, WorkloadName, option
+from headgate.cli.options import (
+    DEFAULT_NAMESPACE,
+    Namespace,
+    Timeout,
+    WorkloadName,
+    client_of,
+    option,
+)
 from headgate.cli.presentation.output import say, show
 from headgate.cli.presentation.units import seconds_of
-from headgate.cli.session import client_of
 from headgate.client.client import HeadgateClient
 from headgate.client.problems import ServerProblem
 from headgate.client.schemas import Batch

@@ -16,11 +16,11 @@ from headgate.cli.options import (
     Output,
     WorkloadName,
     argument,
+    client_of,
     option,
 )
 from headgate.cli.presentation.output import Format, say, show, show_answer, show_rows, show_value
 from headgate.cli.presentation.units import age_of
-from headgate.cli.session import client_of
 from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.schemas import Event, StreamReset
 

@@ -5,10 +5,9 @@ from typing import Any
 import typer
 
 from headgate.cli.kinds import WORKLOAD, workload_key
-from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Output, WorkloadName
+from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Output, WorkloadName, client_of
 from headgate.cli.presentation.output import Format, columns, show, show_value
 from headgate.cli.presentation.units import age_of, amounts, counted, until
-from headgate.cli.session import client_of
 
 Object = dict[str, Any]
 

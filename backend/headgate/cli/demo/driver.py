@@ -1,10 +1,14 @@
-"""The demo: submits workloads, runs a simulated executor, stages incidents and cleans up."""
+"""The demo: submits workloads, runs a simulated executor, stages incidents and cleans up.
+
+`python -m headgate.cli.demo.driver` runs it against the server of HEADGATE_URL.
+"""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from pathlib import Path
 
 from headgate.adapters.system.randomness import seeded
 from headgate.cli.demo.cluster import CHECK, HANDLER, configuration
@@ -17,15 +21,16 @@ from headgate.cli.demo.work import (
     seconds_since_submission,
 )
 from headgate.cli.executor.behavior import BehaviorDefaults, Outages
-from headgate.cli.executor.command import decide_by
+from headgate.cli.executor.command import decide_by, stop_signal
 from headgate.cli.executor.loop import SimulatedExecutor
 from headgate.cli.executor.runs import SimulatedRuns
 from headgate.cli.presentation.output import say
 from headgate.cli.replay.arrivals import Object
-from headgate.cli.replay.replay_run import configure
+from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
+from headgate.client.connection import Connection, find_connection
 from headgate.client.problems import ServerProblem, ServerUnreachable
+from headgate.settings import from_environment
 
 RETRY_RATE = 0.1
 
@@ -180,3 +185,19 @@ class Demo:
             if seconds_since_submission(found) > MAX_PENDING_SECONDS:
                 reason = {"reason": "no capacity within 5 minutes"}
                 self._client.act(f"{path_of(found)}/cancel", reason)
+
+
+def main() -> None:
+    """Runs the demo until stopped."""
+    settings = from_environment()
+    connection = find_connection(
+        environment=(settings.url, settings.token),
+        cacert=str(settings.cacert or ""),
+        home=Path.home(),
+        directory=settings.directory,
+    )
+    Demo(connection, stop_signal(), seed=0).run()
+
+
+if __name__ == "__main__":
+    main()

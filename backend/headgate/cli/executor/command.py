@@ -9,9 +9,8 @@ import typer
 from headgate.cli.executor.behavior import Behavior, BehaviorDefaults, Outages, behavior_of
 from headgate.cli.executor.loop import SimulatedExecutor
 from headgate.cli.executor.runs import Decide, SimulatedRuns
-from headgate.cli.options import option
+from headgate.cli.options import connection_of, option
 from headgate.cli.presentation.output import say
-from headgate.cli.session import connection_of
 
 Rate = Annotated[float, option("RATE", "Share of workloads, 0 to 1", min=0.0, max=1.0)]
 

@@ -14,7 +14,7 @@ from headgate.cli.failures import Failure, exit_for
 from headgate.cli.kinds import CLUSTER_QUEUE
 from headgate.cli.options import DEFAULT_NAMESPACE
 from headgate.cli.replay.arrivals import Object, named
-from headgate.cli.replay.replay_run import configure
+from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import find_connection
 from headgate.client.problems import ServerProblem

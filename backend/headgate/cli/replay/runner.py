@@ -13,9 +13,8 @@ from headgate.cli.executor.loop import EventQueue
 from headgate.cli.executor.runs import SimulatedRuns
 from headgate.cli.failures import problem_in
 from headgate.cli.replay.arrivals import Arrival, FreeTime, ReplayInput, TraceTime
-from headgate.cli.replay.figures import Resilience
+from headgate.cli.replay.figures import REPLAY_EVENT_TYPES, ReplayLog, Resilience
 from headgate.cli.replay.outages import HostFailures, Outage
-from headgate.cli.replay.replay_log import REPLAY_EVENT_TYPES, ReplayLog
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from headgate.client.schemas import Batch, Report, ReportResult, StreamReset
