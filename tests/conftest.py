@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from headgate.adapters.postgres.maintenance import migrate
-from headgate.embedded.postgres import EmbeddedPostgres, start_postgres
+from headgate.embedded.servers import EmbeddedPostgres, start_postgres
 from tests.directories import RUN_VARIABLE, databases_root, run_directory
 from tests.hypothesis_profiles import is_full_depth, load_profile
 from tests.xdist_scheduling import LongFilesFirst, long_files_first

@@ -14,7 +14,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.ports import PartitionRow
 from headgate.application.readiness import STALLED_SECONDS, StalledPartitions
 from headgate.bootstrap import Platform
-from headgate.embedded import postgres
+from headgate.embedded import servers
 from tests.api.callers import Api, open_queue, workload
 from tests.directories import run_directory
 
@@ -146,7 +146,7 @@ def small_disk(platform: Platform) -> Iterator[Path]:
         directory.rmdir()
         pytest.skip("a disk of its own cannot be mounted here")
     try:
-        postgres._hand_over(directory)  # noqa: SLF001 - as every directory of a server
+        servers._hand_over(directory)  # noqa: SLF001 - as every directory of a server
         with platform.pool.connection() as connection:
             connection.execute(f"CREATE TABLESPACE small_disk LOCATION '{directory}'")
             connection.execute("ALTER TABLE write_probe SET TABLESPACE small_disk")

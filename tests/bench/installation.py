@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
 
-from headgate.embedded.postgres import start_postgres
+from headgate.embedded.servers import start_postgres
 from tests.builders.documents import queue_documents
 
 TOKEN = "bench-admin-token-of-this-run-only"

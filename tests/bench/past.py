@@ -37,7 +37,7 @@ from headgate.domain.workloads.events import (
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.specs import PodSet, Scheduling, WorkloadSpec
-from headgate.embedded.postgres import start_postgres
+from headgate.embedded.servers import start_postgres
 from headgate.event_log.codec import encode
 from headgate.settings import Settings
 from tests.builders.world import quotas

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import redis
 
 from headgate.adapters.system.randomness import seeded
-from headgate.embedded.redis import socket_path
+from headgate.embedded.servers import socket_path
 from tests.processes.programs import wait_until
 from tests.processes.up import Up
 

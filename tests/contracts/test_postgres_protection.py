@@ -15,7 +15,7 @@ from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.application.failures import GapInLog
 from headgate.application.ports import Unavailable
-from headgate.embedded.postgres import EmbeddedPostgres
+from headgate.embedded.servers import EmbeddedPostgres
 from headgate.event_log.chain import LogPoint
 from headgate.event_log.codec import Unstorable
 from tests.conftest import new_database

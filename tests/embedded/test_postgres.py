@@ -10,7 +10,7 @@ import psutil
 import psycopg
 import pytest
 
-from headgate.embedded.postgres import PostgresFailed, start_postgres
+from headgate.embedded.servers import PostgresFailed, start_postgres
 from tests.conftest import FOR_TESTS
 from tests.directories import run_directory
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.embedded.redis import socket_path
 from headgate.embedded.run_directory import NotPrivate, RunDirectory, fallback_directory, give_to
+from headgate.embedded.servers import socket_path
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import NullPool, create_engine
 
 from headgate.adapters.postgres.maintenance import alembic_config, migrate, migrations_directory
-from headgate.embedded.postgres import EmbeddedPostgres
+from headgate.embedded.servers import EmbeddedPostgres
 from tests.conftest import new_database
 from tests.migrations.tables import METADATA, is_ours
 

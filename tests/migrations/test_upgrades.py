@@ -18,7 +18,7 @@ from headgate.api.services import application_services
 from headgate.application.verify.findings import Finding
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
-from headgate.embedded.postgres import EmbeddedPostgres
+from headgate.embedded.servers import EmbeddedPostgres
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api
 from tests.conftest import new_database

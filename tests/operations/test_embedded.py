@@ -13,12 +13,18 @@ from pathlib import Path
 import psutil
 import pytest
 
-from headgate.embedded import children
 from headgate.embedded import supervisor as supervision
-from headgate.embedded.children import Child, Program, end_all
 from headgate.embedded.ports import PortTaken, choose_port
 from headgate.embedded.run_directory import RunDirectory
-from headgate.embedded.supervisor import LogTail, StartFailed, Stopping, Supervisor
+from headgate.embedded.supervisor import (
+    Child,
+    LogTail,
+    Program,
+    StartFailed,
+    Stopping,
+    Supervisor,
+    end_all,
+)
 from tests.processes.programs import wait_until
 
 STUBBORN = """
@@ -197,7 +203,7 @@ def test_a_log_that_grew_large_is_rotated_while_its_process_writes(
 def test_a_program_without_heartbeat_is_killed_and_restarted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, before: str
 ) -> None:
-    monkeypatch.setattr(children, limit, 0.3)
+    monkeypatch.setattr(supervision, limit, 0.3)
     told: list[str] = []
     supervisor = Supervisor(lambda _name, line: told.append(line), lambda _pids: None, Stopping())
     log, heartbeat = tmp_path / "a.log", tmp_path / "a.heartbeat"

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from headgate.embedded.postgres import EmbeddedPostgres
+from headgate.embedded.servers import EmbeddedPostgres
 from tests.architecture.sources import ROOT
 from tests.cli.invocation import Invoker
 from tests.conftest import new_database

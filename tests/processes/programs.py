@@ -12,7 +12,7 @@ from pathlib import Path
 
 import redis
 
-from headgate.embedded.redis import redis_command, redis_url, socket_path
+from headgate.embedded.servers import redis_command, redis_url, socket_path
 
 DEADLINE_SECONDS = 180.0
 

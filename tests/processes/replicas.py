@@ -7,8 +7,8 @@ from pathlib import Path
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from headgate.embedded import postgres
-from headgate.embedded.postgres import EmbeddedPostgres, start_postgres
+from headgate.embedded import servers
+from headgate.embedded.servers import EmbeddedPostgres, start_postgres
 from tests.processes.programs import wait_until
 
 SETTINGS = {"fsync": "off", "shared_buffers": "64MB"}
@@ -45,8 +45,8 @@ class Replicas:
         target = self._directory / name
         shutil.rmtree(target, ignore_errors=True)
         target.mkdir()
-        postgres._hand_over(target)  # noqa: SLF001 - as every directory of a server
-        postgres._run(  # noqa: SLF001 - as the user of the server
+        servers._hand_over(target)  # noqa: SLF001 - as every directory of a server
+        servers._run(  # noqa: SLF001 - as the user of the server
             "pg_basebackup", "--dbname", self._source(), "--pgdata", str(target / "data"),
             "--checkpoint", "fast", "--wal-method", "stream", "--write-recovery-conf",
         )  # fmt: skip
@@ -68,19 +68,19 @@ class Replicas:
     def crash(self) -> None:
         """End the serving server at once."""
         data = self._directory / self.serving / "data"
-        postgres._run("pg_ctl", "stop", "-D", str(data), "-m", "immediate", "-w")  # noqa: SLF001
+        servers._run("pg_ctl", "stop", "-D", str(data), "-m", "immediate", "-w")  # noqa: SLF001
 
     def promote(self) -> None:
         """Start the standby alone and let it be the serving server; the address does not follow."""
         self.start_standby()
         data = self._directory / self.standby / "data"
-        postgres._run("pg_ctl", "promote", "-D", str(data), "-w")  # noqa: SLF001
+        servers._run("pg_ctl", "promote", "-D", str(data), "-w")  # noqa: SLF001
         self.serving, self.standby = self.standby, self.serving
 
     def rejoin(self) -> None:
         """Rewind the server that crashed to where the other one took over; it is the standby."""
         target = self._directory / self.standby / "data"
-        postgres._run(  # noqa: SLF001 - as the user of the server
+        servers._run(  # noqa: SLF001 - as the user of the server
             "pg_rewind", "--target-pgdata", str(target), "--source-server", self._source(),
             "--write-recovery-conf",
         )  # fmt: skip

@@ -11,7 +11,7 @@ from headgate.adapters.celery.nudges import CeleryNudges, make_celery
 from headgate.application.ports import PartitionSession
 from headgate.bootstrap import migrate
 from headgate.domain.workloads.events import WorkloadAdmitted
-from headgate.embedded.postgres import start_postgres
+from headgate.embedded.servers import start_postgres
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.processes.programs import Broker, Workers, wait_until
 from tests.workers.cluster import admitted, cluster, record, submitted, submitted_many

@@ -18,12 +18,23 @@ from headgate.adapters.system.start_checks import StartRefused, check_admin_toke
 from headgate.application.access.identity import Token
 from headgate.application.access.rights import Grant
 from headgate.bootstrap import ADMISSION_QUEUE, UPKEEP_QUEUE, migrate, open_platform, unique_key
-from headgate.embedded.children import Program, signal_all
 from headgate.embedded.ports import choose_port
-from headgate.embedded.postgres import EmbeddedPostgres, PostgresFailed, start_postgres
-from headgate.embedded.redis import redis_command, redis_url
 from headgate.embedded.run_directory import RunDirectory
-from headgate.embedded.supervisor import StartFailed, Stopping, Supervisor, Tell
+from headgate.embedded.servers import (
+    EmbeddedPostgres,
+    PostgresFailed,
+    redis_command,
+    redis_url,
+    start_postgres,
+)
+from headgate.embedded.supervisor import (
+    Program,
+    StartFailed,
+    Stopping,
+    Supervisor,
+    Tell,
+    signal_all,
+)
 from headgate.settings import Settings
 
 SECONDS_BETWEEN_LOOKS = 2.0

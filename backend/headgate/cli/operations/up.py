@@ -14,8 +14,7 @@ from headgate.cli.failures import CommandFailed
 from headgate.cli.options import option
 from headgate.cli.presentation.output import say, show
 from headgate.embedded.ports import PortTaken
-from headgate.embedded.postgres import PostgresFailed
-from headgate.embedded.redis import RedisMissing
+from headgate.embedded.servers import PostgresFailed, RedisMissing
 from headgate.embedded.supervisor import StartFailed, Stopping
 from headgate.embedded.up import (
     AlreadyRunning,
