@@ -8,7 +8,7 @@ from typing import Self
 
 from celery import Celery
 
-from headgate.adapters.celery.nudges import (
+from headgate.adapters.celery import (
     ADMISSION_QUEUE,
     UPKEEP_QUEUE,
     CeleryNudges,
@@ -17,8 +17,7 @@ from headgate.adapters.celery.nudges import (
 )
 from headgate.adapters.pod_logs.directory import DirectoryLogStore
 from headgate.adapters.pod_logs.directory_uploads import DirectoryUploadStore
-from headgate.adapters.postgres.archive import LogArchive
-from headgate.adapters.postgres.archive_files import LogArchiveFiles
+from headgate.adapters.postgres.archive import LogArchive, LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers

@@ -7,7 +7,7 @@ Create Date: 2026-11-23
 
 from alembic import op
 
-from headgate.adapters.postgres.row_rewrite import rewrite_rows
+from headgate.adapters.postgres.maintenance import rewrite_rows
 
 revision = "0008"
 down_revision = "0007"

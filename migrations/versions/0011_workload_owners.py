@@ -9,7 +9,7 @@ from pathlib import Path
 
 from alembic import op
 
-from headgate.adapters.postgres.row_rewrite import rewrite_rows
+from headgate.adapters.postgres.maintenance import rewrite_rows
 
 revision = "0011"
 down_revision = "0010"

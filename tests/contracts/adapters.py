@@ -9,9 +9,8 @@ import psycopg
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog, MemoryTail
-from headgate.adapters.memory.followers import MemoryFollowers
 from headgate.adapters.memory.partitions import MemoryPartitions
-from headgate.adapters.memory.read_models import MemoryReadModels
+from headgate.adapters.memory.read_models import MemoryFollowers, MemoryReadModels
 from headgate.adapters.memory.stores import (
     MemoryBacktestStore,
     MemoryCycleStore,

@@ -8,8 +8,7 @@ import msgspec
 import psycopg
 import pytest
 
-from headgate.adapters.postgres.archive import LogArchive, LogPartition
-from headgate.adapters.postgres.archive_files import LogArchiveFiles
+from headgate.adapters.postgres.archive import LogArchive, LogArchiveFiles, LogPartition
 from headgate.adapters.postgres.connections import Pool
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.application.failures import BrokenFile

@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from headgate.adapters.celery.nudges import CeleryNudges, make_celery
+from headgate.adapters.celery import CeleryNudges, make_celery
 from tests.processes.programs import DEADLINE_SECONDS, wait_until
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from headgate.adapters.celery.nudges import CeleryNudges, make_celery
+from headgate.adapters.celery import CeleryNudges, make_celery
 from headgate.application.ports import PartitionSession
 from headgate.bootstrap import migrate
 from headgate.domain.workloads.events import WorkloadAdmitted

@@ -1,15 +1,21 @@
-"""Moving old partitions of the log aside: into a table of their own, whole and readable.
+"""Old partitions of the log moved aside: into a table, whole and readable, or into files.
 
-Appends and reads of what is new never look at them any more; what asks for the beginning of the
-log is answered from both.
+Files are saved whole, proved by their digest, and brought back.
 """
 
+import gzip
+import hashlib
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
+import msgspec
 from psycopg import sql
 
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
+from headgate.application.failures import BrokenFile
+from headgate.event_log.chain import StoredEvent, chain_after
 
 _PARTITIONS = """
     SELECT child.relname, pg_get_expr(child.relpartbound, child.oid)
@@ -87,3 +93,202 @@ def _parts(connection: Connection, table: str) -> list[LogPartition]:
         if match is not None:
             found.append(LogPartition(name, int(match[1]), int(match[2])))
     return sorted(found, key=lambda part: part.first)
+
+
+CHUNK_BYTES = 1 << 20
+LEVEL = 6
+
+
+class SavedPartition(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands beside the file of a part: positions from `first` up to, and without, `end`."""
+
+    log: str
+    name: str
+    first: int
+    end: int
+    events: int
+    sha256: str
+
+
+class LogArchiveFiles:
+    """Writes archived parts of the log into files, and reads them back."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def holds_events(self, part: LogPartition) -> bool:
+        """Whether a part is in the database, and was not taken away."""
+        query = sql.SQL("SELECT EXISTS (SELECT FROM {})").format(sql.Identifier(part.name))
+        with connection_of(self._pool) as connection:
+            return bool(_number(connection, query))
+
+    def save(self, part: LogPartition, directory: Path) -> Path:
+        """Write one part that holds events; the path of what tells of it.
+
+        The table stays as it is.
+        """
+        assert self.holds_events(part), "a file would be written over with nothing"
+        directory.mkdir(parents=True, exist_ok=True)
+        unfinished = directory / f"{part.name}.unfinished"
+        with connection_of(self._pool) as connection:
+            events = _write(connection, part, unfinished)
+            log = _log_id(connection)
+        saved = SavedPartition(
+            log=log,
+            name=part.name,
+            first=part.first,
+            end=part.end,
+            events=events,
+            sha256=_digest(unfinished),
+        )
+        unfinished.rename(_file_of(directory / f"{part.name}.json"))
+        about = directory / f"{part.name}.json"
+        _write_durably(about, msgspec.json.format(msgspec.json.encode(saved)) + b"\n")
+        return about
+
+    def take_away(self, about: Path) -> SavedPartition:
+        """Empty the table of a saved part, once its file is proved to hold all of it."""
+        saved = _proved(about)
+        name = sql.Identifier(saved.name)
+        with connection_of(self._pool) as connection, connection.transaction():
+            connection.execute(LOCK_TIMEOUT)
+            _refuse_another_log(connection, saved)
+            query = sql.SQL("SELECT count(*) FROM {}").format(name)
+            if _number(connection, query) != saved.events:
+                told = f"{about} holds {saved.events} events, and the table holds others"
+                raise BrokenFile(told)
+            connection.execute(
+                sql.SQL("ALTER TABLE event_archive DETACH PARTITION {}").format(name)
+            )
+            connection.execute(sql.SQL("DROP TABLE {}").format(name))
+            _make(connection, saved)
+        return saved
+
+    def restore(self, about: Path) -> SavedPartition:
+        """Bring a saved part back into its empty table; refuses one that holds events.
+
+        The chain of the log, which stays when a part is taken away, must be that of its events.
+        """
+        saved = _proved(about)
+        name = sql.Identifier(saved.name)
+        with connection_of(self._pool) as connection, connection.transaction():
+            connection.execute(LOCK_TIMEOUT)
+            _refuse_another_log(connection, saved)
+            if _number(connection, "SELECT to_regclass(%s) IS NULL", saved.name):
+                _make(connection, saved)
+            if _number(connection, sql.SQL("SELECT count(*) FROM {}").format(name)):
+                raise BrokenFile(f"the events of {saved.name} are in the database already")
+            _read(connection, saved, about)
+            _prove_chain(connection, saved, about)
+        return saved
+
+
+def _write(connection: Connection, part: LogPartition, path: Path) -> int:
+    query = sql.SQL("COPY (SELECT * FROM {} ORDER BY position) TO STDOUT (FORMAT csv, HEADER)")
+    cursor = connection.cursor()
+    with path.open("wb") as raw, gzip.GzipFile("", "wb", LEVEL, raw, mtime=0) as out:
+        with cursor.copy(query.format(sql.Identifier(part.name))) as rows:
+            for chunk in rows:
+                out.write(chunk)
+        out.close()
+        raw.flush()
+        os.fsync(raw.fileno())
+    return cursor.rowcount
+
+
+def _read(connection: Connection, saved: SavedPartition, about: Path) -> None:
+    query = sql.SQL("COPY {} FROM STDIN (FORMAT csv, HEADER)").format(sql.Identifier(saved.name))
+    cursor = connection.cursor()
+    with gzip.open(_file_of(about)) as source, cursor.copy(query) as rows:
+        while chunk := source.read(CHUNK_BYTES):
+            rows.write(chunk)
+    if cursor.rowcount != saved.events:
+        raise BrokenFile(f"{about} tells of {saved.events} events and holds {cursor.rowcount}")
+
+
+_CHAIN_BEFORE = """
+    SELECT start.position, log_chain_at(start.position)
+    FROM (SELECT greatest(%s, min(position)) AS position FROM log_chain) AS start
+"""
+_OF_PART = """
+    SELECT position, stream, version, type, schema_version, convert_to(data::text, 'UTF8')
+    FROM {} ORDER BY position
+"""
+
+
+def _prove_chain(connection: Connection, saved: SavedPartition, about: Path) -> None:
+    """Raises `BrokenFile` where the events of a part are not those that the log has chained."""
+    start = connection.execute(_CHAIN_BEFORE, (saved.first - 1,)).fetchone()
+    assert start is not None, "the log is chained from its first position on"
+    position, chain = start
+    with connection.cursor(name="restored", binary=True) as cursor:
+        cursor.execute(sql.SQL(_OF_PART).format(sql.Identifier(saved.name)))
+        for at, stream, version, name, schema_version, body in cursor:
+            if at <= position:
+                continue
+            position = at
+            stored = StoredEvent(
+                position=position,
+                stream=stream,
+                version=version,
+                type=name,
+                schema_version=schema_version,
+                body=bytes(body),
+            )
+            chain = chain_after(chain, stored)
+    end = connection.execute("SELECT log_chain_at(%s)", (position,)).fetchone()
+    if end is None or end[0] != chain:
+        raise BrokenFile(f"{about} holds other events than the log has chained")
+
+
+def _make(connection: Connection, saved: SavedPartition) -> None:
+    """An empty table where the part stood, so that its positions are not given out anew."""
+    name, first, end = sql.Identifier(saved.name), sql.Literal(saved.first), sql.Literal(saved.end)
+    make = sql.SQL("CREATE TABLE {} (LIKE event_archive INCLUDING ALL)")
+    attach = sql.SQL("ALTER TABLE event_archive ATTACH PARTITION {} FOR VALUES FROM ({}) TO ({})")
+    connection.execute(make.format(name))
+    connection.execute(attach.format(name, first, end))
+    connection.execute("SELECT protect_from_change(%s::regclass)", (saved.name,))
+
+
+def _proved(about: Path) -> SavedPartition:
+    """What a file tells of itself; raises `BrokenFile` where its content is another."""
+    try:
+        saved = msgspec.json.decode(about.read_bytes(), type=SavedPartition)
+        found = _digest(_file_of(about))
+    except (OSError, msgspec.MsgspecError) as failure:
+        raise BrokenFile(f"{about} cannot be read: {failure}") from failure
+    if found != saved.sha256:
+        raise BrokenFile(f"{_file_of(about)} has changed since it was saved: another digest")
+    return saved
+
+
+def _refuse_another_log(connection: Connection, saved: SavedPartition) -> None:
+    if _log_id(connection) != saved.log:
+        raise BrokenFile(f"{saved.name} was saved from another log, {saved.log}")
+
+
+def _log_id(connection: Connection) -> str:
+    row = connection.execute("SELECT log_id::text FROM log_head").fetchone()
+    return str(row[0]) if row else ""
+
+
+def _number(connection: Connection, query: sql.Composable | str, *values: str) -> int:
+    row = connection.execute(query, values).fetchone()  # type: ignore[arg-type]
+    return int(row[0]) if row else 0
+
+
+def _file_of(about: Path) -> Path:
+    return about.with_suffix(".csv.gz")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

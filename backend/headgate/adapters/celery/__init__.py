@@ -1,1 +1,0 @@
-"""Nudges through Celery: each names a partition to evaluate and carries no facts."""
