@@ -20,8 +20,7 @@ from headgate.api.manifests import (
 )
 from headgate.api.parameters import IdempotencyHeader, Reason, SubmitDryRun
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of, visible_to
-from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
-from headgate.api.schemas import Position, Problem, Schema
+from headgate.api.schemas import EXAMPLE_WORKLOAD, Position, Problem, Schema, request_documents
 from headgate.api.simulations import SimulationRequest, simulate
 from headgate.application.commands.object_commands import apply as apply_objects
 from headgate.application.commands.requests import CommandResponse, CommandResult

@@ -12,7 +12,7 @@ from headgate.api.manifests import Entry, with_written_pointers
 from headgate.api.pages import start_of
 from headgate.api.parameters import PRESENT_ONLY, point_in_time
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
-from headgate.api.request_bodies import request_documents
+from headgate.api.schemas import request_documents
 from headgate.api.simulations import entries_of
 from headgate.application.backtests import requests
 from headgate.application.backtests.jobs import Backtest, BacktestPage, BacktestView, view_of

@@ -35,7 +35,7 @@ from headgate.api.parameters import (
     label_selector,
 )
 from headgate.api.problems import NOT_FOUND, ApiFailure
-from headgate.api.request_bodies import request_body
+from headgate.api.schemas import request_body
 from headgate.api.simulations import simulated
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices

@@ -14,7 +14,7 @@ from headgate.api.callers import Caller, require_namespace, services_of, while_c
 from headgate.api.manifests import Entry, entry_of, parsed, read_wanted, with_written_pointers
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
-from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_documents
+from headgate.api.schemas import EXAMPLE_WORKLOAD, request_documents
 from headgate.application.access.identity import ADMIN, SUBMIT_WORKLOADS, Identity
 from headgate.application.access.redaction import allows
 from headgate.application.access.rights import Right

@@ -17,7 +17,7 @@ from headgate.api.parameters import (
     Selector,
     SubmitDryRun,
 )
-from headgate.api.request_bodies import EXAMPLE_WORKLOAD, request_body
+from headgate.api.schemas import EXAMPLE_WORKLOAD, request_body
 from headgate.api.simulations import simulate_submit
 from headgate.api.workloads.changes import Target, delete_workload, replace, submit, submit_batch
 from headgate.api.workloads.queries import (
