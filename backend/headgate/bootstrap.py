@@ -42,14 +42,14 @@ from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.system.log_lines import configure_log_lines
 from headgate.adapters.system.randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.source_version import fold_version
-from headgate.application.backtests.runner import BacktestRunner
-from headgate.application.live_state.live_state import LiveState
-from headgate.application.live_state.snapshot_store import CACHE_NAME
+from headgate.application.backtest_runs import BacktestRunner
+from headgate.application.live_state import LiveState
 from headgate.application.maintenance import MaintenanceSchedule, MaintenanceTask
 from headgate.application.pod_logs.retention import remove_old_logs
 from headgate.application.pod_logs.store import LogStore
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
+from headgate.application.snapshot_store import CACHE_NAME
 from headgate.application.time_travel.historical_states import HistoricalReads, HistoricalStates
 from headgate.application.uploads import UploadStore, remove_old_uploads
 from headgate.domain.object_set import ObjectSet

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from headgate.application.backtests.runner import run_backtest_slice
+from headgate.application.backtest_runs import run_backtest_slice
 from headgate.bootstrap import Platform
 from tests.api.callers import Api, cluster_queue, open_queue, workload
 

@@ -23,8 +23,7 @@ from headgate.application.cooperative import (
     run_yielding,
     stop_if_cancelled,
 )
-from headgate.application.live_state.live_state import LiveReader, LiveState
-from headgate.application.live_state.rewind import recover_from_rewind
+from headgate.application.live_state import LiveReader, LiveState, recover_from_rewind
 from tests.contracts.adapters import in_memory
 from tests.contracts.events import event, unit
 

@@ -14,7 +14,7 @@ from headgate.application.commands.decide import decide_commands, unit_of_result
 from headgate.application.commands.submission_commands import submission
 from headgate.application.cooperative import at_once
 from headgate.application.database_clock import DatabaseClock
-from headgate.application.live_state.live_state import LiveReader
+from headgate.application.live_state import LiveReader
 from headgate.application.ports import Appended, AppendUnit, Loaded
 from headgate.bootstrap import open_platform
 from headgate.domain.kinds.configured_object import Absent

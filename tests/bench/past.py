@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from headgate.api.services import application_services
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
-from headgate.application.live_state.live_state import COLLECT_AFTER
+from headgate.application.live_state import COLLECT_AFTER
 from headgate.application.ports import WorkloadQuery
 from headgate.application.queries.queues.tree import queue_tree
 from headgate.application.time_travel.services_at import PointInTime, services_at

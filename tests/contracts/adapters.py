@@ -31,11 +31,11 @@ from headgate.adapters.postgres.stores import (
 from headgate.adapters.postgres.tail import PostgresTail
 from headgate.adapters.system.stopwatch import wall_clock
 from headgate.application.access.identity import Tokens
-from headgate.application.backtests.jobs import BacktestStore
-from headgate.application.live_state.snapshot_store import StateCache
+from headgate.application.backtest_jobs import BacktestStore
 from headgate.application.ports import Partitions, ReadModels, Tail
 from headgate.application.projections.followers import Followers
 from headgate.application.scheduling_loop.cycle_records import CycleStore
+from headgate.application.snapshot_store import StateCache
 from headgate.application.verify.verify import ChainedLog
 from headgate.event_log.chain import LogPoint
 from tests.migrations.tables import METADATA

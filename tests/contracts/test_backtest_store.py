@@ -2,7 +2,7 @@
 
 import msgspec
 
-from headgate.application.backtests.jobs import Backtest
+from headgate.application.backtest_jobs import Backtest
 from headgate.domain.backtest.outcome import BacktestOutcome, BacktestTotals
 from tests.contracts.adapters import Adapters
 

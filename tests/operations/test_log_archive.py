@@ -6,7 +6,7 @@ import psycopg
 from typer.testing import CliRunner
 
 from headgate.adapters.system.source_version import fold_version
-from headgate.application.live_state.snapshot_store import Snapshot, SnapshotStore
+from headgate.application.snapshot_store import Snapshot, SnapshotStore
 from headgate.cli.main import app
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.workers.cluster import cluster, folded, record, submitted_many

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.application.access.redaction import message_json, redactor_of, visible_to
-from headgate.application.event_json import shown_event
+from headgate.application.event_hub import shown_event
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.message import Argument, Message, ObjectReference
 from headgate.event_log.catalogue import EVENT_CLASSES

@@ -10,8 +10,7 @@ from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.commands.append_unit import unit_of
-from headgate.application.live_state.live_state import LiveState, SnapshotRule
-from headgate.application.live_state.rewind import recover_from_rewind
+from headgate.application.live_state import LiveState, SnapshotRule, recover_from_rewind
 from headgate.application.ports import Appended, AppendUnit, NewEvent, Unavailable
 from headgate.application.scheduling_loop.cycle_records import CycleRecord
 from headgate.application.scheduling_loop.run_partition import (

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.adapters.memory.stores import MemoryStateCache
-from headgate.application.live_state.snapshot_store import NO_PARTS, Parts, Snapshot, SnapshotStore
+from headgate.application.snapshot_store import NO_PARTS, Parts, Snapshot, SnapshotStore
 from headgate.domain.cluster_state import ClusterState
 from tests.properties.state_digest import state_digest_text
 from tests.simulation.cluster import Cluster

@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from headgate.application.live_state.live_state import LiveState, SnapshotRule
-from headgate.application.live_state.rewind import recover_from_rewind
+from headgate.application.live_state import LiveState, SnapshotRule, recover_from_rewind
 from headgate.application.ports import Unavailable
 from headgate.application.scheduling_loop.run_partition import Budget, PartitionRun, idle_seconds
 from headgate.domain.workloads.state import is_admitted

@@ -1,6 +1,6 @@
 """The ticker of the queue `admission`; no other thread of the process uses the live state."""
 
-from headgate.application.live_state.rewind import recover_from_rewind
+from headgate.application.live_state import recover_from_rewind
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Scheduler, idle_seconds, sweep
 from headgate.event_log.chain import PastLost

@@ -1,6 +1,6 @@
 """The ticker of backtests: one time-limited slice of a backtest a turn."""
 
-from headgate.application.backtests.runner import BacktestRunner, run_backtest_slice
+from headgate.application.backtest_runs import BacktestRunner, run_backtest_slice
 from headgate_workers.ticker import Ticker, TickerCallbacks
 
 BACKTEST_POLL_SECONDS = 1.0

@@ -65,7 +65,7 @@ from headgate.api.workloads.pods import WorkloadPods
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.executor_commands import LeaseKeeper
 from headgate.application.database_clock import DatabaseClock
-from headgate.application.live_state.live_state import LiveReader
+from headgate.application.live_state import LiveReader
 from headgate.application.ports import Unavailable
 from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.bootstrap import AnswerLimits, open_platform

@@ -14,9 +14,9 @@ from headgate.api.parameters import PRESENT_ONLY, point_in_time
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
 from headgate.api.schemas import request_documents
 from headgate.api.simulations import entries_of
-from headgate.application.backtests import requests
-from headgate.application.backtests.jobs import Backtest, BacktestPage, BacktestView, view_of
-from headgate.application.backtests.requests import cancel, find
+from headgate.application import backtest_runs
+from headgate.application.backtest_jobs import Backtest, BacktestPage, BacktestView, view_of
+from headgate.application.backtest_runs import cancel, find
 from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.time_travel.services_at import PointInTime
@@ -43,7 +43,7 @@ async def ask(request: Caller, question: BacktestRequest) -> Backtest:
         if question.end
         else PointInTime(position=services.reader.position)
     )
-    asked = requests.BacktestRequest(
+    asked = backtest_runs.BacktestRequest(
         begin=point_in_time(question.begin),
         end=end,
         changes=[_change_of(request, entry) for entry in entries],
@@ -51,7 +51,7 @@ async def ask(request: Caller, question: BacktestRequest) -> Backtest:
         actor=origin_of(request).actor,
     )
     try:
-        return await requests.request_backtest(services, asked)
+        return await backtest_runs.request_backtest(services, asked)
     except Rejection as rejection:
         only = entries[0].desired if len(entries) == 1 else None
         raise with_written_pointers(rejection, only) if only else rejection from rejection

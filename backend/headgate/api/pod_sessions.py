@@ -23,7 +23,7 @@ from headgate.api.schemas import Position, RequestBody, Schema
 from headgate.api.workloads.queries import loaded_workload
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import session_commands
-from headgate.application.live_state.live_state import LiveReader
+from headgate.application.live_state import LiveReader
 from headgate.application.pod_sessions import (
     MAX_IDLE_SECONDS,
     MAX_SILENT_SECONDS,

@@ -15,8 +15,13 @@ from headgate.application.access.redaction import (
     visible_to,
 )
 from headgate.application.application_services import ApplicationServices
-from headgate.application.queries.message_views import RefusedView, message_text, refused_view
-from headgate.application.queries.views import timestamp, timestamp_or_none
+from headgate.application.queries.views import (
+    RefusedView,
+    message_text,
+    refused_view,
+    timestamp,
+    timestamp_or_none,
+)
 from headgate.domain.rounds.state import (
     QuotaFigures,
     Round,

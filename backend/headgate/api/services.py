@@ -13,8 +13,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit
-from headgate.application.live_state.live_state import LiveReader
-from headgate.application.live_state.rewind import recover_from_rewind
+from headgate.application.live_state import LiveReader, recover_from_rewind
 from headgate.application.metrics_counters import CycleDurations, EventCounters
 from headgate.application.pod_logs.store import MEBIBYTE
 from headgate.application.ports import AppendUnit, Nudges

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from headgate.application.access.identity import TokenCache, Tokens
 from headgate.application.access.request_limits import RequestLimits
-from headgate.application.backtests.jobs import BacktestStore
+from headgate.application.backtest_jobs import BacktestStore
 from headgate.application.cooperative import BoundedExecutor
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_leases import ExecutorLeases, Lease
 from headgate.application.group_commit import GroupCommit
-from headgate.application.live_state.live_state import LiveReader
+from headgate.application.live_state import LiveReader
 from headgate.application.metrics_counters import CycleDurations, EventCounters
 from headgate.application.pod_logs.store import LogStore
 from headgate.application.pod_sessions import PodSessions

@@ -1,10 +1,11 @@
-"""One place in the process from which every watcher gets new events, each rendered once."""
+"""Events as JSON, and the hub from which every watcher gets new ones, each rendered once."""
 
 import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -12,11 +13,69 @@ from headgate.application.access.redaction import (
     NamespaceScope,
     allows,
     namespace_of,
+    redactor_of,
+    visible_to,
 )
-from headgate.application.event_json import render_event, shown_event
 from headgate.application.ports import EventLog
+from headgate.application.queries.views import timestamp
 from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.workloads.events import WorkloadExplained
+from headgate.domain.workloads.explanation import Explanation
 from headgate.event_log.catalogue import stored_name_of
+from headgate.event_log.codec import encode
+from headgate.messages.catalogue import sentence_of, text_of
+from headgate.messages.rendering import IsVisible
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def render_event(recorded: RecordedEvent) -> bytes:
+    """The whole of an event as JSON, for readers of all namespaces."""
+    if redactor_of(type(recorded.event)) is not None:
+        return _ENCODER.encode(shown_event(recorded, None))
+    kind, _, fields = encode(recorded.event)
+    return _ENCODER.encode(_envelope(recorded, kind, msgspec.Raw(fields)))
+
+
+def _whole(data: Any) -> Any:  # noqa: ANN401 - JSON
+    return data
+
+
+def shown_event(
+    recorded: RecordedEvent, scope: NamespaceScope, cut: Callable[[Any], Any] = _whole
+) -> dict[str, Any]:
+    """The event redacted for a scope, as JSON values; `cut` leaves out some of its fields."""
+    kind, _, fields = encode(recorded.event)
+    data = cut(msgspec.json.decode(fields))
+    redact, is_visible = redactor_of(type(recorded.event)), visible_to(scope)
+    shown = redact(data, is_visible) if redact else data
+    if isinstance(recorded.event, WorkloadExplained):
+        _add_texts(shown["explanation"], recorded.event.explanation, is_visible)
+    return _envelope(recorded, kind, shown)
+
+
+def _add_texts(shown: dict[str, Any], found: Explanation, is_visible: IsVisible) -> None:
+    """Adds the sentence, and texts of blockers with the amounts and names in their fields."""
+    shown["sentence"] = sentence_of(found, is_visible)
+    for each, blocker in zip(shown.get("blockers", ()), found.blockers, strict=False):
+        each["message"]["text"] = text_of(blocker.full_message, is_visible)
+
+
+def _envelope(recorded: RecordedEvent, kind: str, data: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    metadata = recorded.metadata
+    return {
+        "position": recorded.position,
+        "stream": recorded.stream,
+        "version": recorded.version,
+        "type": kind,
+        "at": timestamp(recorded.at),
+        "actor": metadata.actor,
+        "reason": metadata.reason,
+        "causation": metadata.causation,
+        "correlation": metadata.correlation,
+        "data": data,
+    }
+
 
 SECONDS_BETWEEN_FLUSHES = 0.03
 SECONDS_BETWEEN_HEARTBEATS = 15.0

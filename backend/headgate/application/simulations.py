@@ -10,14 +10,18 @@ from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.cooperative import Cooperative, each, run_yielding, stop_if_cancelled
 from headgate.application.failures import LimitExceeded
-from headgate.application.queries.message_views import (
+from headgate.application.queries.views import (
     BlockerView,
+    Free,
+    Schema,
+    Whole,
     arguments_view,
     blocker_view,
     remedies,
     sentence,
+    timestamp,
+    view_from,
 )
-from headgate.application.queries.views import Free, Schema, Whole, timestamp, view_from
 from headgate.application.queries.workloads.explanations import AsOf, QueuePosition
 from headgate.application.simulation_run import (
     PredictedState,

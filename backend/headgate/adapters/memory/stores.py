@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.application.access.identity import ServiceAccount, Token
-from headgate.application.backtests.jobs import UNFINISHED, Backtest, ClaimedBacktest
-from headgate.application.live_state.snapshot_store import NO_PARTS, Parts
+from headgate.application.backtest_jobs import UNFINISHED, Backtest, ClaimedBacktest
 from headgate.application.scheduling_loop.cycle_records import CycleQuery, CycleRecord, CycleTiming
+from headgate.application.snapshot_store import NO_PARTS, Parts
 from headgate.domain.values.instants import Instant
 
 

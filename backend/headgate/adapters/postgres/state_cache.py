@@ -3,7 +3,7 @@
 import hashlib
 
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
-from headgate.application.live_state.snapshot_store import NO_PARTS, Parts
+from headgate.application.snapshot_store import NO_PARTS, Parts
 
 MAX_RECENT = 3
 MIN_SPACING = 5_000

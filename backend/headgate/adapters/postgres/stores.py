@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 from headgate.adapters.postgres.connections import Pool, connection_of
 from headgate.application.access.identity import ServiceAccount, Token
 from headgate.application.access.rights import Grant
-from headgate.application.backtests.jobs import Backtest, ClaimedBacktest
+from headgate.application.backtest_jobs import Backtest, ClaimedBacktest
 from headgate.application.scheduling_loop.cycle_records import CycleQuery, CycleRecord, CycleTiming
 from headgate.domain.values.instants import Instant
 

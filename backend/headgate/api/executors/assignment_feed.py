@@ -15,7 +15,7 @@ import msgspec
 from litestar.params import QueryParameter
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.live_state.live_state import LiveReader
+from headgate.application.live_state import LiveReader
 from headgate.domain.kinds.configured_object import StatusEvent
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key

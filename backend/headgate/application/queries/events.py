@@ -8,7 +8,7 @@ import msgspec
 from headgate.application.access.redaction import NamespaceScope, allows, open_prefixes
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import each, run_yielding
-from headgate.application.event_json import shown_event
+from headgate.application.event_hub import shown_event
 from headgate.application.ports import EventFilter
 from headgate.application.queries.views import Free, Position, Schema, Timestamp, Whole, timestamp
 from headgate.domain.recorded_event import RecordedEvent

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from headgate.application.failures import GapInLog
-from headgate.application.live_state.live_state import NEVER_SYNCED, LiveState
+from headgate.application.live_state import NEVER_SYNCED, LiveState
 from headgate.application.ports import (
     Appended,
     Fence,

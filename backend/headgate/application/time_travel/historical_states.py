@@ -13,8 +13,8 @@ from threading import Lock
 
 from headgate.application.cooperative import BoundedExecutor
 from headgate.application.failures import Archived, GapInLog
-from headgate.application.live_state.snapshot_store import Snapshot, SnapshotStore, StateCache
 from headgate.application.ports import EventLog
+from headgate.application.snapshot_store import Snapshot, SnapshotStore, StateCache
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.event_log.chain import LogPoint

@@ -4,8 +4,15 @@ from typing import Literal
 
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
-from headgate.application.queries.message_views import arguments_view, message_text
-from headgate.application.queries.views import Free, Position, Timestamp, Whole, timestamp
+from headgate.application.queries.views import (
+    Free,
+    Position,
+    Timestamp,
+    Whole,
+    arguments_view,
+    message_text,
+    timestamp,
+)
 from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.drain_preview import preview_drain
 from headgate.domain.streams import workload_stream

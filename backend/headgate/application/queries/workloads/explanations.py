@@ -9,24 +9,22 @@ import msgspec
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries.message_views import (
-    BlockerView,
-    arguments_view,
-    blocker_view,
-    remedies,
-    sentence,
-)
 from headgate.application.queries.queues.pending_order import (
     PendingOrder,
     pending_order,
     pending_order_of_tree,
 )
 from headgate.application.queries.views import (
+    BlockerView,
     Free,
     MessageView,
     Position,
     Schema,
     Timestamp,
+    arguments_view,
+    blocker_view,
+    remedies,
+    sentence,
     timestamp,
 )
 from headgate.application.queries.workloads.expected_start import ExpectedStart, expected_start

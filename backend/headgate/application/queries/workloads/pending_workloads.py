@@ -5,7 +5,6 @@ import msgspec
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.queries.message_views import sentence
 from headgate.application.queries.queues.pending_order import pending_order, pending_order_of_tree
 from headgate.application.queries.queues.status import local_queue_key
 from headgate.application.queries.queues.views import (
@@ -14,7 +13,7 @@ from headgate.application.queries.queues.views import (
     PendingWorkload,
     PendingWorkloadsSummary,
 )
-from headgate.application.queries.views import timestamp
+from headgate.application.queries.views import sentence, timestamp
 from headgate.application.queries.workloads.explanations import explanation_of
 from headgate.application.workload_filter import owner_of
 from headgate.domain.rejection import NotFound

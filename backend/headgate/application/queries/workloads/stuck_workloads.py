@@ -8,12 +8,12 @@ from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.bulk_actions import BulkSelection, selected
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.queries.message_views import message_text
 from headgate.application.queries.views import (
     Position,
     Schema,
     Timestamp,
     Whole,
+    message_text,
     timestamp,
     timestamp_or_none,
 )

@@ -8,7 +8,7 @@ import msgspec
 
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
-from headgate.application.event_json import shown_event
+from headgate.application.event_hub import shown_event
 from headgate.application.queries.views import message_view
 from headgate.application.queries.workloads.explanations import Timeline, TimelineEntry
 from headgate.domain.log_history import EventIgnored

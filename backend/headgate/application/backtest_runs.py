@@ -1,0 +1,245 @@
+"""Backtests: requested with their bounds, cancelled, and run in slices, each by any free worker."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from headgate.application.application_services import ApplicationServices
+from headgate.application.backtest_jobs import (
+    UNFINISHED,
+    Backtest,
+    BacktestStore,
+    ClaimedBacktest,
+    OverlayFact,
+)
+from headgate.application.commands.decide import decide_on_state
+from headgate.application.commands.requests import StreamCommand
+from headgate.application.failures import LimitExceeded
+from headgate.application.ports import EventLog, Unavailable
+from headgate.application.time_travel.historical_ports import ResolvedPoint
+from headgate.application.time_travel.historical_states import HistoricalStates
+from headgate.application.time_travel.services_at import PointInTime, services_at
+from headgate.domain.backtest.outcome import backtest_outcome
+from headgate.domain.backtest.recorded_window import RecordedWindow, ReplacedObjects, read_window
+from headgate.domain.backtest.replay_run import ReplayProgress, advance, start_replay
+from headgate.domain.cluster_state import ClusterState
+from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.rejection import IllegalNow, InvalidRequest, NotFound
+from headgate.domain.values.instants import Instant
+from headgate.domain.values.message import Message
+from headgate.event_log.codec import decode, encode
+from headgate.messages.catalogue import text_of
+
+MAX_EVENTS = 200_000
+MAX_WORKLOADS = 50_000
+MAX_UNFINISHED = 10
+MAX_KEPT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestRequest:
+    """The time range, the changes with their documents, and the user of a backtest request."""
+
+    begin: PointInTime
+    end: PointInTime
+    changes: Sequence[StreamCommand]
+    documents: str
+    actor: str
+
+
+async def request_backtest(services: ApplicationServices, asked: BacktestRequest) -> Backtest:
+    """A new job, to be worked off by some worker.
+
+    Raises the `Rejection` of a change that is refused, of a stretch that has no end or of too many
+    jobs, and `TooMuch` for what is larger than the bounds.
+    """
+    if await asyncio.to_thread(services.backtests.unfinished) >= MAX_UNFINISHED:
+        raise IllegalNow("BacktestsUnfinished", maximum=MAX_UNFINISHED)
+    begin, cluster_state = await _moment(services, asked.begin)
+    end, _ = await _moment(services, asked.end)
+    _refuse_bounds(begin, end, cluster_state)
+    overlay = _overlay(cluster_state, asked.changes, begin.at)
+    job = Backtest(
+        id=services.ids.new(),
+        created_at=services.clock.now(),
+        created_by=asked.actor,
+        from_position=begin.position,
+        to_position=end.position,
+        begin_at=begin.at,
+        end_at=end.at,
+        documents=asked.documents,
+        overlay=tuple(_written(stream, event) for stream, event in overlay),
+        steps=end.position - begin.position,
+    )
+    await asyncio.to_thread(services.backtests.forget, keep=MAX_KEPT)
+    await asyncio.to_thread(services.backtests.add, job)
+    return job
+
+
+async def find(services: ApplicationServices, job_id: str) -> Backtest:
+    """The job of that id; raises `NotFound`."""
+    found = await asyncio.to_thread(services.backtests.find, job_id)
+    if found is None:
+        raise NotFound("ObjectNotFound", kind="Backtest", name=job_id)
+    return found
+
+
+async def cancel(services: ApplicationServices, job_id: str) -> Backtest:
+    """Cancels a job; one that has ended is unchanged."""
+    while (job := await find(services, job_id)).state in UNFINISHED:
+        now = services.clock.now()
+        ended = msgspec.structs.replace(job, state="Cancelled", finished_at=now)
+        await asyncio.to_thread(services.backtests.save, ended, None)
+    return job
+
+
+async def _moment(
+    services: ApplicationServices, wish: PointInTime
+) -> tuple[ResolvedPoint, ClusterState]:
+    past = await services_at(services, wish)
+    cluster_state = past.reader.cluster_state
+    return ResolvedPoint(cluster_state.position, past.clock.now()), cluster_state
+
+
+def _refuse_bounds(begin: ResolvedPoint, end: ResolvedPoint, cluster_state: ClusterState) -> None:
+    events = end.position - begin.position
+    if events <= 0 or end.at <= begin.at:
+        raise InvalidRequest.at("/to", "TimeRangeEmpty")
+    if events > MAX_EVENTS:
+        raise LimitExceeded("TooManyEvents", count=events, maximum=MAX_EVENTS)
+    workloads = len(cluster_state.workloads)
+    if workloads > MAX_WORKLOADS:
+        raise LimitExceeded("TooManyWorkloads", count=workloads, maximum=MAX_WORKLOADS)
+
+
+def _overlay(
+    cluster_state: ClusterState, changes: Sequence[StreamCommand], at: Instant
+) -> list[tuple[str, DomainEvent]]:
+    """Returns the events of all changes, each decided after those before it."""
+    fork = cluster_state.fork()
+    found: list[tuple[str, DomainEvent]] = []
+    with fork.overlay():
+        for change in changes:
+            for stream, event in decide_on_state(fork, change, at).events:
+                fork.assume(stream, event, at)
+                found.append((stream, event))
+    return found
+
+
+def _written(stream: str, event: DomainEvent) -> OverlayFact:
+    name, version, fields = encode(event)
+    return OverlayFact(stream=stream, name=name, schema_version=version, fields=fields)
+
+
+MILLISECONDS = 1_000
+MAX_FAILURE_CHARACTERS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestLimits:
+    """How much is done at a time, how long one job may take in all, and how long a claim holds."""
+
+    moves: int = 500
+    seconds: int = 1_800
+    lease_seconds: int = 120
+
+
+@dataclass(slots=True)
+class BacktestRunner:
+    """What a worker works backtests off with; the stretch last read is kept.
+
+    `elapsed` counts seconds; `report` is told of every job that failed.
+    """
+
+    store: BacktestStore
+    event_log: EventLog
+    states: HistoricalStates
+    owner: str
+    elapsed: Callable[[], float]
+    report: Callable[[str, Exception], None]
+    rules: BacktestLimits = field(default_factory=BacktestLimits)
+    _known: tuple[str, RecordedWindow] | None = None
+
+
+def run_backtest_slice(runner: BacktestRunner) -> bool:
+    """Go on with the oldest job by one slice; whether there was one.
+
+    Raises `Unavailable`; any other failure ends the job, and it says why.
+    """
+    claimed = runner.store.claim(runner.owner, lease_seconds=runner.rules.lease_seconds)
+    if claimed is None:
+        return False
+    began = runner.elapsed()
+    try:
+        job, progress = _go_on(runner, claimed)
+    except Unavailable:
+        raise
+    except Exception as failure:  # noqa: BLE001 - one job that cannot be done must not stop the others
+        runner.report(claimed.job.id, failure)
+        found = getattr(failure, "message", None)
+        other = f"{type(failure).__name__}: {failure}"
+        detail = text_of(found) if isinstance(found, Message) else other
+        job, progress = _failed(runner, claimed.job, detail), None
+    took = round((runner.elapsed() - began) * MILLISECONDS)
+    worked = claimed.job.working_milliseconds + took
+    job = msgspec.structs.replace(job, working_milliseconds=worked)
+    if job.state == "Running" and worked > runner.rules.seconds * MILLISECONDS:
+        detail = f"It took longer than {runner.rules.seconds} seconds; choose a shorter stretch."
+        job, progress = _failed(runner, job, detail), None
+    if job.state != "Running":
+        runner._known = None  # noqa: SLF001 - functions of this file go on with it
+    runner.store.save(job, progress)
+    return True
+
+
+def _go_on(runner: BacktestRunner, claimed: ClaimedBacktest) -> tuple[Backtest, bytes | None]:
+    job = claimed.job
+    overlay = [
+        (one.stream, decode(one.name, one.schema_version, one.fields)) for one in job.overlay
+    ]
+    window = _window(runner, job)
+    if claimed.progress is None:
+        progress = start_replay(_state(runner, job), window, overlay)
+    else:
+        progress = msgspec.msgpack.decode(claimed.progress, type=ReplayProgress)
+    progress, is_over = advance(progress, window, runner.rules.moves)
+    running = msgspec.structs.replace(
+        job, state="Running", steps=len(window.steps), steps_done=progress.next_step
+    )
+    if not is_over:
+        return running, msgspec.msgpack.encode(progress)
+    done = msgspec.structs.replace(
+        running,
+        state="Done",
+        steps_done=len(window.steps),
+        finished_at=runner.event_log.now(),
+        outcome=backtest_outcome(window, progress),
+    )
+    return done, None
+
+
+def _window(runner: BacktestRunner, job: Backtest) -> RecordedWindow:
+    known = runner._known  # noqa: SLF001 - see above
+    if known is not None and known[0] == job.id:
+        return known[1]
+    recorded = runner.event_log.read_all(job.from_position, job.to_position)
+    replaced = ReplacedObjects(frozenset(one.stream for one in job.overlay))
+    period = (job.begin_at, job.end_at)
+    window = read_window(_state(runner, job), recorded, period, replaced)
+    runner._known = (job.id, window)  # noqa: SLF001 - see above
+    return window
+
+
+def _state(runner: BacktestRunner, job: Backtest) -> ClusterState:
+    return runner.states.at(job.from_position).fork()
+
+
+def _failed(runner: BacktestRunner, job: Backtest, detail: str) -> Backtest:
+    return msgspec.structs.replace(
+        job,
+        state="Failed",
+        failure=detail[:MAX_FAILURE_CHARACTERS],
+        finished_at=runner.event_log.now(),
+    )

@@ -1,1 +1,0 @@
-"""The cluster state that a process keeps in memory, and its snapshots between processes."""
