@@ -11,10 +11,10 @@ from headgate.domain.scheduling.quota.usage import (
     available,
     borrowing_level,
     empty_usage,
+    loans_in_tree,
     potential_available,
     remove_usage,
 )
-from headgate.domain.views.loans import loans_in_tree
 from tests.builders.world import World, quotas
 
 KEY = ("f", "gpu")

@@ -16,10 +16,10 @@ from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.queueing.local_queue_usage import AMOUNT_SCALE, with_penalties
 from headgate.domain.scheduling.quota.dominant_resource_share import dominant_resource_share
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
+from headgate.domain.scheduling.quota.usage import loans_in_tree
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage
-from headgate.domain.views.loans import loans_in_tree
 from headgate.domain.workloads.state import Workload, is_admitted
 
 QuotaLoan = tuple[str, str, int]

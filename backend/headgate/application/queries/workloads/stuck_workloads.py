@@ -19,8 +19,12 @@ from headgate.application.queries.views import (
 )
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.values.message import workload_reference
-from headgate.domain.views.forecasts import forecast
-from headgate.domain.views.stuck_workloads import STUCK_PHASES, StuckWorkload, stuck_workload
+from headgate.domain.views.stuck_workloads import (
+    STUCK_PHASES,
+    StuckWorkload,
+    forecast,
+    stuck_workload,
+)
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadEvent,
