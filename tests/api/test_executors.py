@@ -152,10 +152,11 @@ def test_usage_shows_in_the_queue_and_in_metrics(
     text = admin.get("/metrics").text
     labels = '{cluster_queue="cq",cohort="",flavor="default",resource="cpu"}'
     assert f"kueue_cluster_queue_resource_usage{labels} {float(line['used'])}" in text
-    assert 'kueue_admitted_workloads_total{cluster_queue="cq"}' in text
+    assert 'kueue_admitted_workloads_total{cluster_queue="cq",priority_class=""}' in text
     door = 'name="main",namespace="team-a"'
+    of_class = 'priority_class=""'
     for figure in ("admitted_workloads_total", "quota_reserved_workloads_total"):
-        assert f"kueue_local_queue_{figure}{{{door}}} " in text
+        assert f"kueue_local_queue_{figure}{{{door},{of_class}}} " in text
     assert f'kueue_local_queue_status{{active="True",{door}}} 1.0' in text
     used_here = f'kueue_local_queue_resource_usage{{flavor="default",{door},resource="cpu"}}'
     assert f"{used_here} {line['used']}" in text

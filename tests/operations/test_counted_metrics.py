@@ -9,14 +9,18 @@ from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadFinished,
+    WorkloadPodsNotReady,
     WorkloadPodsReady,
     WorkloadQuotaReserved,
     WorkloadRequeued,
+    WorkloadStopped,
 )
 from tests.builders.workloads import a_submission, an_admission, an_eviction
+from tests.operations.kueue_metrics import KUEUE, NOT_OURS, missing
 
 STREAM = "workload/team-a/train"
 DOOR = 'name="main",namespace="team-a"'
+CLASS = 'priority_class=""'
 PREEMPTED = 'reason="Preempted",underlying_cause=""'
 RESERVED = WorkloadQuotaReserved(admission=an_admission("gpu"))
 ADMITTED = WorkloadAdmitted(waited_seconds=7)
@@ -41,13 +45,13 @@ def tallied(*happened: tuple[str, DomainEvent]) -> list[str]:
 def test_counts_stand_under_both_queues() -> None:
     lines = tallied(("one", RESERVED), ("one", ADMITTED), ("two", EVICTED))
     for line in (
-        'kueue_quota_reserved_workloads_total{cluster_queue="gpu"} 1.0',
-        f"kueue_local_queue_admitted_workloads_total{{{DOOR}}} 1.0",
-        f'kueue_evicted_workloads_total{{cluster_queue="gpu",{PREEMPTED}}} 1.0',
-        f"kueue_local_queue_evicted_workloads_total{{{DOOR},{PREEMPTED}}} 1.0",
-        f"kueue_local_queue_admission_wait_time_seconds_sum{{{DOOR}}} 7.0",
-        'kueue_admission_wait_time_seconds_bucket{cluster_queue="gpu",le="5.0"} 0.0',
-        'kueue_admission_wait_time_seconds_bucket{cluster_queue="gpu",le="15.0"} 1.0',
+        f'kueue_quota_reserved_workloads_total{{cluster_queue="gpu",{CLASS}}} 1.0',
+        f"kueue_local_queue_admitted_workloads_total{{{DOOR},{CLASS}}} 1.0",
+        f'kueue_evicted_workloads_total{{cluster_queue="gpu",{CLASS},{PREEMPTED}}} 1.0',
+        f"kueue_local_queue_evicted_workloads_total{{{DOOR},{CLASS},{PREEMPTED}}} 1.0",
+        f"kueue_local_queue_admission_wait_time_seconds_sum{{{DOOR},{CLASS}}} 7.0",
+        f'kueue_admission_wait_time_seconds_bucket{{cluster_queue="gpu",le="5.0",{CLASS}}} 0.0',
+        f'kueue_admission_wait_time_seconds_bucket{{cluster_queue="gpu",le="15.0",{CLASS}}} 1.0',
     ):
         assert line in lines
 
@@ -62,13 +66,13 @@ def test_each_wait_is_reported_by_what_it_was_for() -> None:
     checked = WorkloadQuotaReserved(admission=an_admission("gpu"), checks=("budget",))
     ready = WorkloadPodsReady()
     lines = tallied(("one", checked), ("", ready), ("", ADMITTED), ("", ready))
-    queue = 'cluster_queue="gpu"'
+    queue = f'cluster_queue="gpu",{CLASS}'
     for line in (
         f"kueue_quota_reserved_wait_time_seconds_sum{{{queue}}} 1.0",
         f"kueue_admission_checks_wait_time_seconds_sum{{{queue}}} 2.0",
         f"kueue_ready_wait_time_seconds_sum{{{queue}}} 4.0",
         f"kueue_admitted_until_ready_wait_time_seconds_sum{{{queue}}} 1.0",
-        f"kueue_local_queue_admitted_until_ready_wait_time_seconds_count{{{DOOR}}} 1.0",
+        f"kueue_local_queue_admitted_until_ready_wait_time_seconds_count{{{DOOR},{CLASS}}} 1.0",
     ):
         assert line in lines
 
@@ -82,7 +86,7 @@ def test_without_checks_no_workload_waits_for_them() -> None:
 def test_a_workload_evicted_again_for_the_same_reason_counts_once_beside_all() -> None:
     again = ("", WorkloadRequeued(reason="Preempted"))
     lines = tallied(("one", RESERVED), ("one", EVICTED), again, ("two", RESERVED), ("two", EVICTED))
-    labels = f'cluster_queue="gpu",{PREEMPTED}'
+    labels = f'cluster_queue="gpu",{CLASS},{PREEMPTED}'
     assert f"kueue_evicted_workloads_total{{{labels}}} 2.0" in lines
     assert f"kueue_evicted_workloads_once_total{{{labels}}} 1.0" in lines
 
@@ -91,3 +95,38 @@ def test_a_slice_that_another_took_over_is_counted_as_such() -> None:
     over = WorkloadFinished(reason="WorkloadSliceReplaced", message="")
     lines = tallied(("one", RESERVED), ("one", ADMITTED), ("", over))
     assert 'kueue_replaced_workload_slices_total{cluster_queue="gpu"} 1.0' in lines
+
+
+def test_the_time_until_pods_are_ready_again_is_reported() -> None:
+    lost, back = WorkloadPodsNotReady(), WorkloadPodsReady(recovered=True)
+    ready = WorkloadPodsReady()
+    lines = tallied(("one", RESERVED), ("one", ADMITTED), ("", ready), ("", lost), ("", back))
+    recovery = "kueue_workload_recovery_wait_time_seconds"
+    assert f'{recovery}_sum{{cluster_queue="gpu",{CLASS}}} 1.0' in lines
+    assert f'{recovery}_count{{cluster_queue="gpu",{CLASS}}} 1.0' in lines
+
+
+def test_an_eviction_tells_how_long_pods_were_ready_and_took_to_stop() -> None:
+    start = (("one", RESERVED), ("one", ADMITTED), ("", WorkloadPodsReady()))
+    lines = tallied(*start, ("two", EVICTED), ("", WorkloadStopped(eviction="e-1")))
+    queue = 'cluster_queue="gpu"'
+    assert f"kueue_pods_ready_to_evicted_time_seconds_sum{{{queue},{PREEMPTED}}} 1.0" in lines
+    # It holds no quota any more: the ClusterQueue is that of its LocalQueue, here none.
+    stopped = '{cluster_queue="",reason="Preempted"}'
+    assert f"kueue_workload_eviction_latency_seconds_sum{stopped} 1.0" in lines
+
+
+def test_the_execution_time_of_a_workload_is_reported_once_it_has_ended() -> None:
+    ended = WorkloadFinished(reason="Succeeded")
+    lines = tallied(("one", RESERVED), ("one", ADMITTED), ("", WorkloadPodsReady()), ("", ended))
+    assert f"kueue_local_queue_execution_time_seconds_sum{{{DOOR},{CLASS}}} 2.0" in lines
+
+
+def test_a_workload_that_never_ran_has_no_execution_time() -> None:
+    lines = tallied(("", WorkloadFinished(reason="Cancelled")))
+    assert not [line for line in lines if "execution_time_seconds_count" in line]
+
+
+def test_every_metric_of_kueue_is_here_or_has_a_reason() -> None:
+    assert missing() == []
+    assert NOT_OURS.keys() <= KUEUE.keys()

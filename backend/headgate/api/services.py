@@ -14,7 +14,8 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state import LiveReader, recover_from_rewind
-from headgate.application.metrics_counters import CycleDurations, EventCounters
+from headgate.application.metrics_counters import EventCounters
+from headgate.application.metrics_cycles import CycleDurations
 from headgate.application.pod_logs.store import MEBIBYTE
 from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.projections.followers import Rebuilds

@@ -12,7 +12,8 @@ from headgate.application.event_hub import EventHub
 from headgate.application.executor_leases import ExecutorLeases, Lease
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state import LiveReader
-from headgate.application.metrics_counters import CycleDurations, EventCounters
+from headgate.application.metrics_counters import EventCounters
+from headgate.application.metrics_cycles import CycleDurations
 from headgate.application.pod_logs.store import LogStore
 from headgate.application.pod_sessions import PodSessions
 from headgate.application.ports import EventLog, Ids, Partitions, ReadModels

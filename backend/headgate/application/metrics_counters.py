@@ -1,13 +1,18 @@
-"""Counters of a process since it began: events by queue under Kueue's names, cycle durations."""
+"""Counters of events since the process began, by queue, under Kueue's names."""
 
 from collections import Counter as Occurrences
 from collections.abc import Iterable, Iterator
-from threading import Lock
 from typing import Generic, NamedTuple, TypeVar
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    Metric,
+    disable_created_metrics,
+)
+from prometheus_client.core import GaugeMetricFamily
 
-from headgate.application.scheduling_loop.cycle_records import CycleStore, CycleTiming
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.state import RoundCommitted
@@ -18,17 +23,40 @@ from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadEvicted,
     WorkloadFinished,
+    WorkloadPodsNotReady,
     WorkloadPodsReady,
     WorkloadQuotaReserved,
+    WorkloadStopped,
 )
 from headgate.domain.workloads.retry_events import WorkloadRetried
-from headgate.domain.workloads.state import ConditionType, Workload, condition, waited_seconds
+from headgate.domain.workloads.state import (
+    ConditionType,
+    Workload,
+    condition,
+    executed_seconds,
+    waited_seconds,
+)
 
 # A counter begins with its process: a second series for each, with that time, says nothing new.
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 CLUSTER_QUEUE_LABELS = ("cluster_queue",)
 LOCAL_QUEUE_LABELS = ("name", "namespace")
+PRIORITY_CLASS = "priority_class"
+
+Labels = tuple[str, ...]
+
+Samples = Iterable[tuple[Labels, float]]
+"""Values of the labels of each series, and its figure."""
+
+
+def gauge(name: str, text: str, labels: Labels, samples: Samples) -> Metric:
+    """A gauge with one series for each sample."""
+    found = GaugeMetricFamily(name, text, labels=labels)
+    for values, figure in samples:
+        found.add_metric(values, figure)
+    return found
+
 
 WAIT_METRICS: dict[str, str] = {
     "quota_reserved_wait_time_seconds": "From creation or requeue to the reservation of quota",
@@ -36,8 +64,10 @@ WAIT_METRICS: dict[str, str] = {
     "admission_checks_wait_time_seconds": "From the reservation of quota to admission, with checks",
     "ready_wait_time_seconds": "From creation or requeue to the readiness of all pods",
     "admitted_until_ready_wait_time_seconds": "From admission to the readiness of all pods",
+    "workload_recovery_wait_time_seconds": "From lost readiness to the readiness of all pods",
+    "execution_time_seconds": "Admitted time of a workload, until it ended",
 }
-"""Kueue's figures of what workloads wait for, with what each says."""
+"""Kueue's figures of what takes its time, with what each says."""
 
 
 def waits_ended(recorded: RecordedEvent, workload: Workload) -> Iterator[tuple[str, int]]:
@@ -63,6 +93,8 @@ def waits_ended(recorded: RecordedEvent, workload: Workload) -> Iterator[tuple[s
                 yield "ready_wait_time_seconds", waited_seconds(workload, recorded.at)
                 starting = _seconds(admitted_at, recorded.at)
                 yield "admitted_until_ready_wait_time_seconds", starting
+        case WorkloadFinished() if workload.attempt:
+            yield "execution_time_seconds", executed_seconds(workload, recorded.at)
         case _:
             return
 
@@ -82,16 +114,25 @@ SCHEDULER = "scheduler"
 
 
 class QueueLabels(NamedTuple):
-    """The queues of a workload; `local_queue` is `namespace/name`."""
+    """The queues of a workload and its priority class; `local_queue` is `namespace/name`."""
 
     cluster_queue: str
     local_queue: str
+    priority_class: str = ""
 
 
 EvictionLabels = tuple[str, str]
 """Reason and underlying cause of an eviction; the cause is often empty."""
 
-WAIT_ENDING_EVENTS = (WorkloadQuotaReserved, WorkloadAdmitted, WorkloadPodsReady)
+WAIT_ENDING_EVENTS = (
+    WorkloadQuotaReserved,
+    WorkloadAdmitted,
+    WorkloadPodsReady,
+    WorkloadPodsNotReady,
+    WorkloadEvicted,
+    WorkloadStopped,
+    WorkloadFinished,
+)
 
 WAIT_BUCKETS_SECONDS = (1, 5, 15, 60, 300, 900, 3600, 14400, 43200, 86400)
 """Upper bounds of the buckets of waits."""
@@ -100,14 +141,21 @@ AnyMetric = TypeVar("AnyMetric", Counter, Histogram)
 
 
 class MetricByQueue(Generic[AnyMetric]):
-    """One metric twice: by ClusterQueue, and by LocalQueue with `local_queue_` in its name."""
+    """One metric twice: by ClusterQueue, and by LocalQueue with `local_queue_` in its name.
 
-    def __init__(self, by_cluster_queue: AnyMetric, by_local_queue: AnyMetric) -> None:
+    `by_class` if the last label is the priority class.
+    """
+
+    def __init__(
+        self, by_cluster_queue: AnyMetric, by_local_queue: AnyMetric, *, by_class: bool
+    ) -> None:
         self._by_cluster_queue: AnyMetric = by_cluster_queue
         self._by_local_queue: AnyMetric = by_local_queue
+        self._by_class = by_class
 
     def of(self, queues: QueueLabels, *more: str) -> tuple[AnyMetric, AnyMetric]:
         """The two series of a workload in these queues; `more` are values of further labels."""
+        more = (*more, queues.priority_class) if self._by_class else more
         return (
             self._by_cluster_queue.labels(queues.cluster_queue, *more),
             self._by_local_queue.labels(*local_queue_labels(queues.local_queue), *more),
@@ -130,19 +178,22 @@ class EventCounters:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._reserved = self._counter("quota_reserved_workloads_total", "Reservations of quota")
-        self._admitted = self._counter("admitted_workloads_total", "Admissions")
+        self._reserved = self._counter(
+            "quota_reserved_workloads_total", "Reservations of quota", PRIORITY_CLASS
+        )
+        self._admitted = self._counter("admitted_workloads_total", "Admissions", PRIORITY_CLASS)
         self._finished = self._counter("finished_workloads_total", "Workloads that ended")
         self._replaced = self._counter(
             "replaced_workload_slices_total", "Slices that others took over"
         )
         self._retried = self._counter("retried_pods_total", "Runs of pods again", "cause")
         why = ("reason", "underlying_cause")
-        self._evicted = self._counter("evicted_workloads_total", "Evictions", *why)
+        self._evicted = self._counter("evicted_workloads_total", "Evictions", *why, PRIORITY_CLASS)
         self._evicted_once = self._counter(
             "evicted_workloads_once_total",
             "Workloads evicted for the first time for their reason and cause",
             *why,
+            PRIORITY_CLASS,
         )
         self._preempted = Counter(
             "kueue_preempted_workloads_total",
@@ -156,38 +207,50 @@ class EventCounters:
             ("result",),
             registry=self.registry,
         )
+        self._below = Counter(
+            "kueue_cohort_subtree_admitted_workloads_total",
+            "Admissions below the cohort since the process began",
+            ("cohort", PRIORITY_CLASS),
+            registry=self.registry,
+        )
         self._waits = {name: self._histogram(name, text) for name, text in WAIT_METRICS.items()}
+        self._ready_to_evicted = Histogram(
+            "kueue_pods_ready_to_evicted_time_seconds",
+            "From the readiness of all pods to the eviction",
+            (*CLUSTER_QUEUE_LABELS, *why),
+            buckets=WAIT_BUCKETS_SECONDS,
+            registry=self.registry,
+        )
+        self._stopping = Histogram(
+            "kueue_workload_eviction_latency_seconds",
+            "From the eviction to the end of the pods",
+            (*CLUSTER_QUEUE_LABELS, "reason"),
+            buckets=WAIT_BUCKETS_SECONDS,
+            registry=self.registry,
+        )
+        self._not_ready_since: dict[str, Instant] = {}
         self._run = ""
         self._has_reserved = False
 
     def _counter(self, name: str, text: str, *more: str) -> MetricByQueue[Counter]:
         told = f"{text} since the process began"
+        of_queue, of_local = f"kueue_{name}", f"kueue_local_queue_{name}"
         return MetricByQueue(
-            Counter(f"kueue_{name}", told, (*CLUSTER_QUEUE_LABELS, *more), registry=self.registry),
-            Counter(
-                f"kueue_local_queue_{name}",
-                told,
-                (*LOCAL_QUEUE_LABELS, *more),
-                registry=self.registry,
-            ),
+            Counter(of_queue, told, (*CLUSTER_QUEUE_LABELS, *more), registry=self.registry),
+            Counter(of_local, told, (*LOCAL_QUEUE_LABELS, *more), registry=self.registry),
+            by_class=PRIORITY_CLASS in more,
         )
 
     def _histogram(self, name: str, text: str) -> MetricByQueue[Histogram]:
+        def histogram(full_name: str, labels: tuple[str, ...]) -> Histogram:
+            named = (*labels, PRIORITY_CLASS)
+            buckets = WAIT_BUCKETS_SECONDS
+            return Histogram(full_name, text, named, buckets=buckets, registry=self.registry)
+
         return MetricByQueue(
-            Histogram(
-                f"kueue_{name}",
-                text,
-                CLUSTER_QUEUE_LABELS,
-                buckets=WAIT_BUCKETS_SECONDS,
-                registry=self.registry,
-            ),
-            Histogram(
-                f"kueue_local_queue_{name}",
-                text,
-                LOCAL_QUEUE_LABELS,
-                buckets=WAIT_BUCKETS_SECONDS,
-                registry=self.registry,
-            ),
+            histogram(f"kueue_{name}", CLUSTER_QUEUE_LABELS),
+            histogram(f"kueue_local_queue_{name}", LOCAL_QUEUE_LABELS),
+            by_class=True,
         )
 
     def count(self, batch: Iterable[RecordedEvent], cluster_state: ClusterState) -> None:
@@ -200,7 +263,7 @@ class EventCounters:
                 case WorkloadQuotaReserved():
                     _count(self._reserved, _queues_of(recorded, cluster_state))
                 case WorkloadAdmitted():
-                    _count(self._admitted, _queues_of(recorded, cluster_state))
+                    self._count_admission(_queues_of(recorded, cluster_state), cluster_state)
                 case WorkloadEvicted(reason=reason, underlying_cause=cause):
                     _count(self._evicted, _queues_of(recorded, cluster_state), reason, cause)
                     evictions[recorded.stream, (reason, cause)] += 1
@@ -218,6 +281,15 @@ class EventCounters:
                     pass
         self._count_first_evictions(evictions, cluster_state)
 
+    def _count_admission(self, queues: QueueLabels, cluster_state: ClusterState) -> None:
+        _count(self._admitted, queues)
+        queue = queues.cluster_queue
+        partition = cluster_state.partition_index.of_cluster_queue.get(queue)
+        if partition is not None:
+            path = cluster_state.partition(partition).tree.path[f"clusterqueue/{queue}"]
+            for cohort in path[1:]:
+                self._below.labels(cohort.partition("/")[2], queues.priority_class).inc()
+
     def _count_retries(self, event: WorkloadRetried, queues: QueueLabels) -> None:
         """Pods by the cause of their next run: a failure of theirs, or the loss of a node."""
         for pods in event.pods:
@@ -232,8 +304,37 @@ class EventCounters:
         if workload is not None:
             queues = queue_labels(workload, cluster_state)
             for name, seconds in waits_ended(recorded, workload):
-                for histogram in self._waits[name].of(queues):
-                    histogram.observe(seconds)
+                self._observe(name, queues, seconds)
+            self._count_ends(recorded, workload, queues)
+
+    def _observe(self, name: str, queues: QueueLabels, seconds: int) -> None:
+        for histogram in self._waits[name].of(queues):
+            histogram.observe(seconds)
+
+    def _count_ends(self, recorded: RecordedEvent, workload: Workload, queues: QueueLabels) -> None:
+        """How long pods were ready or not, and how long they took to stop."""
+        match recorded.event:
+            case WorkloadPodsNotReady():
+                self._not_ready_since[workload.key] = recorded.at
+                return
+            case WorkloadPodsReady(recovered=True):
+                since = self._not_ready_since.get(workload.key)
+                if since is not None:
+                    name = "workload_recovery_wait_time_seconds"
+                    self._observe(name, queues, _seconds(since, recorded.at))
+            case WorkloadEvicted(reason=reason, underlying_cause=cause):
+                ready_at = _began(workload, "PodsReady")
+                if ready_at is not None:
+                    ready = self._ready_to_evicted.labels(queues.cluster_queue, reason, cause)
+                    ready.observe(_seconds(ready_at, recorded.at))
+            case WorkloadStopped():
+                evicted = condition(workload, "Evicted")
+                if evicted is not None and evicted.status:
+                    stopping = self._stopping.labels(queues.cluster_queue, evicted.reason)
+                    stopping.observe(_seconds(evicted.last_transition_at, recorded.at))
+            case _:
+                pass
+        self._not_ready_since.pop(workload.key, None)
 
     def _count_first_evictions(
         self, evictions: Occurrences[tuple[str, EvictionLabels]], cluster_state: ClusterState
@@ -270,67 +371,9 @@ def _queues_of(recorded: RecordedEvent, cluster_state: ClusterState) -> QueueLab
 def queue_labels(workload: Workload, cluster_state: ClusterState) -> QueueLabels:
     """Where a workload is, or would be if it held quota."""
     local_queue = f"{workload.namespace}/{workload.spec.queue_name}"
+    named = workload.spec.priority_class
+    priority_class = named.name if named else ""
     if workload.admission is not None:
-        return QueueLabels(workload.admission.cluster_queue, local_queue)
+        return QueueLabels(workload.admission.cluster_queue, local_queue, priority_class)
     local = cluster_state.config.local_queues.get(local_queue)
-    return QueueLabels(local.spec.cluster_queue if local else "", local_queue)
-
-
-RUN_BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-
-MAX_RECORD_DELAY = 10 * MICROSECONDS_PER_SECOND
-"""So much after its instant a record may still come: it is written when its run is committed."""
-
-
-READ_LIMIT = 5_000
-"""Records read for one answer; what is more is read for the next."""
-
-
-class CycleDurations:
-    """Times of the runs since this process began, each counted once.
-
-    They are read on a scrape, so that several threads may call `read` at once.
-    """
-
-    def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self._durations = Histogram(
-            "kueue_admission_attempt_duration_seconds",
-            "Planning and committing of runs of cycles that decided anything",
-            ("result",),
-            buckets=RUN_BUCKETS_SECONDS,
-            registry=self.registry,
-        )
-        for result in ("success", "inadmissible"):
-            self._durations.labels(result)
-        self._reading = Lock()
-        self._since: Instant | None = None
-        self._seen: dict[str, Instant] = {}
-
-    def begin(self, now: Instant) -> None:
-        """Count runs from now on."""
-        self._since = now
-
-    def read(self, book: CycleStore) -> None:
-        """Take in what is new in the book."""
-        with self._reading:
-            if self._since is None:
-                return
-            found = book.timings(self._since, limit=READ_LIMIT)
-            for timing in found:
-                if timing.id not in self._seen:
-                    self._seen[timing.id] = timing.at
-                    self._count(timing)
-            if found:
-                self._go_on(found[-1].at, late=0 if len(found) == READ_LIMIT else MAX_RECORD_DELAY)
-
-    def _count(self, timing: CycleTiming) -> None:
-        """Runs with a plan refused by the log count no admission attempt."""
-        if timing.outcome == "Committed":
-            microseconds = timing.planning_microseconds + timing.commit_microseconds
-            result = "success" if timing.reservations else "inadmissible"
-            self._durations.labels(result).observe(microseconds / MICROSECONDS_PER_SECOND)
-
-    def _go_on(self, newest: Instant, *, late: int) -> None:
-        self._since = max(self._since or 0, newest - late)
-        self._seen = {one: at for one, at in self._seen.items() if at >= self._since}
+    return QueueLabels(local.spec.cluster_queue if local else "", local_queue, priority_class)

@@ -1,0 +1,67 @@
+"""Durations of runs of cycles since the process began, from their records."""
+
+from threading import Lock
+
+from prometheus_client import CollectorRegistry, Histogram
+
+from headgate.application.scheduling_loop.cycle_records import CycleStore, CycleTiming
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
+
+RUN_BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+MAX_RECORD_DELAY = 10 * MICROSECONDS_PER_SECOND
+"""So much after its instant a record may still come: it is written when its run is committed."""
+
+
+READ_LIMIT = 5_000
+"""Records read for one answer; what is more is read for the next."""
+
+
+class CycleDurations:
+    """Times of the runs since this process began, each counted once.
+
+    They are read on a scrape, so that several threads may call `read` at once.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._durations = Histogram(
+            "kueue_admission_attempt_duration_seconds",
+            "Planning and committing of runs of cycles that decided anything",
+            ("result",),
+            buckets=RUN_BUCKETS_SECONDS,
+            registry=self.registry,
+        )
+        for result in ("success", "inadmissible"):
+            self._durations.labels(result)
+        self._reading = Lock()
+        self._since: Instant | None = None
+        self._seen: dict[str, Instant] = {}
+
+    def begin(self, now: Instant) -> None:
+        """Count runs from now on."""
+        self._since = now
+
+    def read(self, book: CycleStore) -> None:
+        """Take in what is new in the book."""
+        with self._reading:
+            if self._since is None:
+                return
+            found = book.timings(self._since, limit=READ_LIMIT)
+            for timing in found:
+                if timing.id not in self._seen:
+                    self._seen[timing.id] = timing.at
+                    self._count(timing)
+            if found:
+                self._go_on(found[-1].at, late=0 if len(found) == READ_LIMIT else MAX_RECORD_DELAY)
+
+    def _count(self, timing: CycleTiming) -> None:
+        """Runs with a plan refused by the log count no admission attempt."""
+        if timing.outcome == "Committed":
+            microseconds = timing.planning_microseconds + timing.commit_microseconds
+            result = "success" if timing.reservations else "inadmissible"
+            self._durations.labels(result).observe(microseconds / MICROSECONDS_PER_SECOND)
+
+    def _go_on(self, newest: Instant, *, late: int) -> None:
+        self._since = max(self._since or 0, newest - late)
+        self._seen = {one: at for one, at in self._seen.items() if at >= self._since}
