@@ -20,8 +20,12 @@ from headgate.adapters.pod_logs.directory_uploads import DirectoryUploadStore
 from headgate.adapters.postgres.archive import LogArchive, LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
+from headgate.adapters.postgres.executor_stores import (
+    PostgresLeases,
+    PostgresRendezvousPorts,
+    PostgresSessions,
+)
 from headgate.adapters.postgres.followers import PostgresFollowers
-from headgate.adapters.postgres.leases import PostgresLeases
 from headgate.adapters.postgres.maintenance import (
     PostgresInspection,
     PostgresMaintenance,
@@ -29,9 +33,7 @@ from headgate.adapters.postgres.maintenance import (
     migrate,
 )
 from headgate.adapters.postgres.partitions import PostgresPartitions
-from headgate.adapters.postgres.pod_sessions import PostgresSessions
 from headgate.adapters.postgres.read_models import PostgresReadModels
-from headgate.adapters.postgres.rendezvous_ports import PostgresRendezvousPorts
 from headgate.adapters.postgres.state_cache import PostgresStateCache
 from headgate.adapters.postgres.stores import (
     PostgresBacktestStore,

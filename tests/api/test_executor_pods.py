@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from httpx import Response
 
-from headgate.adapters.postgres.rendezvous_ports import PostgresRendezvousPorts
-from headgate.application.rendezvous_ports import WantedPort
+from headgate.adapters.postgres.executor_stores import PostgresRendezvousPorts
+from headgate.application.executor_stores import WantedPort
 from headgate.bootstrap import Platform
 from tests.api.callers import KUEUE, Api, flavor, local_queue
 from tests.api.test_executor_protocol import HOST, RACK, Process, a_node, an_executor

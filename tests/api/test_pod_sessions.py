@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from headgate.application.pod_sessions import MAX_SESSIONS, MAX_UNREAD_BYTES, PodSession
+from headgate.application.executor_stores import MAX_SESSIONS, MAX_UNREAD_BYTES, PodSession
 from headgate.bootstrap import Platform
 from tests.api.callers import Api
 from tests.api.test_executor_pods import HERE, Start, admin, callers, pool, processes, start

@@ -23,13 +23,13 @@ from headgate.api.schemas import Position, RequestBody, Schema
 from headgate.api.workloads.queries import loaded_workload
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import session_commands
-from headgate.application.live_state import LiveReader
-from headgate.application.pod_sessions import (
+from headgate.application.executor_stores import (
     MAX_IDLE_SECONDS,
     MAX_SILENT_SECONDS,
     MAX_UNTAKEN_SECONDS,
     PodSession,
 )
+from headgate.application.live_state import LiveReader
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import IllegalNow, NotFound
 from headgate.domain.workloads.session_events import WorkloadSessionOpened

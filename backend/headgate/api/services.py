@@ -12,6 +12,7 @@ from headgate.application.access.request_limits import RequestLimits, read_limit
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
+from headgate.application.executor_stores import RendezvousPorts
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state import LiveReader, recover_from_rewind
 from headgate.application.metrics_counters import EventCounters
@@ -20,7 +21,6 @@ from headgate.application.pod_logs.store import MEBIBYTE
 from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.readiness import ReadinessWatch
-from headgate.application.rendezvous_ports import RendezvousPorts
 from headgate.bootstrap import Platform
 
 ALL_PARTITIONS = "*"

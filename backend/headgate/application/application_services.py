@@ -9,17 +9,15 @@ from headgate.application.backtest_jobs import BacktestStore
 from headgate.application.cooperative import BoundedExecutor
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
-from headgate.application.executor_leases import ExecutorLeases, Lease
+from headgate.application.executor_stores import ExecutorLeases, Lease, PodSessions, RendezvousPorts
 from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state import LiveReader
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_cycles import CycleDurations
 from headgate.application.pod_logs.store import LogStore
-from headgate.application.pod_sessions import PodSessions
 from headgate.application.ports import EventLog, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
-from headgate.application.rendezvous_ports import RendezvousPorts
 from headgate.application.scheduling_loop.cycle_records import CycleStore
 from headgate.application.time_travel.historical_ports import FixedClock, FixedReader
 from headgate.application.time_travel.historical_states import HistoricalReads

@@ -24,7 +24,7 @@ from headgate.api.pod_sessions import (
 )
 from headgate.api.schemas import Position, Schema
 from headgate.application.commands import executor_commands
-from headgate.application.pod_sessions import PodSession
+from headgate.application.executor_stores import PodSession
 from headgate.domain.rejection import NotFound
 
 MAX_WAIT_SECONDS = 25

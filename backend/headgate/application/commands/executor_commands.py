@@ -19,7 +19,7 @@ from headgate.application.commands.requests import (
     StreamCommand,
 )
 from headgate.application.cooperative import Cooperative
-from headgate.application.executor_leases import Lease
+from headgate.application.executor_stores import Lease
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.executor import (
     ClaimExecutor,

@@ -7,7 +7,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.execute import execute_each
 from headgate.application.commands.requests import DecisionContext, StreamCommand
 from headgate.application.commands.workload_commands import authority_over
-from headgate.application.pod_sessions import PodSession
+from headgate.application.executor_stores import PodSession
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.rejection import IllegalNow, NotAllowed
