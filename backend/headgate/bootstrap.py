@@ -47,8 +47,7 @@ from headgate.adapters.system.source_version import fold_version
 from headgate.application.backtest_runs import BacktestRunner
 from headgate.application.live_state import LiveState
 from headgate.application.maintenance import MaintenanceSchedule, MaintenanceTask
-from headgate.application.pod_logs.retention import remove_old_logs
-from headgate.application.pod_logs.store import LogStore
+from headgate.application.pod_log_store import LogStore, remove_old_logs
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
 from headgate.application.snapshot_store import CACHE_NAME

@@ -15,7 +15,7 @@ from moto.server import ThreadedMotoServer
 
 from headgate.adapters.pod_logs.directory import DirectoryLogStore
 from headgate.adapters.pod_logs.object_storage import ObjectLogStore
-from headgate.application.pod_logs.store import (
+from headgate.application.pod_log_store import (
     MEBIBYTE,
     LogAppend,
     LogChunk,

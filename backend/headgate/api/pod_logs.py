@@ -16,7 +16,7 @@ from headgate.api.events import HEADERS
 from headgate.api.parameters import instant_or_none, listed, whole_number
 from headgate.api.workloads.queries import loaded_workload
 from headgate.application.application_services import ApplicationServices
-from headgate.application.pod_logs.log_queries import (
+from headgate.application.pod_log_queries import (
     LogQuery,
     RunChunk,
     chunks_of,
@@ -26,7 +26,7 @@ from headgate.application.pod_logs.log_queries import (
     pod_of_rank,
     selected_runs,
 )
-from headgate.application.pod_logs.store import (
+from headgate.application.pod_log_store import (
     LOG_STREAMS,
     MEBIBYTE,
     KeptRun,

@@ -17,7 +17,7 @@ from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state import LiveReader, recover_from_rewind
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_cycles import CycleDurations
-from headgate.application.pod_logs.store import MEBIBYTE
+from headgate.application.pod_log_store import MEBIBYTE
 from headgate.application.ports import AppendUnit, Nudges
 from headgate.application.projections.followers import Rebuilds
 from headgate.application.readiness import ReadinessWatch

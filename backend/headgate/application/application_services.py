@@ -14,7 +14,7 @@ from headgate.application.group_commit import GroupCommit
 from headgate.application.live_state import LiveReader
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_cycles import CycleDurations
-from headgate.application.pod_logs.store import LogStore
+from headgate.application.pod_log_store import LogStore
 from headgate.application.ports import EventLog, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from headgate.application.pod_logs.store import (
+from headgate.application.pod_log_store import (
     LOG_STREAMS,
     KeptRun,
     LogAppend,

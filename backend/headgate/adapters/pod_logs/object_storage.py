@@ -14,7 +14,7 @@ import msgspec
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from headgate.application.pod_logs.store import (
+from headgate.application.pod_log_store import (
     LOG_STREAMS,
     MEBIBYTE,
     KeptRun,

@@ -15,7 +15,7 @@ from headgate.api.executors.protocol import Epoch, Name, required_epoch
 from headgate.api.problems import problem_of, visible_to
 from headgate.api.schemas import Position, RequestBody, Schema
 from headgate.application.commands.executor_commands import require_newest
-from headgate.application.pod_logs.store import (
+from headgate.application.pod_log_store import (
     MEBIBYTE,
     LogAppend,
     LogChunk,

@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from headgate.application.pod_logs.store import (
+from headgate.application.pod_log_store import (
     LOG_STREAMS,
     MEBIBYTE,
     KeptRun,

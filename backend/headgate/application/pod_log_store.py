@@ -1,0 +1,187 @@
+"""The store of pod logs, as a port: chunks of output by run and stream, and their retention.
+
+Removed are runs that ended long ago, and the oldest where all take too much.
+"""
+
+from collections.abc import Collection, Mapping
+from typing import Literal, Protocol
+
+import msgspec
+import structlog
+
+from headgate.application.ports import Loaded
+from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.executor import ExecutorSpec, LogRetention
+from headgate.domain.streams import stream_of, workload_stream
+from headgate.domain.values.instants import Instant
+from headgate.domain.workloads.state import Workload
+
+LogStream = Literal["stdout", "stderr"]
+LOG_STREAMS: tuple[LogStream, ...] = ("stdout", "stderr")
+MEBIBYTE = 1_048_576
+
+
+class LogRun(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """One start of one pod, by which its logs are kept.
+
+    `uid` is the workload's: the logs of an earlier workload of a name are never shown for a later.
+    """
+
+    namespace: str
+    workload: str
+    uid: str
+    attempt: int
+    pod_set: str
+    index: int
+    run: int
+
+
+class LogChunk(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of one stream of a run from `offset` on; `at` is when they were received.
+
+    A greater offset than the end of the chunk before means that bytes between were dropped.
+    """
+
+    stream: LogStream
+    offset: int
+    at: Instant
+    content: bytes
+
+    @property
+    def end(self) -> int:
+        """The offset after the last byte."""
+        return self.offset + len(self.content)
+
+
+class LogAppend(msgspec.Struct, frozen=True, kw_only=True):
+    """Chunks of one run; `is_final` says that no output follows.
+
+    Of each stream the first and the last `limit_bytes` are kept. `executor` sent them.
+    """
+
+    run: LogRun
+    chunks: tuple[LogChunk, ...]
+    limit_bytes: int
+    executor: str
+    is_final: bool = False
+
+
+class KeptRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run with kept logs; `ends` has the offset after the last byte of each stream."""
+
+    run: LogRun
+    ends: dict[LogStream, int]
+    is_final: bool
+
+
+class StoredRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run as retention sees it: its size, its last change, and the executor that sent it."""
+
+    run: LogRun
+    kept_bytes: int
+    changed_at: Instant
+    executor: str
+
+
+class LogStore(Protocol):
+    """Keeps logs outside the event log. Blocking; safe to use from several threads and processes.
+
+    Raises `headgate.application.ports.Unavailable` where the store cannot be reached or is full.
+    """
+
+    def append(self, given: LogAppend) -> None:
+        """Keep chunks; bytes up to the end of what is kept are not kept again."""
+
+    def runs(self, namespace: str, workload: str, uid: str) -> list[KeptRun]:
+        """The runs of a workload with kept logs, in order."""
+
+    def read(
+        self, run: LogRun, stream: LogStream, after: int, *, limit_bytes: int
+    ) -> list[LogChunk]:
+        """Kept chunks from offset `after` on, in order, up to about `limit_bytes`; cut at `after`.
+
+        At least one chunk, if there is one.
+        """
+
+    def read_end(self, run: LogRun, stream: LogStream, *, limit_bytes: int) -> list[LogChunk]:
+        """The last kept chunks, in order, of at least `limit_bytes` where there are as many."""
+
+    def stored(self) -> list[StoredRun]:
+        """Every run there is, oldest change first."""
+
+    def remove(self, runs: Collection[LogRun]) -> None:
+        """Delete the logs of runs; unknown ones are passed over."""
+
+    def close(self) -> None:
+        """Give up connections, if there are any; the store is not used afterwards."""
+
+
+MICROSECONDS = 1_000_000
+BATCH = 500
+LOG = structlog.get_logger()
+
+
+class Loads(Protocol):
+    """The inline read model of objects."""
+
+    def load(self, streams: list[str]) -> list[Loaded]:
+        """Returns the objects of these streams, in their order."""
+        ...
+
+
+def remove_old_logs(store: LogStore, models: Loads, at: Instant, *, max_bytes: int) -> int:
+    """Deletes the logs of ended runs past their retention; returns how many runs.
+
+    A run has ended if its workload has, is another one by now, or is in a later attempt. Its
+    retention is `logRetention.afterFinishedSeconds` of the Executor that sent it, counted from its
+    last output, and the default where the Executor is gone. Where all logs take more than
+    `max_bytes` (0: no limit) those of ended runs are deleted, oldest change first.
+    """
+    stored = store.stored()
+    ended = _ended(models, stored)
+    retentions = _retentions(models, stored)
+    total = sum(each.kept_bytes for each in stored)
+    removed: list[LogRun] = []
+    for each in stored:
+        if each.run not in ended:
+            continue
+        seconds = retentions[each.executor].after_finished_seconds
+        is_old = seconds is not None and at - each.changed_at > seconds * MICROSECONDS
+        if is_old or 0 < max_bytes < total:
+            removed.append(each.run)
+            total -= each.kept_bytes
+    store.remove(removed)
+    if 0 < max_bytes < total:
+        LOG.warning("logs of running pods exceed the limit", kept_bytes=total, max_bytes=max_bytes)
+    return len(removed)
+
+
+def _ended(models: Loads, stored: list[StoredRun]) -> frozenset[LogRun]:
+    keys = sorted({f"{each.run.namespace}/{each.run.workload}" for each in stored})
+    present: dict[str, object] = {}
+    for start in range(0, len(keys), BATCH):
+        batch = keys[start : start + BATCH]
+        loaded = models.load([workload_stream(key) for key in batch])
+        present |= {key: found.state for key, found in zip(batch, loaded, strict=True)}
+    return frozenset(
+        each.run
+        for each in stored
+        if _has_ended(each.run, present[f"{each.run.namespace}/{each.run.workload}"])
+    )
+
+
+def _has_ended(run: LogRun, state: object) -> bool:
+    if not isinstance(state, Workload) or state.uid != run.uid:
+        return True
+    return state.finished_at is not None or state.attempt > run.attempt
+
+
+def _retentions(models: Loads, stored: list[StoredRun]) -> Mapping[str, LogRetention]:
+    names = sorted({each.executor for each in stored})
+    loaded = models.load([stream_of("executor", name or "-") for name in names])
+    return {
+        name: found.state.spec.log_retention
+        if isinstance(found.state, Configured) and isinstance(found.state.spec, ExecutorSpec)
+        else LogRetention()
+        for name, found in zip(names, loaded, strict=True)
+    }
