@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.application.queries.overview.attention import Attention, attention
-from headgate.application.queries.overview.unserved_flavors import SECONDS_WITHOUT_REPORT
+from headgate.application.queries.overview.detectors import SECONDS_WITHOUT_REPORT
 from headgate.domain.kinds.executor import (
     ExecutorClaimed,
     ExecutorCreated,

@@ -15,7 +15,7 @@ from headgate.api.parameters import IdempotencyHeader
 from headgate.api.schemas import Free, RequestBody
 from headgate.api.workloads.schemas import Action
 from headgate.application.commands.object_commands import NodeOrder, tell_node
-from headgate.application.queries.topology.drains import DrainPreview, drain_preview
+from headgate.application.queries.drains import DrainPreview, drain_preview
 from headgate.domain.field_rules import raise_if_invalid
 from headgate.domain.nodes.decide import CordonNode, DrainNode, ReportNode, UncordonNode
 from headgate.domain.streams import stream_of

@@ -27,8 +27,7 @@ from headgate.api.schemas import RequestBody, Timestamp
 from headgate.application.access.redaction import cluster_queues_of
 from headgate.application.access.rights import Right
 from headgate.application.commands.object_commands import stop_queue
-from headgate.application.queries.queues.tree import queue_tree
-from headgate.application.queries.queues.usage import usage_over_time
+from headgate.application.queries.queues.tree import queue_tree, usage_over_time
 from headgate.application.queries.queues.views import (
     PendingWorkloadsSummary,
     QueueTree,

@@ -9,8 +9,8 @@ from headgate.api.answers import Answer, answer_view, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import Points, RangeEnd, RangeStart, instant_or_none
 from headgate.api.problems import invalid_request
-from headgate.application.queries.topology.fits import fragmentation_of, near_fits_of, topology_fits
-from headgate.application.queries.topology.map import (
+from headgate.application.queries.topology_fits import fragmentation_of, near_fits_of, topology_fits
+from headgate.application.queries.topology_map import (
     FragmentationHistory,
     NearFitsView,
     TopologyFits,

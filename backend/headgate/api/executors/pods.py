@@ -39,7 +39,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import executor_commands
 from headgate.application.commands.executor_commands import PodReportOutcome
 from headgate.application.executor_stores import WantedPort
-from headgate.application.queries.workloads.pod_templates import PodTemplate, pod_templates
+from headgate.application.queries.workloads.pods import PodTemplate, pod_templates
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.values.index_ranges import ranges_of, text_of_ranges

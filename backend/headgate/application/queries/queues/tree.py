@@ -1,11 +1,15 @@
-"""The tree of cohorts and ClusterQueues with quota, usage and counts."""
+"""The tree of cohorts and ClusterQueues with quota, usage and counts, now and over time."""
 
+import asyncio
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
+from headgate.application.projections.queue_history import QueueMinute
 from headgate.application.queries.queues.status import (
+    WAITING,
     QuotaLoan,
     counts_of,
     loans,
@@ -22,16 +26,22 @@ from headgate.application.queries.queues.views import (
     QueueNode,
     QueueTree,
     StopView,
+    UsageOverTime,
+    UsagePoint,
 )
 from headgate.application.queries.views import timestamp, view_from
+from headgate.application.time_travel.historical_ports import ResolvedPoint, point_at_instant
+from headgate.application.time_travel.services_at import SampledPeriod, sample_instants
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.queue_activity import Activity, cluster_queue_activity, cohort_cycle
 from headgate.domain.kinds.queue_stop import Stop
+from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import available
+from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import message
 from headgate.domain.values.quantities import FlavorResource
 from headgate.messages.catalogue import text_of
@@ -241,3 +251,75 @@ def _by_queue(loans: Iterable[tuple[str, int]]) -> list[Lent]:
 
 def _stop(stop: Stop | None) -> StopView | None:
     return None if stop is None else view_from(StopView, stop)
+
+
+COUNTED = ("submitted", "admitted", "evicted", "finished")
+"""What is counted of workloads, minute by minute."""
+
+
+async def usage_over_time(
+    services: ApplicationServices, cluster_queue: str, period: SampledPeriod
+) -> UsageOverTime:
+    """The queue at each instant of a stretch.
+
+    Raises `NotFound`, `InvalidRequest` for a stretch that has no length or lies in the future, and
+    `Overloaded` when too many look at the past.
+    """
+    if cluster_queue not in services.reader.cluster_state.config.cluster_queues:
+        raise NotFound("ObjectNotFound", kind="ClusterQueue", name=cluster_queue)
+    instants = sample_instants(services, period)
+    history, late = services.history, services.history.is_late()
+    moments = await history.executor.do(
+        lambda: [point_at_instant(services.log, instant) for instant in instants]
+    )
+    counted = await asyncio.to_thread(
+        services.followers.queue_history,
+        since=instants[0],
+        until=instants[-1],
+        cluster_queue=cluster_queue,
+    )
+    happened = _between(instants, counted.minutes)
+    looks = _looks(services, cluster_queue, moments, happened)
+    found: list[UsagePoint] = []
+    # One instant at a time, so that other reads of the past need not wait for all of them.
+    while len(found) < len(moments) and not late():
+        found.append(await history.executor.do(lambda: next(looks)))
+    return UsageOverTime(
+        position=services.reader.position,
+        counted_position=counted.position,
+        at=timestamp(services.clock.now()),
+        cluster_queue=cluster_queue,
+        complete=len(found) == len(moments),
+        points=found,
+    )
+
+
+def _looks(
+    services: ApplicationServices,
+    cluster_queue: str,
+    moments: Sequence[ResolvedPoint],
+    happened: Sequence[dict[str, int]],
+) -> Iterator[UsagePoint]:
+    node = f"clusterqueue/{cluster_queue}"
+    states = services.history.states.passing([moment.position for moment in moments])
+    for moment, cluster_state, counts in zip(moments, states, happened, strict=True):
+        yield UsagePoint(
+            position=moment.position,
+            at=timestamp(moment.at),
+            lines=lines_of(cluster_state, node),
+            weighted_share=weighted_share_of(cluster_state, node) or 0,
+            pending=sum(counts_of(cluster_state, node).get(phase, 0) for phase in WAITING),
+            **counts,
+        )
+
+
+def _between(instants: Sequence[Instant], minutes: Iterable[QueueMinute]) -> list[dict[str, int]]:
+    """How often each thing happened between each instant and the one before it."""
+    found = [dict.fromkeys(COUNTED, 0) for _ in instants]
+    for minute in minutes:
+        # After all instants up to its beginning; the last one ends the stretch.
+        place = bisect_right(instants, minute.minute)
+        if 0 < place < len(found):
+            for name in COUNTED:
+                found[place][name] += getattr(minute, name)
+    return found

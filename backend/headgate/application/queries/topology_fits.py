@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
-from headgate.application.queries.topology.map import (
+from headgate.application.queries.topology_map import (
     FragmentationHistory,
     FragmentationPoint,
     HostWorkload,

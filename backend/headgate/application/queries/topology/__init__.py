@@ -1,1 +1,0 @@
-"""Queries on topologies: hosts, fitting pods, and the effect of a drain."""
