@@ -45,13 +45,13 @@ from headgate.adapters.system.log_lines import configure_log_lines
 from headgate.adapters.system.randomness import TimeOrderedIds, unique_key
 from headgate.adapters.system.source_version import fold_version
 from headgate.application.backtest_runs import BacktestRunner
+from headgate.application.historical_states import HistoricalReads, HistoricalStates
 from headgate.application.live_state import LiveState
 from headgate.application.maintenance import MaintenanceSchedule, MaintenanceTask
 from headgate.application.pod_log_store import LogStore, remove_old_logs
 from headgate.application.projections.followers import FollowerRunner
 from headgate.application.scheduling_loop.run_partition import Budget, Scheduler
 from headgate.application.snapshot_store import CACHE_NAME
-from headgate.application.time_travel.historical_states import HistoricalReads, HistoricalStates
 from headgate.application.uploads import UploadStore, remove_old_uploads
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.workloads.state import Workload

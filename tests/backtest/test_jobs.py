@@ -9,7 +9,7 @@ import pytest
 from headgate.adapters.memory.stores import MemoryBacktestStore, MemoryStateCache
 from headgate.application.backtest_jobs import Backtest, OverlayFact
 from headgate.application.backtest_runs import BacktestLimits, BacktestRunner, run_backtest_slice
-from headgate.application.time_travel.historical_states import HistoricalStates
+from headgate.application.historical_states import HistoricalStates
 from headgate.domain.kinds.cluster_queue import ClusterQueueChanged
 from headgate.event_log.codec import encode
 from tests.backtest.test_unchanged_configuration import day, state_at

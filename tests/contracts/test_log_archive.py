@@ -10,8 +10,8 @@ from headgate.adapters.postgres.archive import LogArchive, LogPartition
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.application.failures import Archived
+from headgate.application.historical_states import HistoricalStates
 from headgate.application.ports import EventFilter
-from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.application.verify.verify import Verifier
 from headgate.messages.catalogue import text_of
 from tests.contracts.adapters import Adapters, on_postgres

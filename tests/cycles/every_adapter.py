@@ -11,10 +11,10 @@ from random import Random
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.stores import MemoryStateCache
+from headgate.application.historical_states import HistoricalStates
 from headgate.application.ports import EventLog
 from headgate.application.queries.cycles import rerun_cycle
 from headgate.application.scheduling_loop.cycle_records import CycleQuery, CycleRecord, CycleStore
-from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.recorded_event import RecordedEvent
 from tests.contracts.adapters import on_postgres
 

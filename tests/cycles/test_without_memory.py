@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.adapters.memory.stores import MemoryStateCache
+from headgate.application.historical_states import HistoricalStates
 from headgate.application.queries.cycles import digest, rerun_cycle
-from headgate.application.time_travel.historical_states import HistoricalStates
 from headgate.domain.scheduling.cycle import plan_cycle
 from tests.cycles.reason_changes import StreamEvent, explained_streams, without_reason_changes
 from tests.hypothesis_profiles import examples

@@ -7,8 +7,8 @@ import pytest
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
 from headgate.adapters.memory.stores import MemoryStateCache
-from headgate.application.time_travel.historical_ports import point_at_instant, point_at_position
-from headgate.application.time_travel.historical_states import HistoricalStates, HistoryCacheLimits
+from headgate.application.historical_ports import point_at_instant, point_at_position
+from headgate.application.historical_states import HistoricalStates, HistoryCacheLimits
 from headgate.domain.cluster_state import ClusterState
 from tests.properties.state_digest import state_digest_text
 from tests.simulation.cluster import Cluster

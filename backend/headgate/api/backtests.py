@@ -19,7 +19,7 @@ from headgate.application.backtest_jobs import Backtest, BacktestPage, BacktestV
 from headgate.application.backtest_runs import cancel, find
 from headgate.application.commands.object_commands import change_to
 from headgate.application.commands.requests import StreamCommand
-from headgate.application.time_travel.services_at import PointInTime
+from headgate.application.time_travel import PointInTime
 from headgate.domain.rejection import Rejection
 from headgate.domain.values.instants import Instant
 

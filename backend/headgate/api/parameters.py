@@ -19,7 +19,7 @@ from headgate.api.problems import (
 )
 from headgate.application.failures import PositionNotReached
 from headgate.application.queries.views import EPOCH
-from headgate.application.time_travel.services_at import PointInTime, services_at
+from headgate.application.time_travel import PointInTime, services_at
 from headgate.domain.field_rules import length_violations, shown
 from headgate.domain.rejection import InvalidRequest, Violation, child, violation
 from headgate.domain.values.instants import Instant

@@ -24,6 +24,7 @@ from headgate.api.parameters import (
     owner_named,
 )
 from headgate.api.schemas import RequestBody, Timestamp
+from headgate.application import time_travel
 from headgate.application.access.redaction import cluster_queues_of
 from headgate.application.access.rights import Right
 from headgate.application.commands.object_commands import stop_queue
@@ -38,7 +39,6 @@ from headgate.application.queries.workloads.pending_workloads import (
     pending_in_cluster_queue,
     pending_in_local_queue,
 )
-from headgate.application.time_travel import services_at
 from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
 from headgate.domain.rejection import NotAllowed
 from headgate.domain.streams import stream_of
@@ -97,7 +97,7 @@ class Queues(Controller):
         points: Points = 25,
     ) -> Answer:
         """At equal distances, both ends too, with what came and went between one and the next."""
-        period = services_at.SampledPeriod(
+        period = time_travel.SampledPeriod(
             instant_or_none(since, "/since"), instant_or_none(until, "/until"), points
         )
         services, scope = services_of(request), request.user.namespaces

@@ -17,7 +17,7 @@ from headgate.application.queries.topology_map import (
     TopologyMap,
     topology_map,
 )
-from headgate.application.time_travel.services_at import SampledPeriod
+from headgate.application.time_travel import SampledPeriod
 from headgate.domain.field_rules import count_violations, shown
 from headgate.domain.rejection import InvalidRequest
 from headgate.domain.values.quantities import NotAQuantity, Requests, amount_of

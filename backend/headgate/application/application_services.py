@@ -11,6 +11,8 @@ from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_stores import ExecutorLeases, Lease, PodSessions, RendezvousPorts
 from headgate.application.group_commit import GroupCommit
+from headgate.application.historical_ports import FixedClock, FixedReader
+from headgate.application.historical_states import HistoricalReads
 from headgate.application.live_state import LiveReader
 from headgate.application.metrics_counters import EventCounters
 from headgate.application.metrics_cycles import CycleDurations
@@ -19,8 +21,6 @@ from headgate.application.ports import EventLog, Ids, Partitions, ReadModels
 from headgate.application.projections.followers import Followers, Rebuilds
 from headgate.application.readiness import ReadinessWatch
 from headgate.application.scheduling_loop.cycle_records import CycleStore
-from headgate.application.time_travel.historical_ports import FixedClock, FixedReader
-from headgate.application.time_travel.historical_states import HistoricalReads
 from headgate.application.uploads import UploadStore
 
 BUSY_READING = "ReadsOverloaded"

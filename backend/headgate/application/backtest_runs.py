@@ -17,10 +17,10 @@ from headgate.application.backtest_jobs import (
 from headgate.application.commands.decide import decide_on_state
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.failures import LimitExceeded
+from headgate.application.historical_ports import ResolvedPoint
+from headgate.application.historical_states import HistoricalStates
 from headgate.application.ports import EventLog, Unavailable
-from headgate.application.time_travel.historical_ports import ResolvedPoint
-from headgate.application.time_travel.historical_states import HistoricalStates
-from headgate.application.time_travel.services_at import PointInTime, services_at
+from headgate.application.time_travel import PointInTime, services_at
 from headgate.domain.backtest.outcome import backtest_outcome
 from headgate.domain.backtest.recorded_window import RecordedWindow, ReplacedObjects, read_window
 from headgate.domain.backtest.replay_run import ReplayProgress, advance, start_replay

@@ -10,6 +10,7 @@ from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import StreamCommand
 from headgate.application.cooperative import Cooperative, each, run_yielding, stop_if_cancelled
 from headgate.application.failures import LimitExceeded
+from headgate.application.historical_ports import FixedReader
 from headgate.application.queries.views import (
     BlockerView,
     Free,
@@ -29,7 +30,6 @@ from headgate.application.simulation_run import (
     SimulationRequest,
     run_simulation,
 )
-from headgate.application.time_travel.historical_ports import FixedReader
 from headgate.domain.rounds.state import RoundVictim
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.message import message

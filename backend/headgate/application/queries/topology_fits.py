@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices
+from headgate.application.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.queries.topology_map import (
     FragmentationHistory,
     FragmentationPoint,
@@ -14,8 +15,7 @@ from headgate.application.queries.topology_map import (
     TopologyFits,
 )
 from headgate.application.queries.views import timestamp, view_from
-from headgate.application.time_travel.historical_ports import ResolvedPoint, point_at_instant
-from headgate.application.time_travel.services_at import SampledPeriod, sample_instants
+from headgate.application.time_travel import SampledPeriod, sample_instants
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream

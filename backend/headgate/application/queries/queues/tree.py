@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
+from headgate.application.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.projections.queue_history import QueueMinute
 from headgate.application.queries.queues.status import (
     WAITING,
@@ -30,8 +31,7 @@ from headgate.application.queries.queues.views import (
     UsagePoint,
 )
 from headgate.application.queries.views import timestamp, view_from
-from headgate.application.time_travel.historical_ports import ResolvedPoint, point_at_instant
-from headgate.application.time_travel.services_at import SampledPeriod, sample_instants
+from headgate.application.time_travel import SampledPeriod, sample_instants
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured

@@ -1,9 +1,9 @@
-"""From a wish to see the past to the installation as it was then."""
+"""Time travel: from a wish to see the past to the installation as it was then."""
 
 from dataclasses import dataclass, replace
 
 from headgate.application.application_services import ApplicationServices
-from headgate.application.time_travel.historical_ports import (
+from headgate.application.historical_ports import (
     FixedClock,
     FixedReader,
     HistoricalFollowers,
@@ -13,7 +13,7 @@ from headgate.application.time_travel.historical_ports import (
     point_at_instant,
     point_at_position,
 )
-from headgate.application.time_travel.historical_states import (
+from headgate.application.historical_states import (
     HistoricalStates,
     archived_gaps_reported,
 )

@@ -1,1 +1,0 @@
-"""Reads of the past: the services of a position, from a fold of the log up to it."""
