@@ -34,16 +34,15 @@ from headgate.adapters.postgres.maintenance import (
 )
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresReadModels
-from headgate.adapters.postgres.state_cache import PostgresStateCache
 from headgate.adapters.postgres.stores import (
     PostgresBacktestStore,
     PostgresCycleStore,
+    PostgresStateCache,
     PostgresTokens,
 )
 from headgate.adapters.postgres.tail import PostgresTail
-from headgate.adapters.system.log_lines import configure_log_lines
-from headgate.adapters.system.randomness import TimeOrderedIds, unique_key
-from headgate.adapters.system.source_version import fold_version
+from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds, unique_key
+from headgate.adapters.system.log_lines_and_version import configure_log_lines, fold_version
 from headgate.application.backtest_runs import BacktestRunner
 from headgate.application.historical_states import HistoricalReads, HistoricalStates
 from headgate.application.live_state import LiveState

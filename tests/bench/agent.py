@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from headgate.adapters.system.stopwatch import pause
+from headgate.adapters.system.clocks_and_randomness import pause
 from headgate.executor.process import MIN_STEP_SECONDS
 from headgate.executor.reconcile import RunReport
 from headgate.executor.substrates.agent import run_directory as files

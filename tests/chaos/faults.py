@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import redis
 
-from headgate.adapters.system.randomness import seeded
+from headgate.adapters.system.clocks_and_randomness import seeded
 from headgate.embedded.servers import socket_path
 from tests.processes.programs import wait_until
 from tests.processes.up import Up

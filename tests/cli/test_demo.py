@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.adapters.system.randomness import seeded
+from headgate.adapters.system.clocks_and_randomness import seeded
 from headgate.cli.demo.cluster import CHECK, CLASSES, TEAMS, configuration
 from headgate.cli.demo.driver import review, serve_check
 from headgate.cli.demo.work import TEMPLATES, Incidents, grown, next_workload, path_of

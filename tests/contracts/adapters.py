@@ -22,14 +22,14 @@ from headgate.adapters.postgres.event_log import PostgresEventLog
 from headgate.adapters.postgres.followers import PostgresFollowers
 from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.read_models import PostgresReadModels
-from headgate.adapters.postgres.state_cache import PostgresStateCache
 from headgate.adapters.postgres.stores import (
     PostgresBacktestStore,
     PostgresCycleStore,
+    PostgresStateCache,
     PostgresTokens,
 )
 from headgate.adapters.postgres.tail import PostgresTail
-from headgate.adapters.system.stopwatch import wall_clock
+from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.application.access.identity import Tokens
 from headgate.application.backtest_jobs import BacktestStore
 from headgate.application.ports import Partitions, ReadModels, Tail

@@ -4,11 +4,11 @@ import subprocess
 import sys
 import uuid
 
-from headgate.adapters.system.randomness import TimeOrderedIds
+from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds
 
 IN_A_FORKED_PROCESS_TOO = """
 import os
-from headgate.adapters.system.randomness import TimeOrderedIds
+from headgate.adapters.system.clocks_and_randomness import TimeOrderedIds
 ids = TimeOrderedIds()
 ids.new()
 reading, writing = os.pipe()

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from headgate.adapters.system.stopwatch import wall_clock
+from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.executor.assignments import AssignedPod, AssignedPodSet, Assignment, Owner, Rendezvous
 from headgate.executor.core import ExecutorCore
 from headgate.executor.substrate import ObservedRun, PodPlan, RunKey

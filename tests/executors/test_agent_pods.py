@@ -11,7 +11,7 @@ import msgspec
 import psutil
 import pytest
 
-from headgate.adapters.system.stopwatch import wall_clock
+from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.substrate import CannotStart, ObservedRun, RunEnd, StopOrder
 from headgate.executor.substrates.agent import run_directory as files

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import msgspec
 import pytest
 
-from headgate.adapters.system.stopwatch import wall_clock
+from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.executor.assignments import Assignment, Order
 from headgate.executor.core import ExecutorCore, RunAnswer
 from headgate.executor.reconcile import RunReport

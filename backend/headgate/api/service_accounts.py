@@ -3,7 +3,7 @@
 from litestar import Controller, delete, get, post, put
 from litestar.params import JSONBody
 
-from headgate.adapters.system.randomness import unique_key
+from headgate.adapters.system.clocks_and_randomness import unique_key
 from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import PRESENT_ONLY, instant_or_none

@@ -7,7 +7,7 @@ import msgspec
 from litestar import Controller, delete, get, post
 from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter
 
-from headgate.adapters.system.randomness import unique_key
+from headgate.adapters.system.clocks_and_randomness import unique_key
 from headgate.api.answers import Answer, answer, response
 from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import PRESENT_ONLY, instant_or_none

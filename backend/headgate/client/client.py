@@ -11,7 +11,7 @@ import httpx
 import msgspec
 from httpx_sse import ServerSentEvent, connect_sse
 
-from headgate.adapters.system.stopwatch import pause
+from headgate.adapters.system.clocks_and_randomness import pause
 from headgate.client.connection import Connection
 from headgate.client.problems import ServerProblem, problem_of
 from headgate.client.schemas import (

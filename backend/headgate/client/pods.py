@@ -12,7 +12,7 @@ import httpx
 import msgspec
 from httpx_sse import connect_sse
 
-from headgate.adapters.system.stopwatch import elapsed_seconds, pause
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, pause
 from headgate.client.connection import Connection
 from headgate.client.problems import ServerProblem, problem_of
 from headgate.client.transport import Body, Request, Transport

@@ -5,8 +5,7 @@ from typing import Any
 import httpx
 import msgspec
 
-from headgate.adapters.system.randomness import unique_key
-from headgate.adapters.system.stopwatch import elapsed_seconds, pause
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, pause, unique_key
 from headgate.client.connection import Connection, trust_of
 from headgate.client.problems import ServerProblem, ServerUnreachable, problem_of
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from headgate.adapters.system.stopwatch import elapsed_seconds, pause, wall_clock
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, pause, wall_clock
 from headgate.client.connection import Connection
 from headgate.client.executors import (
     SUPERSEDED,

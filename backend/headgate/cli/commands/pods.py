@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.adapters.system.randomness import unique_key
+from headgate.adapters.system.clocks_and_randomness import unique_key
 from headgate.cli.commands.sessions import is_terminal, run_session
 from headgate.cli.commands.submit import (
     DEFAULT_QUEUE,

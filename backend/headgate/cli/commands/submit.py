@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from headgate.adapters.system.randomness import unique_key
+from headgate.adapters.system.clocks_and_randomness import unique_key
 from headgate.cli.commands.apply import code_of_results, tell_results
 from headgate.cli.commands.batch_script import read_script
 from headgate.cli.commands.simulate import Expected, require_simulation, show_simulation

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 
-from headgate.adapters.system.randomness import seeded
+from headgate.adapters.system.clocks_and_randomness import seeded
 from headgate.cli.demo.cluster import CHECK, HANDLER, configuration
 from headgate.cli.demo.work import (
     DEMO_WORKLOADS,

@@ -4,8 +4,7 @@ from typing import Any
 
 import msgspec
 
-from headgate.adapters.system.randomness import RandomSource
-from headgate.adapters.system.stopwatch import wall_clock
+from headgate.adapters.system.clocks_and_randomness import RandomSource, wall_clock
 from headgate.cli.demo.cluster import (
     BLOCK,
     GPU,

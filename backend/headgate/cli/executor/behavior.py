@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headgate.adapters.system.randomness import seeded
+from headgate.adapters.system.clocks_and_randomness import seeded
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 RUN_SECONDS = "headgate.dev/run-seconds"

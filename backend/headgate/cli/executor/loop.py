@@ -4,7 +4,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
-from headgate.adapters.system.stopwatch import elapsed_seconds, pause
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, pause
 from headgate.cli.executor.behavior import HostChange, Outages
 from headgate.cli.executor.runs import EVENT_TYPES, SimulatedRuns
 from headgate.cli.presentation.output import say

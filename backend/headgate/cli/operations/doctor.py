@@ -12,7 +12,7 @@ import msgspec
 import typer
 from msgspec.structs import replace
 
-from headgate.adapters.system.stopwatch import wall_clock
+from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.application.ports import PartitionRow, Unavailable
 from headgate.bootstrap import (
     WORKER_PREFIX,

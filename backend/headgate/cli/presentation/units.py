@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from headgate.adapters.system.stopwatch import wall_clock
+from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.messages.rendering import BINARY_UNITS, resource_word
 

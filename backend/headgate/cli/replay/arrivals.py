@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from headgate.adapters.system.stopwatch import elapsed_seconds
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 Object = dict[str, Any]

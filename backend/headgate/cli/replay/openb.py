@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.adapters.system.randomness import seeded
+from headgate.adapters.system.clocks_and_randomness import seeded
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.replay.arrivals import Arrival, Object, ReplayInput, named, pod_set, workload
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND

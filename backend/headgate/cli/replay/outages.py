@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from headgate.adapters.system.randomness import seeded
+from headgate.adapters.system.clocks_and_randomness import seeded
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.presentation.units import instant_of
 from headgate.cli.replay.arrivals import Object, ReplayInput

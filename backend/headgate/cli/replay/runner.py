@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from headgate.adapters.system.stopwatch import elapsed_seconds
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
 from headgate.cli.executor.behavior import Behavior
 from headgate.cli.executor.loop import EventQueue
 from headgate.cli.executor.runs import SimulatedRuns

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.adapters.system.stopwatch import wall_clock
+from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.executor.substrate import (
     CannotStart,

@@ -15,7 +15,7 @@ import signal
 import time
 from pathlib import Path
 
-from headgate.adapters.system.stopwatch import wall_clock
+from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.substrate import FinishReason
 from headgate.executor.substrates.agent import run_directory as files

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 
-from headgate.adapters.system.stopwatch import wall_clock
+from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.client.problems import ServerProblem
 from headgate.domain.values.capabilities import upload_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND

@@ -1,10 +1,28 @@
-"""Randomness: seeded numbers, unique keys, and ids in order of time (UUID version 7)."""
+"""Time as a client measures it, seeded numbers, unique keys, and ids in order of time (UUID 7)."""
 
 import os
 import random
 import secrets
 import threading
 import time
+
+from headgate.domain.values.instants import Instant
+
+
+def elapsed_seconds() -> float:
+    """Seconds on a clock that never goes back; only differences mean something."""
+    return time.monotonic()
+
+
+def wall_clock() -> Instant:
+    """Now, by this machine's clock; never used to decide anything on the server."""
+    return time.time_ns() // 1_000
+
+
+def pause(seconds: float) -> None:
+    """Do nothing for a while."""
+    time.sleep(max(0.0, seconds))
+
 
 RandomSource = random.Random
 """A source of numbers that only look random; its seed decides them all."""
