@@ -7,12 +7,11 @@ from litestar import Controller, post
 from litestar.params import JSONBody, PathParameter
 
 from headgate.adapters.manifests.admission_check import AdmissionCheckObject
-from headgate.api.answers import Answer, response
+from headgate.api.answers import Answer, CommandOptions, answer_command, command_request, response
+from headgate.api.bodies import AnnotationText, RequestBody, ShortText
 from headgate.api.callers import Caller, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.executors.schemas import Attempt, Message
 from headgate.api.manifests import answer_workload, object_writer
-from headgate.api.schemas import AnnotationText, RequestBody, ShortText
 from headgate.api.workloads.schemas import WorkloadObject
 from headgate.application.commands import workload_commands
 from headgate.application.commands.object_commands import tell_check

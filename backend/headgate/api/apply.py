@@ -6,9 +6,9 @@ from typing import Any, Literal
 from litestar import Controller, post
 from litestar.params import RawBody
 
-from headgate.api.answers import Answer, response
+from headgate.api.answers import Answer, CommandOptions, answer_command, command_request, response
+from headgate.api.bodies import EXAMPLE_WORKLOAD, Position, Problem, Schema, request_documents
 from headgate.api.callers import Caller, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import (
     Entry,
     batch_status,
@@ -20,7 +20,6 @@ from headgate.api.manifests import (
 )
 from headgate.api.parameters import IdempotencyHeader, Reason, SubmitDryRun
 from headgate.api.problems import INVALID_REQUEST, ApiFailure, problem_of, visible_to
-from headgate.api.schemas import EXAMPLE_WORKLOAD, Position, Problem, Schema, request_documents
 from headgate.api.simulations import SimulationRequest, simulate
 from headgate.application.commands.object_commands import apply as apply_objects
 from headgate.application.commands.requests import CommandResponse, CommandResult

@@ -10,12 +10,19 @@ from litestar.params import FromQuery, JSONBody, QueryParameter
 
 from headgate.adapters.manifests.registry import KIND_OF_STREAM
 from headgate.adapters.manifests.render import render_written
-from headgate.api.answers import Answer, answer, answer_view, response
+from headgate.api.answers import (
+    Answer,
+    CommandOptions,
+    answer,
+    answer_command,
+    answer_view,
+    command_request,
+    response,
+)
+from headgate.api.bodies import Position, RequestBody, Schema, Timestamp
 from headgate.api.callers import Caller, origin_of, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import IdempotencyHeader, SubmitDryRun
-from headgate.api.schemas import Position, RequestBody, Schema, Timestamp
 from headgate.api.simulations import simulated
 from headgate.application.commands.execute import execute
 from headgate.application.config_history import Revision as RecordedRevision

@@ -15,9 +15,8 @@ from headgate.adapters.manifests.parse import DEFAULT_NAMESPACE, parse, parse_ob
 from headgate.adapters.manifests.queue_status import QueueStatus
 from headgate.adapters.manifests.render import render, render_written
 from headgate.adapters.manifests.workload import with_whole_templates
-from headgate.api.answers import Answer
+from headgate.api.answers import Answer, answer_command
 from headgate.api.callers import Caller, require_namespace, services_of
-from headgate.api.command_requests import answer_command
 from headgate.api.parameters import whole_number
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices

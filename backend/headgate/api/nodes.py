@@ -7,12 +7,18 @@ from litestar.params import JSONBody, PathParameter
 
 from headgate.adapters.manifests.fields import Fields, Problems
 from headgate.adapters.manifests.node import NodeObject
-from headgate.api.answers import Answer, answer_view, response
+from headgate.api.answers import (
+    Answer,
+    CommandOptions,
+    answer_command,
+    answer_view,
+    command_request,
+    response,
+)
+from headgate.api.bodies import Free, RequestBody
 from headgate.api.callers import Caller, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import IdempotencyHeader
-from headgate.api.schemas import Free, RequestBody
 from headgate.api.workloads.schemas import Action
 from headgate.application.commands.object_commands import NodeOrder, tell_node
 from headgate.application.queries.drains import DrainPreview, drain_preview

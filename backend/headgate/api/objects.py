@@ -13,9 +13,18 @@ from litestar.params import PathParameter, RawBody
 
 from headgate.adapters.manifests.codec import Codec
 from headgate.adapters.manifests.registry import CODECS
-from headgate.api.answers import Answer, answer, expected_version, not_modified, response
+from headgate.api.answers import (
+    Answer,
+    CommandOptions,
+    answer,
+    answer_command,
+    command_request,
+    expected_version,
+    not_modified,
+    response,
+)
+from headgate.api.bodies import request_body
 from headgate.api.callers import Caller, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import (
     manifest_of,
     manifests_as_written,
@@ -35,7 +44,6 @@ from headgate.api.parameters import (
     label_selector,
 )
 from headgate.api.problems import NOT_FOUND, ApiFailure
-from headgate.api.schemas import request_body
 from headgate.api.simulations import simulated
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.application.application_services import ApplicationServices

@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.adapters.manifests.preemption_settings import stage_of
 from headgate.adapters.manifests.workload import rendered_admission
-from headgate.api.schemas import Position, Schema, Timestamp
+from headgate.api.bodies import Position, Schema, Timestamp
 from headgate.api.workloads.schemas import Admission
 from headgate.application.access.redaction import (
     NamespaceScope,

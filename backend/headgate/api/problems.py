@@ -11,9 +11,8 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException
 from litestar.types import ExceptionHandlersMap
 
-from headgate.api.body_errors import violation_at
+from headgate.api.bodies import Problem, ProblemError, violation_at
 from headgate.api.headers import request_id_of
-from headgate.api.schemas import Problem, ProblemError
 from headgate.application.access.identity import Identity
 from headgate.application.access.redaction import allows
 from headgate.application.access.request_limits import TooManyRequests, TooManyStreams

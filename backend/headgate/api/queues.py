@@ -9,9 +9,17 @@ from litestar.params import JSONBody, PathParameter, QueryParameter
 
 from headgate.adapters.manifests.cluster_queue import ClusterQueueObject
 from headgate.adapters.manifests.local_queue import LocalQueueObject
-from headgate.api.answers import Answer, answer, answer_view, response
+from headgate.api.answers import (
+    Answer,
+    CommandOptions,
+    answer,
+    answer_command,
+    answer_view,
+    command_request,
+    response,
+)
+from headgate.api.bodies import RequestBody, Timestamp
 from headgate.api.callers import Caller, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import object_writer
 from headgate.api.parameters import (
     MAX_ACTION_BYTES,
@@ -23,7 +31,6 @@ from headgate.api.parameters import (
     instant_or_none,
     owner_named,
 )
-from headgate.api.schemas import RequestBody, Timestamp
 from headgate.application import time_travel
 from headgate.application.access.redaction import cluster_queues_of
 from headgate.application.access.rights import Right

@@ -14,8 +14,8 @@ from litestar.exceptions import HTTPException
 
 from headgate.adapters.system.start_checks import StartRefused, check_admin_token, tls_of
 from headgate.api.app import create_app
+from headgate.api.bodies import Problem
 from headgate.api.problems import MEDIA_TYPE, RETRY
-from headgate.api.schemas import Problem
 from headgate.application.access.request_limits import InvalidLimits, read_limits
 from headgate.settings import Settings, from_environment
 

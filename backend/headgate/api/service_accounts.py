@@ -5,9 +5,9 @@ from litestar.params import JSONBody
 
 from headgate.adapters.system.clocks_and_randomness import unique_key
 from headgate.api.answers import Answer, answer, response
+from headgate.api.bodies import RequestBody, Schema, Timestamp, Whole
 from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import PRESENT_ONLY, instant_or_none
-from headgate.api.schemas import RequestBody, Schema, Timestamp, Whole
 from headgate.api.tokens import (
     GrantDetail,
     GrantRequest,

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.workload import rendered_admission
 from headgate.api.answers import Answer, answer, response
+from headgate.api.bodies import EXAMPLE_WORKLOAD, request_documents
 from headgate.api.callers import Caller, require_namespace, services_of, while_connected
 from headgate.api.manifests import Entry, entry_of, parsed, read_wanted, with_written_pointers
 from headgate.api.parameters import listed, whole_number
 from headgate.api.problems import INVALID_REQUEST, ApiFailure
-from headgate.api.schemas import EXAMPLE_WORKLOAD, request_documents
 from headgate.application.access.identity import ADMIN, SUBMIT_WORKLOADS, Identity
 from headgate.application.access.redaction import allows
 from headgate.application.access.rights import Right

@@ -7,9 +7,17 @@ import msgspec
 from litestar import Controller, get, post
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from headgate.api.answers import Answer, answer, answer_view, response
+from headgate.api.answers import (
+    Answer,
+    CommandOptions,
+    answer,
+    answer_command,
+    answer_view,
+    command_request,
+    response,
+)
+from headgate.api.bodies import RequestBody, ShortText, Timestamp
 from headgate.api.callers import Caller, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.pages import Limit
 from headgate.api.parameters import (
     MAX_SELECTOR_LENGTH,
@@ -21,7 +29,6 @@ from headgate.api.parameters import (
     listed,
     owner_named,
 )
-from headgate.api.schemas import RequestBody, ShortText, Timestamp
 from headgate.api.workloads.queries import loaded_workload, named_phases
 from headgate.application.bulk_actions import (
     Batch,

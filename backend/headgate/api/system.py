@@ -9,10 +9,10 @@ from litestar.params import PathParameter
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from headgate.api.answers import Answer, answer, answer_view, response
+from headgate.api.bodies import Whole
 from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import PRESENT_ONLY, read_at
 from headgate.api.problems import NOT_FOUND, ApiFailure
-from headgate.api.schemas import Whole
 from headgate.application.metrics_exposition import exposition
 from headgate.application.queries.overview.config_warnings import AdvicePage, advice
 from headgate.application.queries.overview.overview import Overview, overview

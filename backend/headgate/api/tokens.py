@@ -9,9 +9,9 @@ from litestar.params import FromQuery, JSONBody, PathParameter, QueryParameter
 
 from headgate.adapters.system.clocks_and_randomness import unique_key
 from headgate.api.answers import Answer, answer, response
+from headgate.api.bodies import RequestBody, Schema, Timestamp, Whole
 from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import PRESENT_ONLY, instant_or_none
-from headgate.api.schemas import RequestBody, Schema, Timestamp, Whole
 from headgate.application.access import token_commands
 from headgate.application.access.identity import Identity, Token
 from headgate.application.access.rights import (

@@ -13,9 +13,9 @@ from litestar.params import PathParameter, QueryParameter
 from litestar.response import Stream
 
 from headgate.api.answers import Answer, answer, response
+from headgate.api.bodies import Schema
 from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import BYTES
-from headgate.api.schemas import Schema
 from headgate.application.application_services import ApplicationServices
 from headgate.application.uploads import UploadKey, is_digest, uploads_of
 from headgate.domain.rejection import InvalidRequest, NotFound, TooLarge

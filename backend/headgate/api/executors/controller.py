@@ -7,9 +7,15 @@ from litestar import Controller, Router, get, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, PathParameter, QueryParameter
 
-from headgate.api.answers import Answer, answer, response
+from headgate.api.answers import (
+    Answer,
+    CommandOptions,
+    answer,
+    answer_command,
+    command_request,
+    response,
+)
 from headgate.api.callers import Caller, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.executors.assignments import assignments, evictions, pod_places
 from headgate.api.executors.schemas import (
     AssignmentPage,

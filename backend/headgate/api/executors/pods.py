@@ -14,6 +14,7 @@ from litestar.response import Stream
 from headgate.adapters.manifests.times import rfc3339
 from headgate.adapters.manifests.workload import rendered_owner, rendered_updates
 from headgate.api.answers import Answer, answer, response
+from headgate.api.bodies import Free, Position, Schema
 from headgate.api.callers import STREAMED, Caller, is_still_authorized, origin_of, services_of
 from headgate.api.executors.assignment_feed import (
     STREAM_DESCRIPTION,
@@ -33,7 +34,6 @@ from headgate.api.executors.schemas import (
 from headgate.api.pages import Continue, Limit, after_token, continue_token
 from headgate.api.parameters import PRESENT_ONLY, instant_or_none, whole_number
 from headgate.api.problems import problem_of, visible_to
-from headgate.api.schemas import Free, Position, Schema
 from headgate.api.workloads.schemas import Owner, PodSetUpdate
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import executor_commands

@@ -10,9 +10,9 @@ from headgate.adapters.manifests.fields import Fields, Problems
 from headgate.adapters.manifests.selectors import TaintSchema
 from headgate.adapters.manifests.times import rfc3339
 from headgate.api.answers import Answer, answer, response
+from headgate.api.bodies import Free, Position, RequestBody, Schema, ShortText
 from headgate.api.callers import Caller, origin_of, services_of
 from headgate.api.problems import invalid_request, problem_of, visible_to
-from headgate.api.schemas import Free, Position, RequestBody, Schema, ShortText
 from headgate.application.commands import executor_commands
 from headgate.application.commands.executor_commands import ExecutorTerms
 from headgate.domain.field_rules import raise_if_invalid

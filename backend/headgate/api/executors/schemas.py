@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from headgate.api.schemas import (
+from headgate.api.bodies import (
     AnnotationText,
     Position,
     Problem,

@@ -10,10 +10,10 @@ from litestar import Controller, post
 from litestar.params import JSONBody
 
 from headgate.api.answers import Answer, answer, response
+from headgate.api.bodies import Position, RequestBody, Schema
 from headgate.api.callers import Caller, services_of
 from headgate.api.executors.protocol import Epoch, Name, required_epoch
 from headgate.api.problems import problem_of, visible_to
-from headgate.api.schemas import Position, RequestBody, Schema
 from headgate.application.commands.executor_commands import require_newest
 from headgate.application.pod_log_store import (
     MEBIBYTE,

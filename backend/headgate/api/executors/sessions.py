@@ -8,6 +8,7 @@ from litestar.params import JSONBody, QueryParameter
 from litestar.response import Stream
 
 from headgate.api.answers import Answer, answer, response
+from headgate.api.bodies import Position, Schema
 from headgate.api.callers import STREAMED, Caller, services_of
 from headgate.api.executors.protocol import REPORTS, Epoch, required_epoch
 from headgate.api.executors.protocol import Name as ExecutorName
@@ -22,7 +23,6 @@ from headgate.api.pod_sessions import (
     send_frame,
     session_frames,
 )
-from headgate.api.schemas import Position, Schema
 from headgate.application.commands import executor_commands
 from headgate.application.executor_stores import PodSession
 from headgate.domain.rejection import NotFound

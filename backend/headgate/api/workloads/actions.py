@@ -7,12 +7,11 @@ from litestar import Controller, Router, post
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody, PathParameter
 
-from headgate.api.answers import Answer, response
+from headgate.api.answers import Answer, CommandOptions, command_request, response
+from headgate.api.bodies import RequestBody
 from headgate.api.callers import Caller, services_of
-from headgate.api.command_requests import CommandOptions, command_request
 from headgate.api.manifests import answer_workload, object_writer
 from headgate.api.parameters import MAX_ACTION_BYTES, DryRun, IdempotencyHeader
-from headgate.api.schemas import RequestBody
 from headgate.api.workloads.changes import act_on_workload
 from headgate.api.workloads.schemas import Action, Cancellation, WorkloadObject
 from headgate.application.commands import workload_commands

@@ -8,9 +8,8 @@ import msgspec
 
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
-from headgate.api.answers import Answer, answer
+from headgate.api.answers import Answer, CommandOptions, answer, answer_command, command_request
 from headgate.api.callers import Caller, origin_of, services_of
-from headgate.api.command_requests import CommandOptions, answer_command, command_request
 from headgate.api.manifests import (
     Entry,
     answer_workload,

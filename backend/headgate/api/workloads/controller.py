@@ -6,6 +6,7 @@ from litestar import Controller, delete, get, post, put
 from litestar.params import PathParameter, QueryParameter, RawBody
 
 from headgate.api.answers import Answer, expected_version, response
+from headgate.api.bodies import EXAMPLE_WORKLOAD, request_body
 from headgate.api.callers import Caller
 from headgate.api.pages import Continue, Limit
 from headgate.api.parameters import (
@@ -17,7 +18,6 @@ from headgate.api.parameters import (
     Selector,
     SubmitDryRun,
 )
-from headgate.api.schemas import EXAMPLE_WORKLOAD, request_body
 from headgate.api.simulations import simulate_submit
 from headgate.api.workloads.changes import Target, delete_workload, replace, submit, submit_batch
 from headgate.api.workloads.queries import (

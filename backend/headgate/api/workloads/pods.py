@@ -7,10 +7,10 @@ from litestar import Controller, get
 from litestar.params import PathParameter, QueryParameter
 
 from headgate.api.answers import Answer, answer, response
+from headgate.api.bodies import Position, Schema
 from headgate.api.callers import Caller, services_of
 from headgate.api.pages import Continue, Limit, after_token, continue_token
 from headgate.api.parameters import listed
-from headgate.api.schemas import Position, Schema
 from headgate.api.workloads.queries import loaded_workload
 from headgate.application.projections.workload_pods import PodFilter, PodPlace, PodState
 from headgate.application.queries.workloads.pods import AttemptSummary, PodView, pods_of_attempt

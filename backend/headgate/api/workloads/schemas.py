@@ -6,7 +6,7 @@ import msgspec
 
 from headgate.adapters.manifests.schemas import ConditionSchema, ListMeta, ObjectMeta
 from headgate.adapters.manifests.selectors import TolerationSchema
-from headgate.api.schemas import Free, Position, Problem, RequestBody, Schema, Timestamp
+from headgate.api.bodies import Free, Position, Problem, RequestBody, Schema, Timestamp
 from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.domain.workloads.events import CheckStateName
 from headgate.domain.workloads.specs import PodReason, RetryAction
