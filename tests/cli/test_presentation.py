@@ -20,8 +20,8 @@ from headgate.cli.presentation.units import (
     timestamp_of,
     until,
 )
-from headgate.client.problems import Fault, Problem
 from headgate.client.schemas import ItemResult
+from headgate.client.transport import Fault, Problem
 
 
 @pytest.mark.parametrize(

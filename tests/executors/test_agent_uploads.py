@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.client.problems import Problem, ServerProblem
+from headgate.client.transport import Problem, ServerProblem
 from headgate.client.uploads import archive_of
 from headgate.executor.substrate import CannotStart, PodPlan, RunKey
 from headgate.executor.substrates.agent.uploads import FetchedUploads, StillFetching, extract

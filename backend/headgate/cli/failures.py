@@ -8,7 +8,7 @@ import typer
 
 from headgate.cli.presentation.output import say
 from headgate.client.connection import UnsafeConfiguration, UnusableCertificates
-from headgate.client.problems import Problem, ServerProblem, ServerUnreachable
+from headgate.client.transport import Problem, ServerProblem, ServerUnreachable
 
 
 class ExitCode(IntEnum):

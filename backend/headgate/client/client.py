@@ -13,7 +13,6 @@ from httpx_sse import ServerSentEvent, connect_sse
 
 from headgate.adapters.system.clocks_and_randomness import pause
 from headgate.client.connection import Connection
-from headgate.client.problems import ServerProblem, problem_of
 from headgate.client.schemas import (
     Assignment,
     Batch,
@@ -24,7 +23,7 @@ from headgate.client.schemas import (
     StreamHeartbeat,
     StreamReset,
 )
-from headgate.client.transport import Answer, Body, Request, Transport
+from headgate.client.transport import Answer, Body, Request, ServerProblem, Transport, problem_of
 
 HEARTBEAT_PATIENCE_SECONDS = 40.0
 RECONNECT_SECONDS = 0.5

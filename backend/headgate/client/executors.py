@@ -12,8 +12,7 @@ import msgspec
 from httpx_sse import connect_sse
 
 from headgate.client.connection import Connection
-from headgate.client.problems import ServerProblem, problem_of
-from headgate.client.transport import Body, Request, Transport
+from headgate.client.transport import Body, Request, ServerProblem, Transport, problem_of
 
 EPOCH_HEADER = "Headgate-Executor-Epoch"
 SUPERSEDED = "ExecutorSuperseded"

@@ -13,7 +13,7 @@ import msgspec
 from pathspec import GitIgnoreSpec
 
 from headgate.client.client import HeadgateClient
-from headgate.client.problems import Problem, ServerProblem
+from headgate.client.transport import Problem, ServerProblem
 
 UPLOAD = "headgate.dev/upload"
 """The annotation of a pod template that names the upload in which its pods begin."""

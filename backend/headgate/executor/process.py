@@ -25,7 +25,7 @@ from headgate.client.executors import (
     KnownPoint,
     RegisteredNode,
 )
-from headgate.client.problems import ServerProblem, ServerUnreachable
+from headgate.client.transport import ServerProblem, ServerUnreachable
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.assignments import Assignment
 from headgate.executor.core import EvictionProgress, ExecutorCore, RunAnswer, Say

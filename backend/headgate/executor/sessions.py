@@ -13,7 +13,7 @@ import httpx
 from headgate.client.connection import Connection
 from headgate.client.executors import EPOCH_HEADER, ExecutorClient, WantedSession
 from headgate.client.pods import Frame, SessionConnection, SessionLost, frame_with
-from headgate.client.problems import ServerProblem, ServerUnreachable
+from headgate.client.transport import ServerProblem, ServerUnreachable
 from headgate.executor.substrate import (
     CannotStart,
     RunKey,

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from headgate.client.executors import ExecutorClient, RunOutcome
-from headgate.client.problems import ServerProblem
+from headgate.client.transport import ServerProblem
 from tests.executors.bad_days.cases import HOST, Case, Seen, Site
 from tests.executors.installation import POOL, Object
 from tests.executors.pods import template_of

@@ -34,7 +34,7 @@ from headgate.cli.presentation.output import (
 )
 from headgate.cli.presentation.units import counted, timestamp_after
 from headgate.client.client import HeadgateClient
-from headgate.client.problems import ServerProblem
+from headgate.client.transport import ServerProblem
 
 Object = dict[str, Any]
 Target = tuple[str, str]

@@ -30,8 +30,8 @@ from headgate.cli.options import (
 from headgate.cli.presentation.output import Format, say, show, show_value
 from headgate.cli.presentation.units import counted, seconds_of
 from headgate.client.client import HeadgateClient
-from headgate.client.problems import ServerProblem
 from headgate.client.schemas import Advice, Batch, ItemResult
+from headgate.client.transport import ServerProblem
 
 WaitForAdmission = Annotated[bool, typer.Option("--wait", help="Wait until workloads are admitted")]
 

@@ -25,8 +25,8 @@ from headgate.cli.presentation.cells import cells_of
 from headgate.cli.presentation.output import Format, say, show, show_answer, show_rows, show_value
 from headgate.cli.presentation.units import age_of
 from headgate.client.client import HeadgateClient
-from headgate.client.problems import ServerProblem
 from headgate.client.schemas import Event
+from headgate.client.transport import ServerProblem
 
 Object = dict[str, Any]
 NOT_FOUND = 404

@@ -26,7 +26,7 @@ from headgate.cli.options import (
 from headgate.cli.presentation.output import say
 from headgate.client.client import HeadgateClient
 from headgate.client.pods import Frame, SessionConnection, SessionLost, frame_with
-from headgate.client.problems import ServerProblem, ServerUnreachable
+from headgate.client.transport import ServerProblem, ServerUnreachable
 
 OWN_FAILURE = 125
 INTERRUPTED = 130

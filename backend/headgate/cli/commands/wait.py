@@ -20,8 +20,8 @@ from headgate.cli.options import (
 from headgate.cli.presentation.output import say, show
 from headgate.cli.presentation.units import seconds_of
 from headgate.client.client import HeadgateClient
-from headgate.client.problems import ServerProblem
 from headgate.client.schemas import Batch
+from headgate.client.transport import ServerProblem
 
 Object = dict[str, Any]
 FINISHED = frozenset({"Succeeded", "Failed", "Cancelled"})

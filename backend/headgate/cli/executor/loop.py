@@ -10,8 +10,8 @@ from headgate.cli.executor.runs import EVENT_TYPES, SimulatedRuns
 from headgate.cli.presentation.output import say
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
-from headgate.client.problems import ServerProblem, ServerUnreachable
 from headgate.client.schemas import Event, Report, StreamHeartbeat, StreamReset
+from headgate.client.transport import ServerProblem, ServerUnreachable
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 Item = Event | StreamReset | StreamHeartbeat | Exception

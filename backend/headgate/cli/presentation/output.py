@@ -16,7 +16,7 @@ import yaml
 from rich.console import Console
 
 from headgate.client.pods import PodLogStream, PodOutput
-from headgate.client.problems import ServerProblem
+from headgate.client.transport import ServerProblem
 
 PIPE_WIDTH = 400
 COLUMN_GAP = "   "

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 
 from headgate.adapters.system.clocks_and_randomness import wall_clock
-from headgate.client.problems import ServerProblem
+from headgate.client.transport import ServerProblem
 from headgate.domain.values.capabilities import upload_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.substrate import CannotStart, PodPlan
