@@ -25,7 +25,7 @@ from msgspec.inspect import (
 from headgate.application.queries.views import Free, Position, Schema, Timestamp, Whole
 from headgate.domain.field_rules import shown
 from headgate.domain.rejection import Violation, violation
-from headgate.messages.suggestions import nearest
+from headgate.messages.rendering import nearest
 
 __all__ = ["Free", "Position", "Schema", "Timestamp", "Whole"]
 

@@ -24,7 +24,7 @@ from headgate.domain.field_rules import length_violations, shown
 from headgate.domain.rejection import InvalidRequest, Violation, child, violation
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.selectors import LabelSelector, Operator, Requirement
-from headgate.messages.suggestions import nearest
+from headgate.messages.rendering import nearest
 
 DryRun = Annotated[
     Literal["All"] | None,

@@ -7,7 +7,7 @@ import msgspec
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.domain.kinds import registry
 from headgate.domain.workloads.decide.decider import KIND_LABEL
-from headgate.messages.suggestions import nearest
+from headgate.messages.rendering import nearest
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from headgate.domain.values.quantities import (
     milli_of,
     quantity_of,
 )
-from headgate.messages.suggestions import nearest
+from headgate.messages.rendering import nearest
 
 Problems = list[Violation]
 

@@ -33,7 +33,7 @@ from headgate.domain.workloads.specs import (
 )
 from headgate.domain.workloads.state import Eviction, PodEviction, Workload
 from headgate.messages.catalogue import text_of
-from headgate.messages.suggestions import nearest
+from headgate.messages.rendering import nearest
 
 _PREEMPTIBILITIES = get_args(Preemptibility)
 _BY_SPELLING: dict[str, Preemptibility] = {word.lower(): word for word in _PREEMPTIBILITIES}

@@ -19,7 +19,7 @@ from headgate.adapters.manifests.runtime_class import RUNTIME_CLASS_CODEC
 from headgate.adapters.manifests.topology import TOPOLOGY_CODEC
 from headgate.adapters.manifests.workload_priority_class import WORKLOAD_PRIORITY_CLASS_CODEC
 from headgate.domain.field_rules import shown
-from headgate.messages.suggestions import nearest
+from headgate.messages.rendering import nearest
 
 CODECS: tuple[Codec, ...] = (
     CLUSTER_QUEUE_CODEC,

@@ -3,7 +3,7 @@
 from headgate.application.access.redaction import NamespaceScope, allows
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.streams import kind_and_key, stream_of
-from headgate.messages.suggestions import nearest
+from headgate.messages.rendering import nearest
 
 MAX_COMPARED = 2_000
 """Names are compared one by one; with more of them in a namespace only the same name is sought."""
