@@ -8,6 +8,7 @@ from sphinx.application import Sphinx
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+from conformance_page import write_page  # noqa: E402 - it stands beside this file
 from reference_pages import write_pages  # noqa: E402 - it stands beside this file
 
 project = "Headgate"
@@ -23,3 +24,4 @@ nitpicky = True
 def setup(app: Sphinx) -> None:
     """Write the pages that come from the code before Sphinx looks for its sources."""
     app.connect("config-inited", lambda *_: write_pages(HERE / "reference"))
+    app.connect("config-inited", lambda *_: write_page())

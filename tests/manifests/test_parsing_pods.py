@@ -52,7 +52,7 @@ def test_overhead_comes_on_top() -> None:
     assert requests_of(pod) == {"cpu": 1250, "memory": 64 * 2**20}
 
 
-def test_requests_of_the_whole_pod_replace_those_of_its_containers() -> None:
+def test_the_greater_of_the_whole_pod_and_its_containers_counts() -> None:
     pod = {
         "containers": [asking(cpu=1, gpu=1)],
         "resources": {"requests": {"cpu": 4}, "limits": {"memory": "1Gi"}},
