@@ -70,12 +70,22 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-@pytest.fixture
-def tab(browser: Browser, headgate: Up) -> Iterator[BrowserContext]:
-    """A browser context without stored data."""
+@pytest.fixture(scope="module")
+def profile(browser: Browser, headgate: Up) -> Iterator[BrowserContext]:
+    """A browser context for all tests of a file, so that the page is fetched and compiled once."""
     context = new_context(browser)
     yield context
     context.close()
+
+
+@pytest.fixture
+def tab(profile: BrowserContext) -> Iterator[BrowserContext]:
+    """A browser context without stored data and without tabs."""
+    yield profile
+    profile.set_offline(offline=False)
+    for page in profile.pages:
+        page.evaluate("localStorage.clear()")
+        page.close()
 
 
 @pytest.fixture

@@ -17,12 +17,13 @@ from headgate.domain.workloads.explanation import Explanation
 from tests.browser.cluster import NAMESPACE, workload
 from tests.browser.conftest import client_of
 from tests.browser.screen import Screen
+from tests.hypothesis_profiles import examples
 from tests.processes.up import Up
 
 pytestmark = pytest.mark.browser
 
 FIRST_PAGE = 100
-EXPLANATIONS = 250
+EXPLANATIONS = examples(250, quick=120)
 _numbers = count(1)
 
 
@@ -93,7 +94,7 @@ def test_the_latest_are_there_at_once_and_earlier_ones_come_by_key(
     before = f"{EXPLANATIONS + 1 - FIRST_PAGE} events"
     expect(card.get_by_role("img", name=f"{before} before, then Waiting")).to_be_visible()
     card.get_by_role("button", name=f"{FIRST_PAGE - 1} earlier reasons").click()
-    expect(card.get_by_text("Reason 240.")).to_be_visible()
+    expect(card.get_by_text(f"Reason {EXPLANATIONS - 10}.")).to_be_visible()
     assert screen.serious_violations() == []
 
     more = card.get_by_role("button", name=f"Show earlier ({before})")
