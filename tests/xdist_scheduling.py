@@ -15,7 +15,7 @@ SHORT = ("tests/domain/", "tests/messages/", "tests/verify/")
 TOGETHER = {"tests/architecture": 1, "tests/browser": 1}
 """Folders with shared costly fixtures, and how many processes of a run share each folder's files.
 
-Each process that runs a browser test starts an installation and a browser, which takes 13 seconds of
+Each process that runs a browser test starts an installation and a browser, which takes 13 s of
 processor time. All files of a share run one after the other, so that both are started once.
 """
 
