@@ -42,7 +42,12 @@ class UnusableCertificates(Exception):
 
 
 def trust_of(connection: Connection) -> ssl.SSLContext:
-    """Returns what TLS connections trust; raises `UnusableCertificates`."""
+    """Returns what TLS connections trust; raises `UnusableCertificates`.
+
+    Without TLS it is nothing: reading the system's certificates takes longer than most requests.
+    """
+    if not connection.url.startswith("https:"):
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     trusted = ssl.create_default_context()
     if connection.cacert:
         try:

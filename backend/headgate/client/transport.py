@@ -1,12 +1,13 @@
 """HTTP requests with idempotency keys and retries, and the problems that servers answer."""
 
-from typing import Any
-
 import httpx
 import msgspec
-
-from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, pause, unique_key
-from headgate.client.connection import Connection, trust_of
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
+from headgate.adapters.system.clocks_and_randomness import pause
+from headgate.adapters.system.clocks_and_randomness import unique_key
+from headgate.client.connection import Connection
+from headgate.client.connection import trust_of
+from typing import Any
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,7 +123,7 @@ class Transport:
             headers={"Authorization": f"Bearer {connection.token}"} if connection.token else {},
             timeout=httpx.Timeout(30.0, connect=5.0),
             transport=carrier,
-            verify=trust_of(connection) if connection.url.startswith("https:") else True,
+            verify=trust_of(connection),
         )
 
     def send(self, request: Request) -> Answer:
