@@ -24,6 +24,7 @@ pytestmark = pytest.mark.browser
 
 FIRST_PAGE = 100
 EXPLANATIONS = examples(250, quick=120)
+PAST = EXPLANATIONS - 50
 _numbers = count(1)
 
 
@@ -114,12 +115,12 @@ def test_a_reason_leads_to_its_past_blocker(screen: Screen, explained: Explained
     screen.open(f"/workloads/{explained.key}", explained.key)
     card = timeline(screen)
     card.get_by_role("button", name=f"{FIRST_PAGE - 1} earlier reasons").click()
-    line = card.get_by_role("listitem").filter(has_text="Reason 200.")
+    line = card.get_by_role("listitem").filter(has_text=f"Reason {PAST}.")
     line.get_by_role("link", name="What was in the way then").click()
-    then = explained.submitted + 200
+    then = explained.submitted + PAST
     expect(screen.page.get_by_text(f"This is the past: position #{then}")).to_be_visible()
-    expect(card.get_by_text("201 events", exact=True)).to_be_visible()
-    expect(card.get_by_role("listitem").first).to_contain_text("Reason 200.")
+    expect(card.get_by_text(f"{PAST + 1} events", exact=True)).to_be_visible()
+    expect(card.get_by_role("listitem").first).to_contain_text(f"Reason {PAST}.")
 
 
 def test_a_link_to_an_early_event_leads_there(screen: Screen, explained: Explained) -> None:

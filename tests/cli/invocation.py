@@ -1,11 +1,17 @@
 """Commands as a person gives them, and what they answer."""
 
 import json
+from functools import cache
 from typing import Any
 
+import pytest
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from headgate.cli.main import app, hoisted
+
+# A process builds its commands once, which takes longer than most commands do; so do these tests.
+pytest.MonkeyPatch().setattr("typer.testing._get_command", cache(get_command))
 
 
 class Invoker:

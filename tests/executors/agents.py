@@ -9,7 +9,10 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
+from headgate.cli.program import hoisted
+from typer.testing import CliRunner
 
+from headgate.cli.main import app
 from headgate.cli.operations.local_agent import LOCAL, prepare
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
@@ -79,12 +82,10 @@ def events_of(client: HeadgateClient, name: str, kind: str) -> list[dict[str, An
 
 
 def output_of(connection: Connection, name: str, *options: str) -> str:
-    """What pods of a workload have written so far."""
-    found = subprocess.run(
-        [HEADGATE, "logs", name, *options], env=environment_of(connection),
-        capture_output=True, text=True, timeout=WAIT_SECONDS, check=False,
-    )  # fmt: skip
-    return found.stdout
+    """What pods of a workload have written so far; empty while there are none."""
+    # Not as a process, as tests ask until something is there.
+    flags = ("--server", connection.url, "--token", connection.token)
+    return CliRunner().invoke(app, hoisted([*flags, "logs", name, *options])).stdout
 
 
 def finished_pods(client: HeadgateClient, name: str) -> list[dict[str, Any]]:

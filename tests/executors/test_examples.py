@@ -4,11 +4,13 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from tests.cli.conftest import application, client, connection
 from tests.executors.agent_process import HEADGATE, AgentProcess
-from tests.executors.agents import WORKLOADS, agent, environment_of, events_of
+from tests.executors.agents import WORKLOADS, agent, environment_of, events_of, output_of
 
 __all__ = ["agent", "application", "client", "connection"]
 
@@ -34,8 +36,7 @@ def example(connection: Connection, agent: AgentProcess, *command: str) -> str:
 def submitted(connection: Connection, agent: AgentProcess, script: str) -> str:
     """Returns the output of an example that is a batch script, once it has succeeded."""
     asked = ("submit", "-o", "name", "--wait", "--for", "phase=Succeeded", script)
-    name = example(connection, agent, HEADGATE, *asked).strip()
-    return example(connection, agent, HEADGATE, "logs", name)
+    return output_of(connection, example(connection, agent, HEADGATE, *asked).strip())
 
 
 def test_hello_is_said_by_each_rank(connection: Connection, agent: AgentProcess) -> None:
@@ -58,6 +59,7 @@ def test_a_pipeline_takes_its_steps_one_after_another(
     assert second.endswith(" succeeded: 55")
 
 
+@pytest.mark.nightly
 def test_a_hundred_indices_complete_ten_at_a_time(
     connection: Connection, agent: AgentProcess
 ) -> None:
@@ -67,12 +69,14 @@ def test_a_hundred_indices_complete_ten_at_a_time(
     assert sorted(squares) == sorted(f"{each} squared is {each * each}" for each in range(100))
 
 
+@pytest.mark.nightly
 def test_a_job_that_fails_twice_succeeds_with_its_third_run(
     connection: Connection, agent: AgentProcess
 ) -> None:
     assert submitted(connection, agent, "third_time.sh").splitlines() == ["run 3"]
 
 
+@pytest.mark.nightly
 def test_a_preempted_gang_saves_its_work_and_goes_on_from_there(
     connection: Connection, client: HeadgateClient, agent: AgentProcess
 ) -> None:

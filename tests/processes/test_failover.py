@@ -101,9 +101,8 @@ def lose_by_restore(found: Installation) -> Callable[[], None]:
     return restore
 
 
-@pytest.mark.parametrize(
-    "lose", [pytest.param(lose_by_failover, marks=pytest.mark.nightly), lose_by_restore]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("lose", [lose_by_failover, lose_by_restore])
 def test_processes_go_on_with_the_log_that_is_left(
     installation: Installation, lose: Callable[[Installation], Callable[[], None]]
 ) -> None:

@@ -30,7 +30,7 @@ from tests.hypothesis_profiles import examples
 from tests.processes.programs import Workers, wait_until
 from tests.workers.cluster import FLAVOR, StreamEvent, cluster, record, submitted_many
 
-BACKOFFS = examples(1_000, quick=100)
+BACKOFFS = examples(1_000, quick=50)
 SECONDS_UNTIL_DUE = 5
 WRONG_CLOCK = """
 import time

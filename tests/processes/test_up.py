@@ -121,7 +121,15 @@ def kill_without_warning(up: Up, hanging: str) -> None:
     up.process.wait(10)
 
 
-@pytest.mark.parametrize("name", ["worker-1", "api", "broker", "upkeep"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "worker-1",
+        "api",
+        pytest.param("broker", marks=pytest.mark.nightly),
+        pytest.param("upkeep", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_program_that_crashes_is_started_again(running: Up, name: str) -> None:
     before = running.pid_of(name)
     os.kill(before, signal.SIGKILL)
@@ -131,6 +139,7 @@ def test_a_program_that_crashes_is_started_again(running: Up, name: str) -> None
     assert f"{name} | was killed by signal 9; starting it again" in running.said()
 
 
+@pytest.mark.nightly
 def test_a_server_process_of_the_api_that_dies_does_not_leave_it_dead(running: Up) -> None:
     wait_until(running.answers, "the API is ready")
     serving = psutil.Process(running.pid_of("api")).children()[-1]

@@ -135,6 +135,7 @@ def test_messages_that_cannot_be_read_do_not_end_a_worker(
     assert worker.process.poll() is None
 
 
+@pytest.mark.nightly
 def test_a_worker_that_cannot_write_log_lines_keeps_deciding(
     adapters: Adapters, workers: Workers, fresh_database_url: str
 ) -> None:
@@ -181,7 +182,7 @@ def test_a_worker_that_gives_no_heartbeat_ends_itself() -> None:
     assert "Timeout" in hanging.stderr
 
 
-@pytest.mark.parametrize("with_broker", [True, False])
+@pytest.mark.parametrize("with_broker", [True, pytest.param(False, marks=pytest.mark.nightly)])
 def test_a_worker_that_is_asked_to_end_does_so_in_time(
     adapters: Adapters, workers: Workers, broker: Broker, with_broker: bool
 ) -> None:
@@ -195,6 +196,7 @@ def test_a_worker_that_is_asked_to_end_does_so_in_time(
         pass
 
 
+@pytest.mark.nightly
 def test_a_worker_without_its_broker_ends_in_time(
     adapters: Adapters, workers: Workers, broker: Broker
 ) -> None:
@@ -246,7 +248,7 @@ def _held(adapters: Adapters, key: str) -> PartitionSession:
     return sessions[0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_workers_come_back_after_a_restart_of_the_database(open_directory: Path) -> None:
     server = start_postgres(open_directory / "postgres")
     workers = Workers(server.url, open_directory)

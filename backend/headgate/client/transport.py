@@ -1,13 +1,12 @@
 """HTTP requests with idempotency keys and retries, and the problems that servers answer."""
 
+from typing import Any
+
 import httpx
 import msgspec
-from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
-from headgate.adapters.system.clocks_and_randomness import pause
-from headgate.adapters.system.clocks_and_randomness import unique_key
-from headgate.client.connection import Connection
-from headgate.client.connection import trust_of
-from typing import Any
+
+from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, pause, unique_key
+from headgate.client.connection import Connection, trust_of
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
