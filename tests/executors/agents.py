@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 
 import msgspec
 import pytest
-from headgate.cli.program import hoisted
 from typer.testing import CliRunner
 
-from headgate.cli.main import app
+from headgate.cli.main import app, hoisted
 from headgate.cli.operations.local_agent import LOCAL, prepare
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
