@@ -3,7 +3,7 @@
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from tests.architecture.sources import ROOT
 from tests.conformance.cases import Case, case_files, read_cases
 from tests.conformance.pass_counts import record
-from tests.conformance.verdicts import Verdict, avoided_traps, counted, judge
+from tests.conformance.verdicts import Verdict, avoided_traps, counted, judge, listed_rules
 
 FOLDER = ROOT.parent / "shared" / "conformance"
 
@@ -70,11 +70,24 @@ def _as_text(verdicts: list[Verdict]) -> str:
         for verdict in verdicts
         if verdict.outcome == "listed"
     )
+    lines.extend(_rules(verdicts))
     lines.extend(f"TRAP {number}\n    {trap.reason}" for number, trap in avoided_traps().items())
     for file, found in _by_file(verdicts).items():
         lines.append(f"{file}: {_summary(found)}, {found['skipped']} skipped")
     lines.append(_summary(counted(verdicts)))
     return "\n".join(lines) + "\n"
+
+
+def _rules(verdicts: list[Verdict]) -> Iterator[str]:
+    """What each rule applied to, and which of that agrees without it."""
+    for name, rule in listed_rules().items():
+        found = [verdict for verdict in verdicts if name in verdict.rules]
+        needless = [verdict.name for verdict in found if verdict.outcome == "passed"]
+        trap = f" (trap {rule.trap})" if rule.trap else ""
+        yield f"RULE {name}{trap}: {len(found)} cases"
+        yield from (f"    {verdict.name}" for verdict in found)
+        if needless:
+            yield f"    NEEDLESS, as they agree without it: {', '.join(needless)}"
 
 
 def _by_file(verdicts: Iterable[Verdict]) -> dict[str, Counter[str]]:

@@ -1,18 +1,65 @@
 """Cases as they stand in files: references resolved, fixtures put together, nothing judged."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+if TYPE_CHECKING:
+    from _collections_abc import dict_items
 
 PLACEMENTS = "placements"
 """The test that the lines of a file of placements belong to; they name none."""
 
 ON = {"TASProfileMixed": True}
 """Gates that lines of placements name and that are on by default."""
+
+ZERO_VALUES: tuple[Any, ...] = (None, "", 0, [], {})
+"""What says as little as an absent field (False is 0)."""
+
+CASE_KEYS = {
+    *("name", "instance", "split", "line", "comments", "flags", "params"),
+    *("featureGates", "nonDefaultGates", "variants", "inputs", "want", "derived", "checked"),
+}
+LINE_KEYS = {"case", "expect"}
+
+
+class UnknownKey(Exception):
+    """A key that the format does not have: nothing is passed over."""
+
+
+class Fields(dict[str, Any]):
+    """The fields of a case, which remember that they were read: the unread ones were missed."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__(given)
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """A field; `default` where it is absent."""
+        self.read.add(name)
+        return super().get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        self.read.add(str(name))
+        return super().__contains__(name)
+
+    def items(self) -> "dict_items[str, Any]":
+        """All fields, which are all read thereby."""
+        self.read.update(self)
+        return super().items()
+
+    def peek(self, name: str) -> Any:
+        """A field, without it being read."""
+        return super().get(name)
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,11 +69,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     test: str
     name: str
     kind: str
-    inputs: dict[str, Any]
-    want: dict[str, Any]
-    shared: dict[str, Any] = {}
-    derived: dict[str, Any] = {}
-    checked: dict[str, Any] = {}
+    inputs: Fields
+    want: Fields
+    shared: Fields = msgspec.field(default_factory=lambda: Fields({}))
+    derived: Fields = msgspec.field(default_factory=lambda: Fields({}))
+    checked: Fields = msgspec.field(default_factory=lambda: Fields({}))
     gates: tuple[str, ...] = ()
 
     @property
@@ -39,8 +86,36 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         return [*(self.shared.get("setup") or []), *(self.inputs.get("setup") or [])]
 
     def given(self, name: str) -> Any:
-        """An input; None where it is absent."""
+        """An input; None where it is absent, which in Go is its zero value."""
         return self.inputs.get(name)
+
+    def listed(self, name: str) -> list[Any]:
+        """An input that is a list, or a map of which the values matter; empty where absent."""
+        found = self.inputs.get(name) or []
+        return list(found.values()) if isinstance(found, dict) else list(found)
+
+    def mapped(self, name: str) -> dict[str, Any]:
+        """An input that is a map or a struct; empty where it is absent."""
+        return self.inputs.get(name) or {}
+
+    def number(self, name: str) -> int:
+        """An input that is a number; 0 where it is absent."""
+        return self.inputs.get(name) or 0
+
+    def text(self, name: str) -> str:
+        """An input that is a text; empty where it is absent."""
+        return self.inputs.get(name) or ""
+
+    def unread(self) -> list[str]:
+        """What the case gives or wants and was never asked for: it is not judged by that."""
+        parts = {"inputs": self.inputs, "want": self.want, "shared": self.shared}
+        parts |= {"derived": self.derived, "checked": self.checked}
+        return [
+            f"{part}.{name}"
+            for part, fields in parts.items()
+            for name in fields
+            if name not in fields.read and fields.peek(name) not in ZERO_VALUES
+        ]
 
 
 def read_cases(path: Path) -> list[Case]:
@@ -65,37 +140,61 @@ def _has_cases(path: Path) -> bool:
 
 def _placement(path: Path, number: int, line: str) -> Case:
     read = json.loads(line)
+    name = f"{path.stem}:{number}"
+    refuse_unknown(name, read, LINE_KEYS)
     case = read["case"]
     gates = {gate: on for gate, on in case.get("gates", {}).items() if on != ON.get(gate, False)}
-    name = f"{path.stem}:{number} {case.get('kind', '')}".strip()
+    name = f"{name} {case.get('kind', '')}".strip()
     return Case(
         file=path,
         test=PLACEMENTS,
         name=name,
         kind="A",
-        inputs=case,
-        want=read["expect"],
+        inputs=Fields(case),
+        want=Fields(read["expect"]),
         gates=tuple(f"{gate}={str(on).lower()}" for gate, on in sorted(gates.items())),
     )
 
 
 def _case(path: Path, document: dict[str, Any], case: dict[str, Any]) -> Case:
     shared = document.get("shared") or {}
-    inputs = {name: _resolved(value, shared) for name, value in case["inputs"].items()}
+    refuse_unknown(case["name"], case, CASE_KEYS)
+    inputs = {name: _resolved(value, shared) for name, value in (case.get("inputs") or {}).items()}
     inputs.update({"params": case["params"]} if case.get("params") else {})
+    for value in (inputs, shared):
+        _complete(value)
     go_file, _, test = document["source"].partition(":")
     return Case(
         file=path,
         test=f"{go_file.rpartition('/')[0]}:{test}",
         name=f"{test}: {case.get('instance') or case['name']}",
         kind=document.get("class", ""),
-        inputs=inputs,
-        want=_with_specs(case.get("want") or {}, inputs),
-        shared={key: value for key, value in shared.items() if key not in {"defs", "variants"}},
-        derived=case.get("derived") or {},
-        checked=case.get("checked") or {},
+        inputs=Fields(inputs),
+        want=Fields(_with_specs(case.get("want") or {}, inputs)),
+        shared=Fields({k: v for k, v in shared.items() if k not in {"defs", "variants"}}),
+        derived=Fields(case.get("derived") or {}),
+        checked=Fields(case.get("checked") or {}),
         gates=tuple(case.get("nonDefaultGates") or ()),
     )
+
+
+def refuse_unknown(name: str, value: Mapping[str, Any], known: AbstractSet[str]) -> None:
+    """Raise `UnknownKey` for a key of a struct that nothing here reads."""
+    unknown = sorted(value.keys() - known)
+    if unknown:
+        raise UnknownKey(f"{name} has keys of no meaning: {', '.join(unknown)}")
+
+
+def _complete(value: Any) -> None:
+    """Objects with a spec, which is left out where it is empty."""
+    if isinstance(value, list):
+        for found in value:
+            _complete(found)
+    elif isinstance(value, dict):
+        if isinstance(value.get("metadata"), dict) and value.keys() <= {"metadata", "status"}:
+            value["spec"] = {}
+        for found in value.values():
+            _complete(found)
 
 
 def _resolved(value: Any, shared: dict[str, Any]) -> Any:

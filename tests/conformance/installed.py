@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.parse import parse_value
@@ -21,14 +22,18 @@ from headgate.domain.kinds.topology import TopologyCreated
 from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassCreated
 from headgate.domain.nodes.state import NodeCreated
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
+from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.streams import stream_of
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import WorkloadDeleted
+from headgate.domain.workloads.priority import with_priority_boost
+from headgate.domain.workloads.specs import WorkloadSpec
+from headgate.domain.workloads.state import Workload
 from headgate.messages.catalogue import text_of
 from tests.conformance.fixture_defaults import COMPLETED, with_readiness
 from tests.conformance.instants import NOW, instant_of
-from tests.conformance.statuses import life_of
+from tests.conformance.statuses import Happened, life_of
 
 ORIGIN = EventMetadata(actor="user:conformance")
 NAMESPACE = "default"
@@ -48,7 +53,17 @@ CREATED: dict[str, Any] = {
     "LimitRange": LimitRangeCreated,
     "RuntimeClass": RuntimeClassCreated,
 }
-IN_NAMESPACES = ("LocalQueue", "Workload")
+TOLD_BY = {
+    "limits": "LimitRange",
+    "podSets": "Workload",
+    "controllerName": "AdmissionCheck",
+    "levels": "Topology",
+    "clusterQueue": "LocalQueue",
+    "resourceGroups": "ClusterQueue",
+    "nodeLabels": "ResourceFlavor",
+    "topologyName": "ResourceFlavor",
+}
+"""The kinds of objects that stand in one list, by a field of their spec."""
 
 
 class Unreadable(Exception):
@@ -79,13 +94,32 @@ def key_of(key: str) -> str:
     return f"{NAMESPACE}{key}" if key.startswith("/") else key
 
 
+def kind_of(value: dict[str, Any]) -> str:
+    """The kind of an object in a list of several kinds, by its form; empty for a foreign one."""
+    if value.get("kind"):
+        return str(value["kind"])
+    spec = value.get("spec") or {}
+    if "value" in value or "globalDefault" in value:
+        return "PriorityClass"
+    if "handler" in value:
+        return "RuntimeClass"
+    return next((kind for field, kind in TOLD_BY.items() if field in spec), "")
+
+
+def quantities_of(amounts: dict[str, int]) -> dict[str, str]:
+    """Amounts of Go structs as manifests write them: CPU is in milli there, all else in units."""
+    return {name: f"{n}m" if name == "cpu" else str(n) for name, n in amounts.items()}
+
+
 class Installed:
     """The cell, and the clock of the case; `made` is what the last cycle decided."""
 
-    def __init__(self, at: Instant = NOW) -> None:
+    def __init__(self, at: Instant = NOW, *, boosts_count: bool = False) -> None:
         self.cluster_state = ClusterState()
         self.at = at
+        self.boosts_count = boosts_count
         self.made: list[tuple[str, DomainEvent]] = []
+        self.lives: dict[str, tuple[Happened, ...]] = {}
 
     def record(self, stream: str, event: DomainEvent, at: Instant | None = None) -> None:
         """One fact, by default now."""
@@ -127,6 +161,15 @@ class Installed:
         spec = read("ClusterQueue", value).spec
         self.record(f"clusterqueue/{value['metadata']['name']}", ClusterQueueChanged(spec=spec))
 
+    def report(self, before: Workload, desired: Desired, value: dict[str, Any]) -> None:
+        """What a later status of a workload says has happened to it, beside what had before."""
+        known = self.lives.get(before.key, ())
+        life = tuple(life_of(desired, value))
+        for at, event in life[1:]:
+            if (at, event) not in known:
+                self.record(f"workload/{before.key}", event, at)
+        self.lives[before.key] = life
+
     def delete_workload(self, key: str) -> None:
         """A workload goes."""
         self.record(f"workload/{key}", WorkloadDeleted())
@@ -154,8 +197,21 @@ class Installed:
 
     def _add_workload(self, desired: Desired, value: dict[str, Any]) -> None:
         stream = stream_of("workload", desired.name, desired.namespace)
-        for at, event in life_of(desired, value):
+        desired = replace(desired, spec=self._boosted(desired))
+        life = tuple(life_of(desired, value))
+        self.lives[f"{desired.namespace}/{desired.name}"] = life
+        for at, event in life:
             self.record(stream, event, at)
+
+    def _boosted(self, desired: Desired) -> WorkloadSpec:
+        """The spec with its boost; one that would be refused adds nothing, as in Kueue."""
+        try:
+            return with_priority_boost(
+                desired.spec, desired.annotations, {}, is_allowed=self.boosts_count
+            )
+        except Rejection:
+            spec: WorkloadSpec = desired.spec
+            return spec
 
 
 def without_status(value: dict[str, Any]) -> dict[str, Any]:

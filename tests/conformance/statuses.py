@@ -1,7 +1,7 @@
 """What the status of a workload says has happened to it, as facts in order of time."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from msgspec.structs import replace
 
@@ -16,6 +16,7 @@ from headgate.domain.workloads.admission import (
     TopologyDomain,
 )
 from headgate.domain.workloads.events import (
+    DeactivationCause,
     WorkloadActivated,
     WorkloadAdmitted,
     WorkloadCheckReported,
@@ -50,6 +51,7 @@ REQUEUES = {
     "ClusterQueueRestarted": "ClusterQueueRestarted",
     "LocalQueueRestarted": "LocalQueueRestarted",
 }
+DEACTIVATED_DUE_TO = "DeactivatedDueTo"
 ON_HOLD = "OnHold"
 """Why an active workload is kept out of the queue in Kueue: its owner does not want it to start."""
 
@@ -63,13 +65,16 @@ def life_of(desired: Desired, value: dict[str, Any]) -> Iterator[Happened]:
     created = instant_of(value["metadata"].get("creationTimestamp"), 0)
     admission = status.get("admission")
     is_off = admission is None and not conditions and not desired.spec.active
-    yield created, _submitted(desired, active=is_off or desired.spec.active)
+    cause = None if desired.spec.active else _cause_of(conditions)
+    yield created, _submitted(desired, active=is_off or cause is not None or desired.spec.active)
     if is_off:
         yield NOW, WorkloadDeactivated(cause="Requested")
     if admission is not None and _is_true(conditions, "QuotaReserved"):
         yield from _reserved(desired, status, conditions)
     else:
         yield from _evicted_before(desired, status, conditions)
+    if cause is not None:
+        yield _since(conditions["Evicted"]), WorkloadDeactivated(cause=cause)
     if (conditions.get("QuotaReserved") or {}).get("reason") == ON_HOLD:
         yield _since(conditions["QuotaReserved"]), WorkloadHeld(owner="admin:owner", reason=ON_HOLD)
     if _is_true(conditions, "DeactivationTarget"):
@@ -79,6 +84,16 @@ def life_of(desired: Desired, value: dict[str, Any]) -> Iterator[Happened]:
         yield NOW, WorkloadPodsReclaimed(reclaimable=pods)
     if _is_true(conditions, "Finished"):
         yield _since(conditions["Finished"]), WorkloadFinished(reason="Succeeded")
+
+
+def _cause_of(conditions: dict[str, Any]) -> DeactivationCause | None:
+    """Why Kueue itself deactivated it, as the reason of its eviction tells; None if it did not."""
+    if not _is_true(conditions, "Evicted"):
+        return None
+    _, by_kueue, told = conditions["Evicted"].get("reason", "").partition(DEACTIVATED_DUE_TO)
+    if not by_kueue:
+        return None
+    return next((cause for cause in get_args(DeactivationCause) if cause == told), "AdmissionCheck")
 
 
 def admission_of(value: dict[str, Any], counts: dict[str, int]) -> Admission:

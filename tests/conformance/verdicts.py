@@ -11,7 +11,8 @@ import msgspec
 
 from tests.conformance.cases import Case
 from tests.conformance.families.catalogue import FAMILIES
-from tests.conformance.families.family import Drive
+from tests.conformance.families.family import Family
+from tests.conformance.rules import matching
 
 DIFFERENCES = Path(__file__).parent / "differences.toml"
 
@@ -19,12 +20,13 @@ Outcome = Literal["passed", "failed", "listed", "skipped"]
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of one case, and what there is to say about it."""
+    """The outcome of one case, what there is to say about it, and the rules that apply to it."""
 
     file: str
     name: str
     outcome: Outcome
     reasons: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
 
 
 def judge(case: Case) -> Verdict:
@@ -41,13 +43,13 @@ def judge(case: Case) -> Verdict:
     foreign = [gate for gate in case.gates if not family.knows(case, gate)]
     if foreign:
         return _verdict(case, "skipped", (f"needs {', '.join(foreign)}",))
-    found = _differences(case, family.drive)
+    found = _differences(case, family)
+    rules = _rules(case, family)
     if not found:
-        return _verdict(case, "passed")
-    listed = listed_differences().get(case.name)
-    return (
-        _verdict(case, "failed", found) if listed is None else _verdict(case, "listed", (listed,))
-    )
+        return _verdict(case, "passed", rules=rules)
+    if rules:
+        return _verdict(case, "listed", (listed_rules()[rules[0]].reason,), rules)
+    return _verdict(case, "failed", found)
 
 
 def counted(verdicts: Iterable[Verdict]) -> Counter[str]:
@@ -62,10 +64,18 @@ class Trap(msgspec.Struct, frozen=True, kw_only=True):
     held_by: str
 
 
+class ListedRule(msgspec.Struct, frozen=True, kw_only=True):
+    """Why we decide otherwise, and the trap of Kueue that it comes from, if it does."""
+
+    reason: str
+    trap: str = ""
+
+
 @cache
-def listed_differences() -> dict[str, str]:
-    """The reason of every case we deliberately decide otherwise, by its name."""
-    return {name: entry["reason"] for name, entry in _differences_file().items()}
+def listed_rules() -> dict[str, ListedRule]:
+    """The rules by which we deliberately decide otherwise, by their names."""
+    with DIFFERENCES.open("rb") as file:
+        return msgspec.convert(tomllib.load(file)["rules"], dict[str, ListedRule])
 
 
 @cache
@@ -75,17 +85,28 @@ def avoided_traps() -> dict[str, Trap]:
         return msgspec.convert(tomllib.load(file)["traps"], dict[str, Trap])
 
 
-def _differences_file() -> dict[str, dict[str, str]]:
-    with DIFFERENCES.open("rb") as file:
-        return {name: entry for name, entry in tomllib.load(file).items() if name != "traps"}
-
-
-def _differences(case: Case, drive: Drive) -> tuple[str, ...]:
+def _rules(case: Case, family: Family) -> list[str]:
     try:
-        return tuple(drive(case))
+        return matching(case, family)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return []  # A case of another form than the rules know is none of theirs.
+
+
+def _differences(case: Case, family: Family) -> tuple[str, ...]:
+    try:
+        found = tuple(family.drive(case))
     except Exception as error:  # noqa: BLE001 - a case that crashes the engine is a failed one
         return (f"{type(error).__name__}: {error}",)
+    return found or tuple(f"{name} is not read" for name in family.missed(case))
 
 
-def _verdict(case: Case, outcome: Outcome, reasons: tuple[str, ...] = ()) -> Verdict:
-    return Verdict(file=case.file.name, name=case.name, outcome=outcome, reasons=reasons)
+def _verdict(
+    case: Case, outcome: Outcome, reasons: tuple[str, ...] = (), rules: Iterable[str] = ()
+) -> Verdict:
+    return Verdict(
+        file=case.file.name,
+        name=case.name,
+        outcome=outcome,
+        reasons=reasons,
+        rules=tuple(rules),
+    )

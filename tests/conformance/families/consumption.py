@@ -82,15 +82,16 @@ def first_by_usage(case: Case) -> Iterator[str]:
     queue = case.inputs["cq"]
     name = queue["metadata"]["name"]
     installed.add("ClusterQueue", queue)
-    for local in case.inputs["lqs"]:
+    for local in case.listed("lqs"):
         spec = {**(local.get("spec") or {}), "clusterQueue": name}
         installed.add("LocalQueue", {**local, "spec": spec})
     for key, amounts in (case.given("initConsumedResources") or {}).items():
         used_for_ages(installed, key, amounts, installed.at)
-    installed.add("Workload", *case.inputs["wls"])
+    installed.add("Workload", *case.listed("wls"))
     wanted = case.want["wantWl"]["metadata"]
     first = pending_order(installed.cluster_state, name).keys[0]
-    yield from differences("first", f"{wanted['namespace']}/{wanted['name']}", first)
+    wanted_key = f"{wanted.get('namespace') or NAMESPACE}/{wanted['name']}"
+    yield from differences("first", wanted_key, first)
 
 
 def consumed_until_now(case: Case) -> Iterator[str]:
@@ -103,12 +104,12 @@ def consumed_until_now(case: Case) -> Iterator[str]:
     before = _consumed_before(case)
     known = case.given("initialConsumedResources")
     if known:
-        share_by_usage(installed, case.inputs["afsConfig"])
-    installed.add("ClusterQueue", case.inputs["clusterQueue"])
+        share_by_usage(installed, case.mapped("afsConfig"))
+    installed.add("ClusterQueue", case.given("clusterQueue"))
     local = case.inputs["localQueue"]
     installed.add("LocalQueue", local)
-    key = f"{local['metadata']['namespace']}/{local['metadata']['name']}"
-    running = case.given("runningWls") or ()
+    key = f"{local['metadata'].get('namespace') or NAMESPACE}/{local['metadata']['name']}"
+    running = case.listed("runningWls")
     installed.add("Workload", *(_since_ages(value) for value in running))
     if known:
         for value in running:
@@ -117,7 +118,7 @@ def consumed_until_now(case: Case) -> Iterator[str]:
         used = {name: quantity_of(name, amount) for name, amount in before.items()}
         used_for_ages(installed, key, used, instant_of(known["lastUpdate"], installed.at))
     else:
-        share_by_usage(installed, case.inputs["afsConfig"], case.shared["now"])
+        share_by_usage(installed, case.mapped("afsConfig"), case.shared["now"])
     status = case.want["wantLocalQueue"]["status"]["fairSharing"]["admissionFairSharingStatus"]
     wanted = {name: n for name, n in (status.get("consumedResources") or {}).items() if n != "0"}
     found = consumed_by(installed.cluster_state, key, installed.at)

@@ -26,29 +26,42 @@ Given = dict[str, Any]
 
 def failed_nodes(case: Case) -> Iterator[str]:
     """The hosts of a workload that are marked after its nodes and pods were looked at."""
-    objects = case.inputs["initObjs"]
-    asked = [request["name"] for request in case.inputs["reconcileRequests"]]
+    objects = case.listed("initObjs")
+    asked = [request["name"] for request in case.listed("reconcileRequests")]
     installed = Installed()
     timeout = "30s" if {FIXED_TIME, ALWAYS} & set(case.gates) else "Never"
     installed.configure(topology={"notReadyTimeout": timeout})
     _install(installed, case, objects)
-    key = next(iter(installed.cluster_state.workloads))
+    named = case.shared["wlKey"]
+    key = f"{named['namespace']}/{named['name']}"
+    if key not in installed.cluster_state.workloads:
+        yield from differences("unhealthy", case.want["wantUnhealthyNodes"] or [], [])
+        return
     empty = [name for name in asked if not any(_is_alive_on(pod, name) for pod in objects)]
-    if empty:
+    if empty and ALWAYS not in case.gates:
         installed.record(f"workload/{key}", WorkloadPodsGone(hosts=tuple(empty)))
     found = [host for host in _marked(installed, key) if host in asked]
     wanted = [node["name"] for node in case.want["wantUnhealthyNodes"] or ()]
     yield from differences("unhealthy", wanted, found)
+    evicted = installed.cluster_state.workloads[key].eviction is not None
+    yield from differences("evicted", case.want["wantEvictedCond"] is not None, evicted)
 
 
 def second_pass(case: Case) -> Iterator[str]:
     """Whether a workload looks for hosts though it holds quota."""
     installed = Installed()
     installed.add("Topology", TOPOLOGY)
-    installed.add("AdmissionCheck", {"metadata": {"name": "prov-check"}})
     value = case.inputs["wl"]
-    listed = (value.get("status") or {}).get("admissionChecks") or []
-    _add_queue(installed, "tas-main", ["tas-default"], [check["name"] for check in listed])
+    status = value.get("status") or {}
+    checks = [check["name"] for check in status.get("admissionChecks") or ()]
+    for name in checks:
+        installed.add("AdmissionCheck", {"metadata": {"name": name}})
+    admission = status.get("admission") or {}
+    given = [one.get("flavors") or {} for one in admission.get("podSetAssignments") or ()]
+    flavors = sorted({flavor for one in given for flavor in one.values()})
+    _add_queue(
+        installed, admission.get("clusterQueue") or "tas-main", flavors or ["tas-default"], checks
+    )
     installed.add("Workload", value)
     (workload,) = installed.cluster_state.workloads.values()
     found = needs_second_pass(installed.cluster_state.config, workload)
@@ -66,7 +79,7 @@ def _install(installed: Installed, case: Case, objects: list[Given]) -> None:
             continue
         ready: Given = next(iter((value.get("status") or {}).get("conditions") or ()), {})
         metadata = {**value["metadata"], "creationTimestamp": ready.get("lastTransitionTime")}
-        status = {**(value.get("status") or {}), "allocatable": {"cpu": "9", "pods": "9"}}
+        status = {"allocatable": {"cpu": "9", "pods": "9"}, **(value.get("status") or {})}
         installed.add("Node", {**value, "metadata": metadata, "status": status})
     _add_queue(installed, "cq", list(flavors), [], flavors)
     installed.add("Workload", *(v for v in objects if "podSets" in v.get("spec", {})))
@@ -118,10 +131,10 @@ def _is_flavor(value: Given) -> bool:
 
 
 def _is_alive_on(pod: Given, node: str) -> bool:
-    """Whether it is a pod that runs there and is not on its way out."""
+    """Whether it is a pod that runs or is about to run there and is not on its way out."""
     if "containers" not in pod.get("spec", {}) or pod["spec"].get("nodeName") != node:
         return False
-    ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed", "Pending"}
+    ended = (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
     return not ended and "deletionTimestamp" not in pod["metadata"]
 
 
@@ -129,5 +142,19 @@ def _knows(case: Case, gate: str) -> bool:
     return gate in {FIXED_TIME, ALWAYS}
 
 
-FAMILIES = {"TestNodeFailureReconciler": Family(failed_nodes, _knows)}
+FAMILIES = {
+    "TestNodeFailureReconciler": Family(
+        failed_nodes,
+        _knows,
+        {
+            "inputs.ignoreUnhealthyNodes": "the fixture's list of lost nodes, as the status has it",
+            "want.wantPatchedPods": "pods are stopped by the executor",
+            "want.wantRequeue": "when Kueue looks again",
+            "shared.nodeName": "the objects name it",
+            "shared.nsName": "the objects name it",
+            "shared.wlName": "part of its key",
+            "shared.testStartTime": "the clock of every test",
+        },
+    )
+}
 WORKLOAD_FAMILIES = {"TestNeedsSecondPass": Family(second_pass)}

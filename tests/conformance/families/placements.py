@@ -16,16 +16,22 @@ from headgate.domain.scheduling.placement.place import (
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.replacement import RunningPods, place_scale_up
 from headgate.domain.workloads.specs import PodSet
-from tests.conformance.cases import Case
+from tests.conformance.cases import Case, refuse_unknown
 from tests.conformance.comparison import differences
-from tests.conformance.families.family import Family
-from tests.conformance.installed import Installed, Unreadable, read
+from tests.conformance.installed import Installed, Unreadable, quantities_of, read
 from tests.conformance.statuses import decoded, topology_assignment
 
 FLAVOR = "tas"
 QUEUE = "cq"
 MAIN = "main"
 """The pod set of a case that leaves its name out."""
+
+LINE_FIELDS = {"name", "count", "req", "tr", "group", "selector", "existing", "tol"}
+TABLE_FIELDS = {
+    *("podSetName", "count", "requests", "topologyRequest", "podSetGroupName", "nodeSelector"),
+    *("tolerations", "nodeAffinity", "previousAssignment"),
+}
+"""What pod sets of lines and of the table have."""
 
 Domains = list[tuple[tuple[str, ...], int]]
 Given = dict[str, Any]
@@ -43,7 +49,7 @@ KUEUES_WORDS = {
 def random_problem(case: Case) -> Iterator[str]:
     """One line of random problems: hosts, what they hold already, and pod sets."""
     installed = hosts_of_line(case)
-    pod_sets = [_balanced(case, pod_set_of_line(given)) for given in case.inputs["podSets"]]
+    pod_sets = [_balanced(case, pod_set_of_line(given)) for given in case.listed("podSets")]
     wanted = {name: as_domains(expected.get("domains")) for name, expected in case.want.items()}
     yield from judged(wanted, _placed(installed, pod_sets))
     yield from _figures(case, installed, pod_sets)
@@ -61,7 +67,7 @@ def _figures(case: Case, installed: Installed, pod_sets: list[Given]) -> Iterato
     context = ground_of(installed)
     short = place_pod_sets([PodSetPlacement(context, pod_set) for pod_set in spec.pod_sets])
     if not isinstance(short, PlacementFailure) or any(
-        each.get("group") for each in case.inputs["podSets"]
+        each.get("group") for each in case.listed("podSets")
     ):
         return
     told, found = case.want[short.pod_set].get("failure") or {}, short.shortfall
@@ -84,11 +90,12 @@ def _figures(case: Case, installed: Installed, pod_sets: list[Given]) -> Iterato
 
 def hosts_of_line(case: Case) -> Installed:
     """The hosts of a line, with what they hold already."""
-    others = used_by_others(case.given("nonTas") or ())
-    nodes = [_node(node, others.get(node["name"], {})) for node in case.inputs["nodes"]]
+    others = used_by_others(case.listed("nonTas"))
+    nodes = [_node(node, others.get(node["name"], {})) for node in case.listed("nodes")]
     installed = installed_hosts(case.inputs["levels"], {}, nodes)
     _configure(installed, case)
-    usage = [] if case.given("simulateEmpty") else case.given("usage") or []
+    usage = case.listed("usage")
+    usage = [] if case.given("simulateEmpty") else usage
     take(installed.partition_of(QUEUE), [(u["values"], u["count"], u["req"]) for u in usage])
     return installed
 
@@ -96,7 +103,7 @@ def hosts_of_line(case: Case) -> Installed:
 def topology_assignments(case: Case) -> Iterator[str]:
     """Hosts as nodes, with pods of others on them, and pod sets of one workload."""
     installed = hosts_of_table(case)
-    pod_sets = [_balanced(case, pod_set_of_table(given)) for given in case.inputs["podSets"]]
+    pod_sets = [_balanced(case, pod_set_of_table(given)) for given in case.listed("podSets")]
     wanted = {
         name or MAIN: None if found["wantAssignment"] is None else decoded(found["wantAssignment"])
         for name, found in (case.want["wantPodSets"] or {}).items()
@@ -106,21 +113,19 @@ def topology_assignments(case: Case) -> Iterator[str]:
 
 def hosts_of_table(case: Case, levels: list[str] | None = None) -> Installed:
     """The nodes of a case of the table, with pods of others and of earlier workloads on them."""
-    others = used_by_others(other_pods(case.given("pods") or ()))
+    others = used_by_others(other_pods(case.listed("pods")))
     nodes = [
-        {**node, "status": {**node["status"], "usedByOthers": others[node["metadata"]["name"]]}}
-        if node["metadata"]["name"] in others
+        {**node, "status": {**(node.get("status") or {}), "usedByOthers": others[name]}}
+        if (name := node["metadata"]["name"]) in others
         else node
-        for node in case.given("nodes") or ()
+        for node in case.listed("nodes")
     ]
-    installed = installed_hosts(
-        levels or case.inputs["levels"], case.given("nodeLabels") or {}, nodes
-    )
+    installed = installed_hosts(levels or case.listed("levels"), case.mapped("nodeLabels"), nodes)
     _configure(installed, case)
-    prior = [*(case.given("priorFlavorUsage") or ()), *(case.given("priorOwnUsage") or ())]
+    prior = [*case.listed("priorFlavorUsage"), *case.listed("priorOwnUsage")]
     take(
         installed.partition_of(QUEUE),
-        [(u["values"], u["count"], u.get("singlePodRequests") or {}) for u in prior],
+        [(u["values"], u.get("count", 0), u.get("singlePodRequests") or {}) for u in prior],
     )
     return installed
 
@@ -158,7 +163,7 @@ def _standing(case: Case) -> RunningPods:
     """Where pods stand that are taken over from an earlier slice of the workload."""
     return {
         given.get("podSetName") or MAIN: topology_assignment(given["previousAssignment"])
-        for given in case.inputs["podSets"]
+        for given in case.listed("podSets")
         if given.get("previousAssignment")
     }
 
@@ -236,7 +241,7 @@ def used_by_others(pods: Iterable[Given]) -> dict[str, dict[str, str]]:
         node = total.setdefault(pod["values"][-1], {})
         for resource, amount in {PODS: 1, **pod["req"]}.items():
             node[resource] = node.get(resource, 0) + amount * pod["count"]
-    return {name: _quantities(amounts) for name, amounts in total.items()}
+    return {name: quantities_of(amounts) for name, amounts in total.items()}
 
 
 def other_pods(pods: Iterable[Given]) -> Iterator[Given]:
@@ -256,7 +261,7 @@ def _node(node: Given, others: dict[str, str]) -> Given:
         "metadata": {"name": node["name"], "labels": node["labels"]},
         "spec": {"taints": node.get("taints") or [], "unschedulable": bool(node.get("unsched"))},
         "status": {
-            "allocatable": _quantities(node["alloc"]),
+            "allocatable": quantities_of(node["alloc"]),
             "usedByOthers": others,
             "conditions": [{"type": "Ready", "status": ready}],
         },
@@ -265,6 +270,7 @@ def _node(node: Given, others: dict[str, str]) -> Given:
 
 def pod_set_of_line(given: Given) -> Given:
     """A pod set as lines write it."""
+    refuse_unknown(f"pod set {given['name']}", given, LINE_FIELDS)
     pod = {
         "nodeSelector": given.get("selector") or {},
         "tolerations": given.get("tol") or [],
@@ -276,6 +282,7 @@ def pod_set_of_line(given: Given) -> Given:
 
 def pod_set_of_table(given: Given) -> Given:
     """A pod set as the table writes it."""
+    refuse_unknown(f"pod set {given.get('podSetName', MAIN)}", given, TABLE_FIELDS)
     pod = {
         "nodeSelector": given.get("nodeSelector") or {},
         "tolerations": given.get("tolerations") or [],
@@ -287,7 +294,7 @@ def pod_set_of_table(given: Given) -> Given:
     request = _as_it_counts({**(given.get("topologyRequest") or {})}, in_group=bool(group))
     if group:
         request["podSetGroupName"] = group
-    return _pod_set(given.get("podSetName") or MAIN, given.get("count", 1), pod, request)
+    return _pod_set(given.get("podSetName") or MAIN, given.get("count", 0), pod, request)
 
 
 def _as_it_counts(request: Given, *, in_group: bool) -> Given:
@@ -313,11 +320,7 @@ def _template(pod: Given) -> Given:
 
 
 def _container(requests: dict[str, int]) -> Given:
-    return {"name": "c", "resources": {"requests": _quantities(requests)}}
-
-
-def _quantities(amounts: dict[str, int]) -> dict[str, str]:
-    return {name: f"{n}m" if name == "cpu" else str(n) for name, n in amounts.items()}
+    return {"name": "c", "resources": {"requests": quantities_of(requests)}}
 
 
 def workload_of(pod_sets: list[Given]) -> Given:
@@ -361,7 +364,3 @@ def _balanced(case: Case, pod_set: Given) -> Given:
     if "TASBalancedPlacement=true" not in case.gates or not request.get("preferred"):
         return pod_set
     return {**pod_set, "topologyRequest": {**request, "balanced": True}}
-
-
-LINES = Family(random_problem, known_gate)
-FAMILIES = {"TestFindTopologyAssignments": Family(topology_assignments, known_gate)}

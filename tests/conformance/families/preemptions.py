@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -32,8 +33,9 @@ from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed, key_of, read, without_status
 
 DOOR = "in"
-ONE_POD_SET = [{"flavors": {"cpu": {"name": "default", "mode": "Preempt"}}}]
-"""What the cases of fair sharing have chosen, all of them alike."""
+BOOSTS = "PriorityBoost=true"
+ONLY_FLAVOR = "default"
+"""What the cases of fair sharing have chosen, where they do not say `assignmentFlavor`."""
 
 
 def victims(case: Case) -> Iterator[str]:
@@ -43,24 +45,28 @@ def victims(case: Case) -> Iterator[str]:
 
 def victims_by_shares(case: Case) -> Iterator[str]:
     """The same under fair sharing."""
-    strategies = case.given("strategies") or DEFAULT_FAIR_STRATEGIES
+    strategies = case.listed("strategies") or DEFAULT_FAIR_STRATEGIES
     return _victims(case, SearchRules(tuple(strategies)))
 
 
 def _victims(case: Case, rules: SearchRules) -> Iterator[str]:
-    installed = Installed()
-    installed.add("ResourceFlavor", *(case.given("flavors") or case.shared["flavors"]))
-    installed.add("Cohort", *(case.given("cohorts") or ()))
-    installed.add("ClusterQueue", *case.inputs["clusterQueues"])
-    target = case.inputs["targetCQ"]
+    installed = _installed(case)
+    shared = case.shared.get("flavors") or ()
+    installed.add("ResourceFlavor", *(case.listed("flavors") or shared))
+    installed.add("Cohort", *case.listed("cohorts"))
+    installed.add("ClusterQueue", *case.listed("clusterQueues"))
+    target = case.text("targetCQ")
     local = {"metadata": {"name": DOOR}, "spec": {"clusterQueue": target}}
     installed.add("LocalQueue", local)
-    installed.add("Workload", *(case.given("admitted") or ()))
+    installed.add("Workload", *case.listed("admitted"))
     incoming = without_status(case.inputs["incoming"])
     installed.add("Workload", incoming)
     cluster_state, partition = installed.cluster_state, installed.partition_of(target)
     spec = cluster_state.config.cluster_queues[target].spec
-    preemptor = cluster_state.workloads[key_of(f"/{incoming['metadata']['name']}")]
+    metadata = incoming["metadata"]
+    preemptor = cluster_state.workloads[
+        key_of(f"{metadata.get('namespace', '')}/{metadata['name']}")
+    ]
     amounts, contested = _chosen(case, preemptor, spec)
     request = PreemptionRequest(
         preemptor,
@@ -84,14 +90,15 @@ def _chosen(
 ) -> tuple[FlavorResourceQuantities, tuple[FlavorResource, ...]]:
     """What the incoming workload asks for by flavor, and in which of it others stand in the way."""
     covered = {name for group in spec.resource_groups for name in group.covered_resources}
-    assigned = (case.given("assignment") or {}).get("podSets") or ONE_POD_SET
+    only = {"name": case.text("assignmentFlavor") or ONLY_FLAVOR, "mode": "Preempt"}
+    assigned = case.mapped("assignment").get("podSets") or [{"flavors": {"cpu": only}}]
     amounts: FlavorResourceQuantities = {}
     contested: dict[FlavorResource, None] = {}
     for pod_set, given in zip(preemptor.spec.pod_sets, assigned, strict=True):
         requests = scaled(pod_set.scheduling.requests, pod_set.count)
         if "pods" in covered:
             requests["pods"] = pod_set.count
-        for resource, flavor in given["flavors"].items():
+        for resource, flavor in (given.get("flavors") or {}).items():
             key = (flavor["name"], resource)
             amounts[key] = amounts.get(key, 0) + requests.get(resource, 0)
             if flavor["mode"] == "Preempt":
@@ -101,18 +108,24 @@ def _chosen(
 
 def policy_is_met(case: Case) -> Iterator[str]:
     """Whether one workload may be preempted for another under a policy."""
-    installed = Installed()
-    installed.add("Workload", case.inputs["preemptor"], case.inputs["candidate"])
+    installed = _installed(case)
+    for field in ("preemptor", "candidate"):
+        value = case.mapped(field)
+        metadata = {"name": field, **(value.get("metadata") or {})}
+        pod_sets = {"podSets": [{"name": "main", "count": 1}]}
+        spec = {**pod_sets, **(value.get("spec") or {})}
+        installed.add("Workload", {**value, "metadata": metadata, "spec": spec})
     preemptor, candidate = installed.cluster_state.workloads.values()
-    policy = case.inputs["policy"]
+    policy: Any = case.text("policy") or "Never"
     rule = protection_rule(_request_of(preemptor), policy, candidate)
     yield from differences("may be preempted", case.want["want"], policy != "Never" and not rule)
 
 
 def order_of_candidates(case: Case) -> Iterator[str]:
     """The order of the preemption candidates."""
-    installed = Installed()
-    installed.add("Workload", *(found["obj"] for found in case.inputs["candidates"]))
+    installed = _installed(case)
+    given = case.listed("candidates")
+    installed.add("Workload", *(found["obj"] for found in given))
     candidates = [_candidate(workload) for workload in installed.cluster_state.workloads.values()]
     spec = {"podSets": [{"name": "main", "count": 1}]}
     installed.add("Workload", {"metadata": {"name": DOOR}, "spec": spec})
@@ -120,22 +133,27 @@ def order_of_candidates(case: Case) -> Iterator[str]:
     present = [found for found in candidates if found.workload.eviction is None]
     usage = {
         found["obj"]["metadata"]["name"]: Fraction(found.get("localQueueFSUsage", 0))
-        for found in case.inputs["candidates"]
+        for found in given
     }
     request = replace(request, local_queue_usage=lambda found: (False, usage[found.workload.name]))
     found = [each.workload.name for each in in_candidate_order(request, present, lambda each: each)]
     leaving = {c.workload.name for c in candidates} - set(found)
-    wanted = [name for name in case.want["wantCandidates"] if name not in leaving]
+    wanted = [
+        name
+        for key in case.want["wantCandidates"] or ()
+        if (name := key.rpartition("/")[2]) not in leaving
+    ]
     yield from differences("order", wanted, found)
 
 
 def order_of_queues(case: Case) -> Iterator[str]:
     """Which ClusterQueue yields at every turn of the tournament."""
-    installed = Installed()
+    installed = _installed(case)
     installed.add_setup(case.setup())
-    installed.add("ClusterQueue", *case.inputs["clusterQueues"])
-    installed.add("Workload", *(case.given("admitted") or ()))
-    name = case.inputs["preemptorCQ"]
+    installed.add("Cohort", *case.listed("cohorts"))
+    installed.add("ClusterQueue", *case.listed("clusterQueues"))
+    installed.add("Workload", *case.listed("admitted"))
+    name = case.text("preemptorCQ")
     partition = installed.partition_of(name)
     view = _quota_view(partition, installed.cluster_state.workloads)
     spec = {"podSets": [{"name": "main", "count": 1}]}
@@ -145,13 +163,13 @@ def order_of_queues(case: Case) -> Iterator[str]:
     )
     candidates = [
         found
-        for queue in case.inputs["candidateCQs"]
+        for queue in case.listed("candidateCQs")
         for found in view.candidates_of(f"clusterqueue/{queue}")
     ]
     contest = FairSharingOrder(
         view, request, sorted(candidates, key=lambda c: candidate_order(request, c))
     )
-    found, actions = [], list(case.given("actions") or ())
+    found, actions = [], case.listed("actions")
     while (node := contest.next_node()) is not None:
         found.append(node.removeprefix("clusterqueue/"))
         if actions and actions.pop(0) == "drop":
@@ -164,13 +182,18 @@ def order_of_queues(case: Case) -> Iterator[str]:
 def message(case: Case) -> Iterator[str]:
     """What the conditions of a victim say about its preemptor."""
     installed = Installed()
-    metadata = {"name": "preemptor", **(case.inputs["preemptor"].get("metadata") or {})}
+    metadata = {"name": "preemptor", **(case.mapped("preemptor").get("metadata") or {})}
     spec = {"podSets": [{"name": "main", "count": 1}]}
     installed.add("Workload", {"metadata": metadata, "spec": spec})
-    paths = case.given("preemptorPath") or "", case.given("preempteePath") or ""
-    found = preemptor_reference(installed.cluster_state.workloads[key_of("/preemptor")], *paths)
-    told = text_of(preemption_message(found, case.given("reason") or ""))
+    (preemptor,) = installed.cluster_state.workloads.values()
+    found = preemptor_reference(preemptor, case.text("preemptorPath"), case.text("preempteePath"))
+    told = text_of(preemption_message(found, case.text("reason")))
     yield from differences("message", case.want["want"], told)
+
+
+def _installed(case: Case) -> Installed:
+    """An empty cell, in which boosts count where the case lets them."""
+    return Installed(boosts_count=BOOSTS in case.gates)
 
 
 def _quota_view(partition: Partition, workloads: Mapping[str, Workload]) -> CapacityView:
@@ -199,12 +222,24 @@ def _wanted(case: Case) -> dict[str, str]:
     return {key_of(key): reason for key, _, reason in pairs}
 
 
+def _counts_boosts(case: Case, gate: str) -> bool:
+    return gate == BOOSTS
+
+
+VICTIMS = Family(
+    victims,
+    _counts_boosts,
+    {
+        "want.wantPreempted": "the number of those that are named and compared",
+        "want.wantWorkloads": "the preempted stand apart from them with their reasons, compared",
+    },
+)
 FAMILIES = {
-    "TestPreemption": Family(victims),
-    "TestHierarchicalPreemptions": Family(victims),
-    "TestCandidatesOrdering": Family(order_of_candidates),
+    "TestPreemption": VICTIMS,
+    "TestHierarchicalPreemptions": VICTIMS,
+    "TestCandidatesOrdering": Family(order_of_candidates, _counts_boosts),
     "TestFairPreemptions": Family(victims_by_shares),
     "TestPreemptionMessage": Family(message),
 }
 FAIR_FAMILIES = {"TestMakeClusterQueueOrdering": Family(order_of_queues)}
-POLICY_FAMILIES = {"TestSatisfiesPreemptionPolicy": Family(policy_is_met)}
+POLICY_FAMILIES = {"TestSatisfiesPreemptionPolicy": Family(policy_is_met, _counts_boosts)}

@@ -13,6 +13,10 @@ from tests.conformance.families.family import Family
 from tests.conformance.installed import Installed, read
 
 Given = dict[str, Any]
+IN_THE_LIST = {
+    "inputs.setup": "the list has them",
+    "checked.tt.wantPriorityClassRef": "the same as wanted",
+}
 PODS = PodSet(scheduling=Scheduling(requests={}))
 
 
@@ -39,27 +43,28 @@ def of_class(kind: str, field: str) -> Family:
     """The priority class and value of a workload; it or its pods may name a class."""
 
     def drive(case: Case) -> Iterator[str]:
-        name = case.given(f"{field}Name") or ""
-        classes = _classes(case.inputs[f"{field}List"])
+        name = case.text(f"{field}Name")
+        classes = _classes(case.mapped(f"{field}List"))
         named = PriorityClassReference(kind=kind, name=name) if name else None  # type: ignore[arg-type]
         spec = WorkloadSpec(pod_sets=(PODS,), priority_class=named)
+        wanted = case.want.get("wantPriorityClassRef") or {}
+        value = case.want["wantPriorityClassValue"] or 0
         try:
             found = resolve_priority(spec, classes, has_explicit_priority=False)
         except Rejection:
             yield from differences("refused", case.want["wantErr"] is not None, True)
             return
         yield from differences("refused", case.want["wantErr"] is not None, False)
-        wanted = case.want.get("wantPriorityClassRef") or {}
         reference = found.priority_class
         yield from differences("class", wanted.get("name", ""), reference.name if reference else "")
-        yield from differences("value", case.want["wantPriorityClassValue"], found.priority)
+        yield from differences("value", value, found.priority)
 
-    return Family(drive)
+    return Family(drive, unread=IN_THE_LIST)
 
 
 def default_exists(case: Case) -> Iterator[str]:
     """Whether workloads that name no class get the one named default."""
-    classes = _classes(case.inputs["workloadPriorityClassList"])
+    classes = _classes(case.mapped("workloadPriorityClassList"))
     spec = resolve_priority(WorkloadSpec(pod_sets=(PODS,)), classes, has_explicit_priority=False)
     is_given = spec.priority_class is not None and spec.priority_class.name == DEFAULT_CLASS
     yield from differences("default", case.want["wantExist"], is_given)
@@ -79,10 +84,12 @@ def _classes(listed: Given) -> dict[str, Configured[Any]]:
 
 FAMILIES = {
     "TestPriority": Family(stated),
-    "TestPriorityBoost": Family(boost, counts_boosts),
+    "TestPriorityBoost": Family(
+        boost, counts_boosts, {"want.wantErr": "a boost that is no number is refused before"}
+    ),
     "TestGetPriorityFromPriorityClass": of_class("PriorityClass", "priorityClass"),
     "TestGetPriorityFromWorkloadPriorityClass": of_class(
         "WorkloadPriorityClass", "workloadPriorityClass"
     ),
-    "TestDefaultWorkloadPriorityClassExist": Family(default_exists),
+    "TestDefaultWorkloadPriorityClassExist": Family(default_exists, unread=IN_THE_LIST),
 }

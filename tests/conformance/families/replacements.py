@@ -41,46 +41,53 @@ def line(case: Case) -> Iterator[str]:
             "levels": case.inputs["levels"][-1:],
             "domains": [{"values": d["values"], "count": d["count"]} for d in pod_set["existing"]],
         }
-        for pod_set in case.inputs["podSets"]
+        for pod_set in case.listed("podSets")
         if pod_set.get("existing")
     }
-    pod_sets = [pod_set_of_line(pod_set) for pod_set in case.inputs["podSets"]]
+    pod_sets = [pod_set_of_line(pod_set) for pod_set in case.listed("podSets")]
     wanted = {name: as_domains(expected.get("domains")) for name, expected in case.want.items()}
     yield from judged(wanted, _replaced(hosts_of_line(case), pod_sets, given, lost))
 
 
 def table(case: Case) -> Iterator[str]:
     """A case of the table: a new place, or another host for one that failed."""
-    status = (case.given("workload") or {}).get("status") or {}
+    status = case.mapped("workload").get("status") or {}
     if not status.get("unhealthyNodes"):
         yield from topology_assignments(case)
         return
     lost = status["unhealthyNodes"][0]["name"]
     given = {
-        found["name"]: found["topologyAssignment"]
-        for found in status["admission"]["podSetAssignments"]
+        found.get("name") or MAIN: found["topologyAssignment"]
+        for found in (status.get("admission") or {}).get("podSetAssignments") or ()
+        if found.get("topologyAssignment")
     }
-    pod_sets = [pod_set_of_table(pod_set) for pod_set in case.inputs["podSets"]]
+    pod_sets = [
+        pod_set_of_table(pod_set)
+        for pod_set in case.listed("podSets")
+        if (pod_set.get("podSetName") or MAIN) in given
+    ]
     wanted = {
         name or MAIN: None if found["wantAssignment"] is None else decoded(found["wantAssignment"])
-        for name, found in case.want["wantPodSets"].items()
+        for name, found in (case.want["wantPodSets"] or {}).items()
+        if (name or MAIN) in given
     }
     yield from judged(wanted, _replaced(hosts_of_table(case), pod_sets, given, lost))
 
 
 def several_layers(case: Case) -> Iterator[str]:
     """Slices within slices, one host of which failed."""
-    hosts = hosts_of_table(case, case.given("levels") or case.shared["defaultLevels"])
+    levels = case.shared["defaultLevels"]
+    hosts = hosts_of_table(case, case.listed("levels") or levels)
     pod_set = pod_set_of_table(
         {
-            "count": case.inputs["count"],
+            "count": case.number("count") or case.number("admissionCount"),
             "requests": ONE_POD,
             "topologyRequest": case.given("topologyRequest"),
         }
     )
     wanted = case.want["wantAssignment"]
     given = {MAIN: case.inputs["existingTA"]}
-    found = _replaced(hosts, [pod_set], given, case.inputs["unhealthyNode"])
+    found = _replaced(hosts, [pod_set], given, case.text("unhealthyNode"))
     yield from judged({MAIN: None if wanted is None else decoded(wanted)}, found)
 
 
@@ -120,8 +127,22 @@ def _shown(assignment: TopologyAssignment) -> Domains:
     return [(domain.values, domain.count) for domain in assignment.domains]
 
 
-LINES = Family(line, known_gate)
+LINES = Family(
+    line,
+    known_gate,
+    {
+        "inputs.kind": "part of the name",
+        "inputs.gates": "those that are not as by default are the gates of the case",
+    },
+)
 FAMILIES = {
     "TestFindTopologyAssignments": Family(table, known_gate),
-    "TestFindTopologyAssignmentsMultiLayerReplacement": Family(several_layers),
+    "TestFindTopologyAssignmentsMultiLayerReplacement": Family(
+        several_layers,
+        unread={
+            "inputs.admissionCount": "as many pods as the assignment has",
+            "want.wantReason": "the wording of why there is no place",
+            "shared.podSetName": "there is one pod set, whatever its name",
+        },
+    ),
 }

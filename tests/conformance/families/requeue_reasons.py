@@ -25,30 +25,33 @@ Situation = Callable[[Installed, Manifest, Manifest], str]
 
 def best_effort(case: Case) -> Iterator[str]:
     """Whether a requeued workload is looked at again at once, and whether it is kept first."""
-    (made,) = case.inputs["setup"]
-    reason = made["args"][0] or _by_flavors(case.given("lastAssignment") or {})
+    made, reason = _requeued(case)
+    reason = reason or _by_flavors(case.mapped("lastAssignment"))
     installed = Installed()
-    key = SITUATIONS[reason](installed, made["object"], {})
+    key = brought_about(reason)(installed, made, {})
     yield from differences("inadmissible", case.want["wantInadmissible"], _is_apart(installed, key))
     yield from differences("sticky", case.want["wantSticky"], _is_kept_first(installed, key))
 
 
 def strict(case: Case) -> Iterator[str]:
     """Whether a workload requeued in a strict line is looked at again at once."""
-    (made,) = case.inputs["setup"]
+    made, reason = _requeued(case)
     installed = Installed()
     spec = {"queueingStrategy": "StrictFIFO"}
-    key = SITUATIONS[made["args"][0]](installed, made["object"], spec)
+    key = brought_about(reason or "NoFit")(installed, made, spec)
     yield from differences("inadmissible", case.want["wantInadmissible"], _is_apart(installed, key))
 
 
 def entry_of_a_cycle(case: Case) -> Iterator[str]:
     """Where an entry lies after its cycle, and what is said of it."""
     installed = Installed()
-    key = SITUATIONS[case.inputs["e"]["status"]](installed, case.shared["w1"], {})
-    wanted = bool(case.want["wantInadmissible"])
-    yield from differences("inadmissible", wanted, _is_apart(installed, key))
-    conditions = case.want["wantStatus"].get("conditions") or ()
+    entry = case.mapped("e")
+    status = entry.get("status") or entry.get("requeueReason") or "NoFit"
+    key = brought_about(status)(installed, case.shared["w1"], {})
+    is_apart = _is_apart(installed, key)
+    yield from differences("inadmissible", bool(_all(case.want["wantInadmissible"])), is_apart)
+    yield from differences("in line", bool(_all(case.want["wantWorkloads"])), not is_apart)
+    conditions = (case.want["wantStatus"] or {}).get("conditions") or ()
     found = recorded_reason(
         installed.cluster_state, installed.cluster_state.workloads[key], installed.at
     )
@@ -56,6 +59,24 @@ def entry_of_a_cycle(case: Case) -> Iterator[str]:
         if condition["type"] == "QuotaReserved":
             told = found.dominant if found else ""
             yield from differing_reasons("reason", condition["reason"], told)
+
+
+def _requeued(case: Case) -> tuple[Manifest, str]:
+    """The workload that the body requeues, and the reason that it gives for it."""
+    (made,) = [found for found in case.setup() if found["kind"] == "Workload"]
+    reason: str = next(iter(made.get("args") or ()), "") or case.text("reason")
+    return made["object"], reason
+
+
+def _all(lists: dict[str, list[str]] | None) -> list[str]:
+    return [key for keys in (lists or {}).values() for key in keys or ()]
+
+
+def brought_about(reason: str) -> Situation:
+    """What brings about a reason; ValueError for one that nothing here comes to."""
+    if reason not in SITUATIONS:
+        raise ValueError(f"no situation comes to the reason {reason!r}")
+    return SITUATIONS[reason]
 
 
 def second_passes(case: Case) -> Iterator[str]:
@@ -67,9 +88,9 @@ def second_passes(case: Case) -> Iterator[str]:
     installed.add("ResourceFlavor", {"metadata": {"name": "tas-default"}, "spec": spec})
     checks = {"admissionChecksStrategy": {"admissionChecks": [{"name": "prov-check"}]}}
     _add_queue(installed, "tas-main", [("tas-default", "9")], checks)
-    updated = case.inputs["updateWorkload"]
-    for value in case.inputs["workloads"]:
-        is_updated = value["metadata"]["name"] == updated["metadata"]["name"]
+    updated = case.given("updateWorkload")
+    for value in case.listed("workloads"):
+        is_updated = updated and value["metadata"]["name"] == updated["metadata"]["name"]
         installed.add("Workload", updated if is_updated else value)
     ready = sorted(installed.partition_of("tas-main").watch.second_pass_pending)
     yield from differences("ready", sorted(case.want["wantReady"] or ()), ready)
@@ -108,6 +129,17 @@ def wrong_namespace(installed: Installed, value: Manifest, spec: Manifest) -> st
 def nothing_fits(installed: Installed, value: Manifest, spec: Manifest) -> str:
     """None of its flavors has so much quota, and all of them were looked at."""
     _add_queue(installed, QUEUE, [("one", "1"), ("other", "1")], spec)
+    key = _add_workload(installed, QUEUE, value)
+    _cycle(installed)
+    return key
+
+
+def no_candidates(installed: Installed, value: Manifest, spec: Manifest) -> str:
+    """It would fit if others left, and none of them may be preempted for it."""
+    preempting = {"preemption": {"withinClusterQueue": "LowerPriority"}, **spec}
+    _add_queue(installed, QUEUE, [("only", "2")], preempting)
+    _add_workload(installed, QUEUE, {"metadata": {"name": "high"}}, priority=1)
+    _cycle(installed)
     key = _add_workload(installed, QUEUE, value)
     _cycle(installed)
     return key
@@ -192,18 +224,41 @@ def _by_flavors(last: Manifest) -> str:
 SITUATIONS: dict[str, Situation] = {
     "PendingPreemption": making_room,
     "PreemptionFailed": not_recorded,
+    "PreemptionGated": gate_closed,
+    "PreemptionNoCandidates": no_candidates,
     "FailedAfterNomination": not_recorded,
+    "SnapshotFailed": not_recorded,
     "NamespaceMismatch": wrong_namespace,
     "NoFit": nothing_fits,
     "PendingFlavors": nothing_fits,
     "nominated": not_recorded,
+    "assumed": not_recorded,
     "skipped": outrun,
     "preemptionGated": gate_closed,
 }
+"""By Kueue's reason of a requeue, or by the status of an entry of its cycle."""
 
 FAMILIES = {
-    "TestBestEffortFIFORequeueIfNotPresent": Family(best_effort),
+    "TestBestEffortFIFORequeueIfNotPresent": Family(
+        best_effort, unread={"inputs.reason": "the setup has it with the workload"}
+    ),
     "TestStrictFIFORequeueIfNotPresent": Family(strict),
-    "TestQueueSecondPassIfNeeded": Family(second_passes),
+    "TestQueueSecondPassIfNeeded": Family(
+        second_passes,
+        unread={
+            "want.wantUpdateQueued": "here nothing is queued: a second pass follows from the state",
+            "inputs.passTime": "a second pass waits for nothing",
+        },
+    ),
 }
-CYCLE_FAMILIES = {"TestRequeueAndUpdate": Family(entry_of_a_cycle)}
+CYCLE_FAMILIES = {
+    "TestRequeueAndUpdate": Family(
+        entry_of_a_cycle,
+        unread={
+            "shared.cq": "each situation makes its own",
+            "shared.q1": "each situation makes its own",
+            "shared.setup": "the namespace that objects are in",
+            "want.wantStatusUpdates": "the number of calls of the Kubernetes API",
+        },
+    )
+}

@@ -23,19 +23,20 @@ COMPARED = ("localQueueName", "positionInClusterQueue", "positionInLocalQueue", 
 def pending(case: Case) -> Iterator[str]:
     """The line of a ClusterQueue, or of a LocalQueue where the request names a namespace."""
     installed = Installed()
-    installed.add("ClusterQueue", *(case.given("clusterQueues") or ()))
-    installed.add("LocalQueue", *(case.given("queues") or ()))
-    installed.add("Workload", *(case.given("workloads") or ()))
-    request, wanted = case.inputs["req"], case.want["wantResp"]
+    installed.add_setup(case.setup())
+    installed.add("Cohort", *case.listed("cohorts"))
+    installed.add("ClusterQueue", *case.listed("clusterQueues"))
+    installed.add("LocalQueue", *case.listed("queues"))
+    installed.add("Workload", *case.listed("workloads"))
+    request, wanted = case.mapped("req"), case.want["wantResp"] or {}
     try:
         found = _asked(_serving(installed), request)
     except NotFound:
-        yield from differences("error", wanted["wantErr"] is not None, True)
+        yield from differences("error", wanted.get("wantErr") is not None, True)
         return
-    yield from differences("error", wanted["wantErr"] is not None, False)
-    yield from differences(
-        "items", [_shown(i) for i in wanted["wantPendingWorkloads"] or ()], found
-    )
+    yield from differences("error", wanted.get("wantErr") is not None, False)
+    listed = wanted.get("wantPendingWorkloads") or ()
+    yield from differences("items", [_shown(item) for item in listed], found)
 
 
 def priority(case: Case) -> Iterator[str]:
@@ -45,8 +46,9 @@ def priority(case: Case) -> Iterator[str]:
 
 
 def _asked(serving: ApplicationServices, request: dict[str, Any]) -> list[dict[str, Any]]:
-    stretch = PendingPageRequest(**request["queryParams"])
-    name = request["queueName"]
+    asked = {"offset": 0, "limit": 0, **(request.get("queryParams") or {})}
+    stretch = PendingPageRequest(**asked)
+    name = request.get("queueName", "")
     if "nsName" in request:
         steps = pending_in_local_queue(serving, f"{request['nsName']}/{name}", None, stretch)
     else:
@@ -66,6 +68,7 @@ def _asked(serving: ApplicationServices, request: dict[str, Any]) -> list[dict[s
 def _shown(item: dict[str, Any]) -> dict[str, Any]:
     metadata = item["metadata"]
     shown = {field: item.get(field, 0) for field in COMPARED}
+    shown["localQueueName"] = item.get("localQueueName", "")
     return {"name": f"{metadata.get('namespace', '')}/{metadata['name']}", **shown}
 
 
