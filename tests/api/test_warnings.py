@@ -103,3 +103,18 @@ def test_applying_a_job_warns_of_the_label_that_names_its_queue(admin: Api) -> N
     job["spec"] = {"template": template}
     (found,) = admin.post("/v1/apply", job).json()["warnings"]
     assert found["pointer"] == "/metadata/labels/kueue.x-k8s.io~1queue-name"
+
+
+def test_sections_and_gates_without_effect_are_warned_about(admin: Api) -> None:
+    configuration = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "webhook": {"port": 9443},
+        "featureGates": {"MultiKueue": True, "PartialAdmission": True},
+    }
+    answer = admin.post("/v1/apply?dryRun=All", configuration).json()
+    assert [(found["pointer"], found["rule"]) for found in answer["warnings"]] == [
+        ("/webhook", "FieldWithoutEffect"),
+        ("/featureGates/MultiKueue", "FeatureGateNoOtherClusters"),
+    ]
+    assert all(found["remedy"] for found in answer["warnings"])

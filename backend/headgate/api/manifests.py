@@ -28,7 +28,7 @@ from headgate.application.commands.requests import (
 )
 from headgate.application.cooperative import Cooperative
 from headgate.application.ports import Loaded, WrittenObject
-from headgate.application.queries.overview.config_warnings import AdviceView
+from headgate.application.queries.overview.config_warnings import AdviceView, field_warning
 from headgate.application.queries.queues.status import (
     ConsumedResources,
     Status,
@@ -330,15 +330,21 @@ class Entry(msgspec.Struct, frozen=True):
 def warnings_of(
     request: Caller, entries: Sequence[Entry], results: Sequence[CommandResult]
 ) -> Cooperative[list[AdviceView]]:
-    """What to tell of workloads that are taken and cannot start, at the places as written."""
-    tried = (entry for entry in entries if entry.wanted is not None)
+    """What to tell of workloads that cannot start, and of fields that have no effect."""
+    tried = [entry for entry in entries if entry.wanted is not None]
     written = [
         (changed, entry.desired.places if entry.desired else ())
         for entry, changed in zip(tried, results, strict=True)
     ]
     cluster_state = services_of(request).reader.cluster_state
     found = yield from warnings_about(cluster_state, written, request.user.namespaces)
-    return found
+    without_effect = (
+        field_warning(entry.kind, entry.namespace, changed.after.name, warning)
+        for entry, changed in zip(tried, results, strict=True)
+        if entry.desired is not None and changed.failure is None
+        for warning in entry.desired.warnings
+    )
+    return [*found, *without_effect]
 
 
 def batch_status(outcomes: Sequence[dict[str, Any]]) -> int:

@@ -31,7 +31,7 @@ def read_amounts(
     allocatable: dict[str, Any], others: dict[str, Any]
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Both as amounts; raises `InvalidObject` with every quantity that is none."""
-    problems: Problems = []
+    problems = Problems()
     fields = Fields({"allocatable": allocatable, "usedByOthers": others}, "", problems)
     found = (fields.amounts("allocatable"), fields.amounts("usedByOthers"))
     raise_if_invalid("Node", "", problems)

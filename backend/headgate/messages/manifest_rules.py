@@ -78,6 +78,9 @@ TEXTS: Mapping[str, Text] = {
     "JobWithoutPods": Text(
         "{kind} has no pods", "Add the specification of at least one of its pods."
     ),
+    "JobsStartTogether": Text(
+        "All jobs of a JobSet start together here", "Omit it, and submit later jobs by themselves."
+    ),
     "NotJavaMemory": Text("Must be a size as Java writes it", "Write it like 512m or 2g."),
     "NothingAtPath": Text("Nothing at {path}", "Name the path of a pod template."),
     "PodGroupIncomplete": Text(
@@ -101,6 +104,21 @@ TEXTS: Mapping[str, Text] = {
     "SparkDynamicAllocation": Text(
         "The number of executors must be fixed", "Set it to false, and set executor.instances."
     ),
+    # Feature gates of a Configuration
+    "FeatureGateAlwaysOn": Text("{gate} is always on here", "Omit it."),
+    "FeatureGateIsField": Text("{gate} is said by {field} here", "Set that field instead."),
+    "FeatureGateNoDevices": Text(
+        "{gate} has no effect: device classes are not supported", "Omit it."
+    ),
+    "FeatureGateNoOtherClusters": Text(
+        "{gate} has no effect: there are no other clusters to dispatch to", "Omit it."
+    ),
+    "FeatureGateOff": Text("{gate} is not supported; it stays off", "Omit it."),
+    "FeatureGateOfKubernetes": Text(
+        "{gate} has no effect: it belongs to Kueue's integration with Kubernetes", "Omit it."
+    ),
+    "FeatureGateUnknown": Text("Unknown feature gate {gate}", "Omit it[, or write {nearest}]."),
+    "FieldWithoutEffect": Text("{field} has no effect here", "Omit it."),
     # Fields
     "FieldUnknown": Text(
         "Unknown field {field}", "[Did you mean {nearest}?][Known fields: {known:all}.]"

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.fields import Fields, Problems
 from headgate.adapters.manifests.pod_templates import read_template
 from headgate.domain.kinds.configuration import ResourceRules, quota_amounts
 from headgate.domain.scheduling.lifecycle.admission_checks import required_checks
@@ -84,7 +84,7 @@ def total_requests(case: Case) -> Iterator[str]:
 
 def _requests_as_written(pod_set: Given) -> Requests:
     """What one pod asks for by its template, also where the product would refuse the workload."""
-    return read_template(Fields(pod_set.get("template") or {}, "", [])).scheduling.requests
+    return read_template(Fields(pod_set.get("template") or {}, "", Problems())).scheduling.requests
 
 
 def _resource_rules(case: Case) -> ResourceRules:

@@ -83,4 +83,4 @@ def _moved(pointer: str, source: str, target: str) -> str:
 
 
 def _nowhere() -> Problems:
-    return []
+    return Problems()

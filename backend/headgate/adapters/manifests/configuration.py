@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from headgate.adapters.manifests.codec import OURS, Codec, Extras, ReadSpec
+from headgate.adapters.manifests.feature_gates import honour_feature_gates
 from headgate.adapters.manifests.fields import Fields, either
 from headgate.adapters.manifests.records import (
     ReadField,
@@ -44,12 +45,12 @@ KUEUE_CONFIGURATION = ("config.kueue.x-k8s.io/v1beta2", "config.kueue.x-k8s.io/v
 """Versions in which the fields stand beside the metadata."""
 
 _OF_KUBERNETES = (
-    "clientConnection", "controller", "featureGates", "health", "integrations",
+    "clientConnection", "controller", "health", "integrations",
     "internalCertManagement", "leaderElection", "manageJobsWithoutQueueName",
     "managedJobsNamespaceSelector", "metrics", "namespace", "pprofBindAddress", "queueVisibility",
     "tls", "visibilityServer", "webhook",
 )  # fmt: skip
-"""Fields of Kueue's Configuration that say how it runs in Kubernetes, and nothing about queues."""
+"""Fields of Kueue's Configuration that say how it runs in Kubernetes; each has a warning."""
 
 
 def _read_strategies(
@@ -200,7 +201,9 @@ CONFIGURATION_RECORD = Record(
 
 def _read(spec: Fields) -> ReadSpec:
     """The installation-wide rules; what is left out is as in Kueue."""
-    spec.ignore(*_OF_KUBERNETES)
+    spec.pass_over(*_OF_KUBERNETES)
+    spec.ignore("featureGates")
+    honour_feature_gates(spec)
     spec.reject_unsupported("multiKueue", "MultiKueueUnsupported")
     wait, blocks = _wait(spec)
     return CONFIGURATION_RECORD.read(spec, wait_for_pods_ready=wait, block_admission=blocks), ()

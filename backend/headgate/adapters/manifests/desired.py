@@ -15,7 +15,8 @@ class Desired(msgspec.Struct, frozen=True, kw_only=True):
     (`priority` of a workload: it is to be resolved). `places` say where parts of our shape stand in
     the manifest as it was written. `uid` and `resource_version` are the caller's, often empty.
     `written` is the object as `written_body` keeps it; empty where it is not kept. `templates` are
-    the whole pod templates of a workload that stand beside the log.
+    the whole pod templates of a workload that stand beside the log. `warnings` tell of fields that
+    are accepted without effect.
     """
 
     kind: str
@@ -33,6 +34,7 @@ class Desired(msgspec.Struct, frozen=True, kw_only=True):
     line: int = 0
     written: bytes = b""
     templates: tuple[bytes, ...] = ()
+    warnings: tuple[Violation, ...] = ()
 
     @property
     def stream_kind(self) -> str:

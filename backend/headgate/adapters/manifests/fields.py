@@ -18,7 +18,14 @@ from headgate.domain.values.quantities import (
 )
 from headgate.messages.rendering import nearest
 
-Problems = list[Violation]
+
+class Problems(list[Violation]):
+    """What is wrong with a document; `warnings` are about fields that are read without effect."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.warnings: list[Violation] = []
+
 
 MAX_INT32 = 2**31 - 1
 MAX_PROBLEMS = 100
@@ -209,6 +216,19 @@ class Fields:
     def note(self, name: str, code: str, **arguments: Argument) -> None:
         """Note a problem with one field; an empty name is the mapping itself."""
         self._note_at(child("", name)[1:], code, **arguments)
+
+    def warn(self, name: str, code: str, **arguments: Argument) -> None:
+        """Tells of a field that is accepted and has no effect, or another one than meant."""
+        if len(self.problems.warnings) < MAX_PROBLEMS:
+            pointer = child(self.pointer, name)
+            self.problems.warnings.append(violation(pointer, code, **arguments))
+
+    def pass_over(self, *names: str) -> None:
+        """Fields that mean nothing here; each that is given is warned about."""
+        self.ignore(*names)
+        for name in names:
+            if self.values.get(name) not in (None, {}, [], ""):
+                self.warn(name, "FieldWithoutEffect", field=name)
 
     def reject_unsupported(self, name: str, code: str) -> None:
         """Note a field that Kueue has and we do not serve."""

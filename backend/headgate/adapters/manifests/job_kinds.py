@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from headgate.adapters.manifests.codec import Places
-from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.fields import Fields, Problems
 from headgate.adapters.manifests.jobs import PodsOfTemplate, ReadJob, pods_of_template, workload_of
 from headgate.adapters.manifests.metadata import ManifestKind, Metadata
 from headgate.adapters.manifests.pod_templates import template_bodies
@@ -259,7 +259,7 @@ def _within(wrapped: Fields, path: str, pod_set: Fields) -> Fields:
         inner = found.values.get(step)
         if not isinstance(inner, dict):
             pod_set.note("path", "NothingAtPath", path=path)
-            return Fields({}, pod_set.pointer, [])
+            return Fields({}, pod_set.pointer, Problems())
         found = found.child_or_empty(step)
     return found
 

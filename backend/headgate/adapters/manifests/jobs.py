@@ -91,6 +91,10 @@ def read_job(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
 def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
     """A JobSet: one pod set for each replicated job."""
     spec.ignore(*JOB_SET_FIELDS)
+    spec.pass_over(*JOB_SET_FIELDS_WITHOUT_EFFECT)
+    order = spec.child_or_empty("startupPolicy")
+    if order.text("startupPolicyOrder") == "InOrder":
+        order.note("startupPolicyOrder", "JobsStartTogether")
     found = [
         _replicated(fields, index) for index, fields in enumerate(spec.children("replicatedJobs"))
     ]
@@ -104,7 +108,9 @@ def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
 
 
 def _replicated(fields: Fields, index: int) -> PodsOfJob:
-    fields.ignore(*REPLICATED_JOB_FIELDS)
+    fields.ignore("groupName")
+    if fields.raw("dependsOn"):
+        fields.note("dependsOn", "JobsStartTogether")
     name = fields.required_text("name")
     replicas = fields.integer("replicas", 1)
     job = fields.child_or_empty("template")
@@ -240,14 +246,7 @@ JOB_FIELDS = (
 )
 
 
-JOB_SET_FIELDS = (
-    "coordinator",
-    "managedBy",
-    "network",
-    "startupPolicy",
-    "suspend",
-    "volumeClaimPolicies",
-)
+JOB_SET_FIELDS = ("managedBy", "suspend")
 
 
-REPLICATED_JOB_FIELDS = ("dependsOn", "groupName")
+JOB_SET_FIELDS_WITHOUT_EFFECT = ("coordinator", "network", "volumeClaimPolicies")

@@ -24,7 +24,7 @@ from headgate.domain.field_rules import (
     marking_violations,
 )
 from headgate.domain.kinds.registry import KINDS_BY_NAME
-from headgate.domain.rejection import InvalidObject, lies_within, moved, violation
+from headgate.domain.rejection import InvalidObject, Violation, lies_within, moved, violation
 from headgate.domain.workloads.decide.decider import KIND_LABEL, SUBMITTED_AS
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 
@@ -89,7 +89,7 @@ def _opened(document: Document) -> Iterator[Document]:
 
 def _parsed(document: Document, namespace: str, group: PodGroup) -> Desired | Refused:
     stop_if_cancelled()
-    problems: Problems = []
+    problems = Problems()
     value = document.value
     if not isinstance(value, dict):
         problems.append(violation("", "NotManifest"))
@@ -122,6 +122,7 @@ def _parsed(document: Document, namespace: str, group: PodGroup) -> Desired | Re
         templates=templates,
         source=f"{kind.versions[0]} {kind.name}",
         line=document.line,
+        warnings=tuple(problems.warnings),
     )
     if not problems:
         return msgspec.structs.replace(desired, written=_written(kind, value))
@@ -180,7 +181,7 @@ def _read_job(
             return read_job_kind(JOB_KINDS_BY_NAME[name], root, spec, metadata)
 
 
-def _with_broken_rules(problems: Problems, desired: Desired) -> Problems:
+def _with_broken_rules(problems: Problems, desired: Desired) -> list[Violation]:
     """The problems of reading, and the broken rules about what could be read."""
     written = [
         msgspec.structs.replace(problem, pointer=moved(problem.pointer, desired.places))
@@ -209,7 +210,7 @@ def _overlap(left: str, right: str) -> bool:
 
 
 def _refused(
-    document: Document, problems: Problems, metadata: Metadata | None, kind: str
+    document: Document, problems: list[Violation], metadata: Metadata | None, kind: str
 ) -> Refused:
     name = metadata.name if metadata else ""
     place = f" (line {document.line})" if document.line else ""

@@ -234,7 +234,7 @@ def _terms_answer(request: Caller, found: ExecutorTerms) -> Answer:
 
 def _registration(executor: str, node: RegisteredNode, pointer: str, uid: str) -> RegisterNode:
     """The command for one node; raises `InvalidObject` for quantities that are none."""
-    problems: Problems = []
+    problems = Problems()
     fields = Fields({"capacity": node.capacity}, pointer, problems)
     found = RegisterNode(
         uid=uid,

@@ -10,6 +10,7 @@ from headgate.application.queries.views import Free, Position, Whole, message_vi
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.lint import LintWarning, lint
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.rejection import Violation
 from headgate.messages.catalogue import remedy_of, text_of
 
 _KNOWN: WeakKeyDictionary[ClusterState, tuple[int, tuple[LintWarning, ...]]] = WeakKeyDictionary()
@@ -67,6 +68,22 @@ def advice_about(config: ObjectSet, changes: Sequence[CommandResult]) -> list[Ad
         return []
     made = {changed.stream for changed in changes if changed.failure is None}
     return _shown((found for found in lint(after) if _stream_of(found) in made), None)
+
+
+def field_warning(kind: str, namespace: str, name: str, found: Violation) -> AdviceView:
+    """About a field of an object that is accepted without effect."""
+    return AdviceView(
+        kind=kind,
+        namespace=namespace,
+        name=name,
+        pointer=found.pointer,
+        rule=found.message.code,
+        severity="warning",
+        message=f"{text_of(found.message)}.",
+        remedy=remedy_of(found.message),
+        code=found.message.code,
+        arguments=message_view(found.message).arguments,
+    )
 
 
 def _stream_of(found: LintWarning) -> str:
