@@ -181,6 +181,30 @@ def test_after_a_rejection_it_can_be_activated_again() -> None:
     assert check_state_of(world[key], "budget").state == "Pending"
 
 
+def test_a_rejection_during_an_eviction_deactivates() -> None:
+    """Kueue 0.20, change 26 (#14309): the workload was requeued when its pods had stopped."""
+    world, key = reserved(*BOTH)
+    world.check(key, "budget", "Ready")
+    world.check(key, "license", "Ready")
+    world.settle()
+    world.check(key, "budget", "Retry")
+    world.settle()
+    assert phase_of(world[key]) == "Evicting"
+    world.check(key, "license", "Rejected")
+    again = world.cluster_state.position
+    world.check(key, "license", "Rejected")
+    assert world.cluster_state.position == again
+    world.stop(key)
+    world.settle()
+    found = world[key].deactivation
+    assert found is not None
+    assert (phase_of(world[key]), found.cause) == ("Inactive", "AdmissionCheck")
+    world.record(f"workload/{key}", WorkloadActivated())
+    world.settle()
+    assert phase_of(world[key]) == "QuotaReserved"
+    assert check_state_of(world[key], "license").state == "Pending"
+
+
 def test_it_says_which_checks_it_waits_for() -> None:
     world, key = reserved(*BOTH)
     world.check(key, "budget", "Ready")
@@ -210,12 +234,13 @@ def test_a_check_that_is_not_required_is_refused(workload: object) -> None:
     Scenario(WORKLOAD).given_state(workload).refuses(READY, IllegalNow)
 
 
-def test_a_late_word_about_a_reservation_that_is_over_changes_nothing() -> None:
+def test_a_late_agreement_to_a_reservation_that_is_over_changes_nothing() -> None:
     world, key = reserved(ON_ALL)
     world.check(key, "budget", "Ready")
     world.settle()
     world.check(key, "budget", "Retry")
     world.settle()
     recorded = world.cluster_state.position
-    world.check(key, "budget", "Rejected")
+    world.check(key, "budget", "Ready")
+    world.check(key, "budget", "Pending")
     assert world.cluster_state.position == recorded

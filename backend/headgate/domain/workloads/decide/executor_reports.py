@@ -31,6 +31,7 @@ from headgate.domain.workloads.events import (
     EvictionAcknowledged,
     EvictionProgressed,
     WorkloadCheckReported,
+    WorkloadDeactivated,
     WorkloadDeleted,
     WorkloadEvent,
     WorkloadEvicted,
@@ -289,11 +290,14 @@ def report_check_state(
 ) -> tuple[WorkloadEvent, ...]:
     """Records a changed state of an admission check; what follows depends on all checks together.
 
-    A report during an eviction concerns a reservation that is ending and is ignored.
+    A report during an eviction concerns a reservation that is ending and is ignored, but for a
+    rejection: it deactivates the workload, so that it is not requeued (Kueue #14309).
     """
     workload = require_reported(state, command.uid, command.attempt)
-    if workload.finished_at is not None or workload.eviction is not None:
+    if workload.finished_at is not None:
         return ()
+    if workload.eviction is not None:
+        return _rejected_while_evicting(workload, command)
     if workload.admission is None or command.check not in workload.checks:
         found, phase = workload_reference(workload.key), phase_of(workload)
         raise IllegalNow("CheckNotAwaited", workload=found, phase=phase, check=command.check)
@@ -307,6 +311,17 @@ def report_check_state(
     known = workload.check_states.get(command.check)
     raise_if_invalid("Workload", workload.key, _update_violations(workload, command, known))
     return () if known is not None and _says(known) == _says(told) else (told,)
+
+
+def _rejected_while_evicting(
+    workload: Workload, command: ReportCheckState
+) -> tuple[WorkloadEvent, ...]:
+    is_rejected = command.state == "Rejected" and command.check in workload.checks
+    if not is_rejected or not workload.spec.active or workload.terminating_at is not None:
+        return ()
+    require_attempt(workload, command.attempt)
+    why = message("RejectedByAdmissionCheck", check=command.check, report=command.message)
+    return (WorkloadDeactivated(cause="AdmissionCheck", message=why),)
 
 
 def _update_violations(
