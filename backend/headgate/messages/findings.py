@@ -224,7 +224,6 @@ TEXTS: Mapping[str, Text] = {
         "AdmissionCheck {check} does not exist: the queue admits no workloads.",
         "Create the check, or remove it here.",
     ),
-    "CohortsAboveFormCycle": Text("The cohorts above it form a cycle: {cohorts:all}."),
     "CohortsFormCycle": Text(
         "Cohort cycle: {path}. No queue of the cycle admits workloads.",
         "Remove one of them from its parent.",

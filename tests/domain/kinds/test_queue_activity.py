@@ -5,6 +5,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.cohort import CohortChanged, CohortSpec
 from headgate.domain.kinds.queue_activity import (
     cluster_queue_activity,
     cohort_cycle,
@@ -19,6 +20,7 @@ from tests.builders.policies import a_budget, a_check
 from tests.builders.queues import a_cluster_queue, a_cohort, a_local_queue
 from tests.builders.topology import a_flavor
 from tests.builders.workloads import a_workload, running, with_cluster_queue
+from tests.builders.world import World, quotas
 
 MULTI = "kueue.x-k8s.io/multikueue"
 PROVISIONING = "kueue.x-k8s.io/provisioning-request"
@@ -135,6 +137,29 @@ def test_a_cycle_of_cohorts_is_found_from_below_it() -> None:
     assert cohort_cycle(config, "below") == ("a", "b")
     assert cohort_cycle(config, "free") == ()
     assert cohort_cycle(config, "") == ()
+
+
+def test_a_queue_below_a_cycle_of_cohorts_is_inactive_until_it_ends() -> None:
+    """Kueue 0.20, change 37 (#13774)."""
+    world = World()
+    world.flavor("f")
+    world.cohort("a", parent="b")
+    world.cluster_queue("q", quotas(f=2), cohort_name="below")
+    world.cohort("below", parent="a")
+    config = world.cluster_state.config
+    assert cluster_queue_activity(config, "q").active
+    world.wait(5)
+    world.cohort("b", parent="a")
+    found = cluster_queue_activity(config, "q")
+    assert (found.active, found.reason) == (False, "CohortCycleDetected")
+    assert found.message == ('Can\'t admit new workloads: Cohort "a" has a cycle in hierarchy.')
+    assert local_queue_activity(config, "team/q").reason == "ClusterQueueIsInactive"
+    for stream in ("clusterqueue/q", "localqueue/team/q"):
+        assert config.active_since[stream] == world.at
+    world.wait(5)
+    world.record("cohort/b", CohortChanged(spec=CohortSpec()))
+    assert cluster_queue_activity(config, "q").active
+    assert config.active_since["clusterqueue/q"] == world.at
 
 
 def test_a_cluster_queue_is_used_by_workloads_that_hold_its_quota() -> None:

@@ -74,7 +74,7 @@ def test_cohorts_in_a_cycle_are_cut_and_admit_nothing() -> None:
     assert world[key].admission is None
     failure = world.cluster_state.partition("cohort/x").queue_failures["a"]
     assert failure is not None
-    assert failure.reason == "CohortCycle"
+    assert failure.reason == "CohortCycleDetected"
 
 
 STEPS = st.lists(st.tuples(st.sampled_from(["a", "b", "c", "d"]), st.integers(1, 9)), max_size=30)

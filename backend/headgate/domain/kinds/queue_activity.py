@@ -23,6 +23,7 @@ ActiveConditionReason = Literal[
     "MultiKueueAdmissionCheckAppliedPerFlavor",
     "MultiKueueWithProvisioningRequest",
     "TopologyNotFound",
+    "CohortCycleDetected",
     "NotFound",
     "ClusterQueueDoesNotExist",
     "ClusterQueueIsInactive",
@@ -89,7 +90,7 @@ def local_queue_activity(config: ObjectSet, key: str) -> Activity:
 def cohort_cycle(config: ObjectSet, cohort: str) -> tuple[str, ...]:
     """The cohorts of the cycle that walking up from `cohort` runs into; empty if it ends at a root.
 
-    Every ClusterQueue below such a cycle waits until it is broken, without becoming inactive.
+    Every ClusterQueue below such a cycle is inactive until it is broken (Kueue #13774).
     """
     walked: list[str] = []
     while cohort:
@@ -121,9 +122,9 @@ def inactive_reasons(
         yield _missing_object("FlavorNotFound", told, ("ResourceFlavor", missing[0]), named)
     yield from _check_reasons(config, spec.admission_checks, named)
     yield from _multi_kueue_reasons(config, spec.admission_checks)
-    if _multi_kueue_checks(config, spec.admission_checks):
-        return  # The clusters that work is sent to place it in their own topologies.
-    for name in flavors:
+    # The clusters that work is sent to place it in their own topologies.
+    sends_work = _multi_kueue_checks(config, spec.admission_checks)
+    for name in () if sends_work else flavors:
         flavor = config.resource_flavors.get(name)
         topology = flavor.spec.topology_name if flavor else ""
         if topology and topology not in config.topologies:
@@ -131,6 +132,11 @@ def inactive_reasons(
             yield _missing_object(
                 "TopologyNotFound", told, ("Topology", topology), f"flavor {name}"
             )
+    cycle = cohort_cycle(config, spec.cohort_name)
+    if cycle:
+        looped = message("CohortCycle", cluster_queue=queue.name, cohort=cycle[0])
+        told = f'Cohort "{cycle[0]}" has a cycle in hierarchy'
+        yield InactiveReason("CohortCycleDetected", told, looped)
 
 
 def stopped_message(kind: str, name: str, spec: ClusterQueueSpec | LocalQueueSpec) -> Message:
@@ -214,7 +220,14 @@ def _controller(config: ObjectSet, rule: AdmissionCheckRule) -> str:
     return check.spec.controller_name if check else ""
 
 
-ACTIVITY_KINDS = ("clusterqueue", "localqueue", "resourceflavor", "topology", "admissioncheck")
+ACTIVITY_KINDS = (
+    "clusterqueue",
+    "localqueue",
+    "resourceflavor",
+    "topology",
+    "admissioncheck",
+    "cohort",
+)
 """Kinds of objects of which one may change whether a queue can admit."""
 
 
@@ -261,6 +274,11 @@ def _queues_naming(config: ObjectSet, kind: str, key: str) -> Iterator[str]:
     if kind == "clusterqueue":
         yield from (key,) if key in config.cluster_queues else ()
         return
+    if kind == "cohort":
+        for name, queue in config.cluster_queues.items():
+            if key in _cohorts_above(config, queue.spec.cohort_name):
+                yield name
+        return
     flavors: tuple[str, ...] = (key,)
     if kind == "topology":
         known = config.resource_flavors.items()
@@ -276,6 +294,16 @@ def _queues_naming(config: ObjectSet, kind: str, key: str) -> Iterator[str]:
             )
         if is_named:
             yield name
+
+
+def _cohorts_above(config: ObjectSet, cohort: str) -> tuple[str, ...]:
+    """The cohort and those above it, up to the root or once around a cycle."""
+    walked: list[str] = []
+    while cohort and cohort not in walked:
+        walked.append(cohort)
+        above = config.cohorts.get(cohort)
+        cohort = above.spec.parent_name if above else ""
+    return tuple(walked)
 
 
 def _local_queues(config: ObjectSet, queue: str) -> Iterator[str]:

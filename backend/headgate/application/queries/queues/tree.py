@@ -35,16 +35,14 @@ from headgate.application.time_travel import SampledPeriod, sample_instants
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.queue_activity import Activity, cluster_queue_activity, cohort_cycle
+from headgate.domain.kinds.queue_activity import cluster_queue_activity
 from headgate.domain.kinds.queue_stop import Stop
 from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.host_table import ACTUAL
 from headgate.domain.scheduling.quota.usage import available
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.message import message
 from headgate.domain.values.quantities import FlavorResource
-from headgate.messages.catalogue import text_of
 
 Loans = dict[FlavorResource, list[QuotaLoan]]
 
@@ -124,29 +122,19 @@ def _cluster_queue(
     scope: NamespaceScope,
 ) -> QueueNode:
     activity = cluster_queue_activity(cluster_state.config, queue.name)
-    cohort_cycles = cohort_cycle(cluster_state.config, queue.spec.cohort_name)
     return QueueNode(
         kind="ClusterQueue",
         name=queue.name,
         children=[],
         lines=lines,
         weighted_share=weighted_share_of(cluster_state, f"clusterqueue/{queue.name}") or 0,
-        active=activity.active and not cohort_cycles,
-        inactive_reason=_inactive_reason(activity, cohort_cycles),
+        active=activity.active,
+        inactive_reason=None if activity.active else activity.message,
         stop_policy=queue.spec.stop_policy,
         stop=_stop(queue.spec.stop),
         strategy=queue.spec.queueing_strategy,
         counts=queue_counts(cluster_state, queue.name),
         local_queues=_local_queues(cluster_state, queue.name, scope),
-    )
-
-
-def _inactive_reason(activity: Activity, cohort_cycles: tuple[str, ...]) -> str | None:
-    """Also of a queue that counts as active and admits nothing, as one below a circle in Kueue."""
-    if not activity.active:
-        return activity.message
-    return (
-        text_of(message("CohortsAboveFormCycle", cohorts=cohort_cycles)) if cohort_cycles else None
     )
 
 

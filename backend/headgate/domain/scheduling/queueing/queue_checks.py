@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.kinds.queue_activity import cohort_cycle, inactive_reasons, stopped_message
+from headgate.domain.kinds.queue_activity import inactive_reasons, stopped_message
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.node_constraints import matches_selector
@@ -58,17 +58,13 @@ def effective_spec(config: ObjectSet, cluster_queue: str) -> ClusterQueueSpec:
 
 
 def check_cluster_queue(config: ObjectSet, name: str) -> QueueCheckFailure | None:
-    """Returns why a ClusterQueue is inactive: its Active condition, or a cohort cycle."""
+    """Returns why a ClusterQueue is inactive, as its Active condition says."""
     queue = config.cluster_queues.get(name)
     if queue is None:
         missing = message("QueueMissing", kind="ClusterQueue", name=name)
         return QueueCheckFailure("ClusterQueueDoesNotExist", missing)
     for fault in inactive_reasons(config, queue):
         return QueueCheckFailure(fault.reason, fault.message)
-    circle = cohort_cycle(config, queue.spec.cohort_name)
-    if circle:
-        looped = message("CohortCycle", cluster_queue=name, cohort=circle[0])
-        return QueueCheckFailure("CohortCycle", looped)
     return None
 
 

@@ -78,7 +78,7 @@ def build_tree(config: ObjectSet, cluster_queues: Iterable[str]) -> QuotaTree:
     """Returns the quota trees of these ClusterQueues, with every cohort of the same trees.
 
     A cohort without an object has no quota of its own. A cycle of cohorts is cut where it closes;
-    the ClusterQueues below it are not scheduled (inactive reason CohortCycle).
+    the ClusterQueues below it are not scheduled (inactive reason CohortCycleDetected).
     """
     paths = {f"clusterqueue/{name}": _path(config, name) for name in sorted(cluster_queues)}
     roots = {path[-1] for path in paths.values()}
