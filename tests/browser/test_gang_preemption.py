@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from headgate.cli.executor.behavior import Behavior
-from headgate.cli.executor.loop import SimulatedExecutor
+from headgate.cli.executor.command import SimulatedExecutor
 from headgate.cli.executor.runs import SimulatedRuns
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from headgate.cli.executor.behavior import Behavior
-from headgate.cli.executor.loop import SimulatedExecutor
+from headgate.cli.executor.command import SimulatedExecutor
 from headgate.cli.executor.runs import SimulatedRuns
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection

@@ -3,9 +3,18 @@
 import pytest
 
 from headgate.adapters.system.clocks_and_randomness import seeded
-from headgate.cli.demo.cluster import CHECK, CLASSES, TEAMS, configuration
 from headgate.cli.demo.driver import review, serve_check
-from headgate.cli.demo.work import TEMPLATES, Incidents, grown, next_workload, path_of
+from headgate.cli.demo.objects import (
+    CHECK,
+    CLASSES,
+    TEAMS,
+    TEMPLATES,
+    Incidents,
+    configuration,
+    grown,
+    next_workload,
+    path_of,
+)
 from headgate.cli.replay.arrivals import Object
 from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headgate.cli.presentation.output import for_terminal
+from headgate.cli.output import for_terminal
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection
 from headgate.client.executors import ExecutorClient

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from headgate.cli.failures import ExitCode, code_of_status, tell_problem, worst
 from headgate.cli.main import hoisted
-from headgate.cli.presentation.output import columns, comma_separated, say, show
-from headgate.cli.presentation.units import (
+from headgate.cli.output import columns, comma_separated, say, show
+from headgate.cli.units import (
     age,
     amount,
     fair_share,

@@ -6,7 +6,7 @@ from http import HTTPStatus
 import msgspec
 import typer
 
-from headgate.cli.presentation.output import say
+from headgate.cli.output import say
 from headgate.client.connection import UnsafeConfiguration, UnusableCertificates
 from headgate.client.transport import Problem, ServerProblem, ServerUnreachable
 

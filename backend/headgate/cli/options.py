@@ -9,8 +9,8 @@ import typer
 
 from headgate.cli.failures import CommandFailed, ExitCode, Failure
 from headgate.cli.kinds import KINDS, kind_of
-from headgate.cli.presentation.output import Format, say
-from headgate.cli.presentation.units import seconds_of
+from headgate.cli.output import Format, say
+from headgate.cli.units import seconds_of
 from headgate.client.client import HeadgateClient
 from headgate.client.connection import Connection, find_connection
 from headgate.settings import from_environment

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import option
-from headgate.cli.presentation.output import say
+from headgate.cli.output import say
 from headgate.client.client import HeadgateClient
 from headgate.client.uploads import IGNORE_FILE, UPLOAD, NotUploadable, archive_of, send_upload
 

@@ -24,7 +24,7 @@ from headgate.cli.options import (
     complete_nodes,
     complete_workloads,
 )
-from headgate.cli.presentation.output import (
+from headgate.cli.output import (
     NOTHING_FOUND,
     Format,
     say,
@@ -32,7 +32,7 @@ from headgate.cli.presentation.output import (
     show_rows,
     show_value,
 )
-from headgate.cli.presentation.units import counted, timestamp_after
+from headgate.cli.units import counted, timestamp_after
 from headgate.client.client import HeadgateClient
 from headgate.client.transport import ServerProblem
 

@@ -16,7 +16,7 @@ from headgate.cli.commands.submit import pairs
 from headgate.cli.executor.command import stop_signal
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import connection_of, option
-from headgate.cli.presentation.output import say
+from headgate.cli.output import say
 from headgate.client.connection import Connection
 from headgate.client.executors import ExecutorClient
 from headgate.domain.values.quantities import NotAQuantity, amount_of

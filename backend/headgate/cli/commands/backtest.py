@@ -7,8 +7,8 @@ import typer
 
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import Files, Limit, Output, argument, client_of, documents_of, option
-from headgate.cli.presentation.output import Format, columns, say, show, show_value
-from headgate.cli.presentation.units import age_of
+from headgate.cli.output import Format, columns, say, show, show_value
+from headgate.cli.units import age_of
 from headgate.client.client import HeadgateClient
 
 Object = dict[str, Any]

@@ -6,8 +6,8 @@ import typer
 
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import Limit, Output, argument, client_of, option
-from headgate.cli.presentation.output import Format, columns, say, show, show_value
-from headgate.cli.presentation.units import age_of, counted
+from headgate.cli.output import Format, columns, say, show, show_value
+from headgate.cli.units import age_of, counted
 
 Object = dict[str, Any]
 CycleId = Annotated[str, argument("CYCLE", "Cycle ID (default: list all)")]

@@ -9,8 +9,8 @@ from headgate.cli.commands.watch import TIMELINE_HEADERS, earlier_entries, lates
 from headgate.cli.commands.why import WITHOUT_HISTORY, blocker_table
 from headgate.cli.kinds import NODE, WORKLOAD, Kind, placed, references
 from headgate.cli.options import DEFAULT_NAMESPACE, Names, Namespace, client_of
-from headgate.cli.presentation.output import as_yaml, columns, fields, show, tinted
-from headgate.cli.presentation.units import age_of
+from headgate.cli.output import as_yaml, columns, fields, show, tinted
+from headgate.cli.units import age_of
 from headgate.client.client import HeadgateClient
 
 TIMELINE_TAIL = 12

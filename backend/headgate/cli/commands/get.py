@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from headgate.cli.cells import cells_of
 from headgate.cli.kinds import WORKLOAD, Kind, kind_of, placed, references, workload_key
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
@@ -21,9 +22,8 @@ from headgate.cli.options import (
     option,
     owner_filter,
 )
-from headgate.cli.presentation.cells import cells_of
-from headgate.cli.presentation.output import Format, say, show, show_answer, show_rows, show_value
-from headgate.cli.presentation.units import age_of
+from headgate.cli.output import Format, say, show, show_answer, show_rows, show_value
+from headgate.cli.units import age_of
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Event
 from headgate.client.transport import ServerProblem

@@ -18,8 +18,8 @@ from headgate.cli.options import (
     client_of,
     option,
 )
-from headgate.cli.presentation.output import Format, show, show_value
-from headgate.cli.presentation.units import age_of
+from headgate.cli.output import Format, show, show_value
+from headgate.cli.units import age_of
 
 Object = dict[str, Any]
 KindName = Annotated[str, argument("KIND", "Kind, e.g. cq (default: all)")]

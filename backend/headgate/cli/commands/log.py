@@ -17,7 +17,7 @@ from headgate.application.verify.verify import Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import DryRun, Output, argument, option
-from headgate.cli.presentation.output import (
+from headgate.cli.output import (
     Format,
     columns,
     say,
@@ -25,7 +25,7 @@ from headgate.cli.presentation.output import (
     show_value,
     stderr_console,
 )
-from headgate.cli.presentation.units import counted
+from headgate.cli.units import counted
 from headgate.embedded.run_directory import RunDirectory
 from headgate.settings import Settings, from_environment
 

@@ -49,8 +49,8 @@ from headgate.cli.options import (
     client_of,
     option,
 )
-from headgate.cli.presentation.output import RunOutput, say
-from headgate.cli.presentation.units import seconds_of
+from headgate.cli.output import RunOutput, say
+from headgate.cli.units import seconds_of
 from headgate.cli.uploads import Upload, directory_of, ship
 from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.pods import PodLogStream

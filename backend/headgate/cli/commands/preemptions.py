@@ -21,8 +21,8 @@ from headgate.cli.options import (
     client_of,
     option,
 )
-from headgate.cli.presentation.output import Format, show, show_answer, show_rows
-from headgate.cli.presentation.units import (
+from headgate.cli.output import Format, show, show_answer, show_rows
+from headgate.cli.units import (
     age,
     age_of,
     amounts,

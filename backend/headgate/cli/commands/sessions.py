@@ -23,7 +23,7 @@ from headgate.cli.options import (
     client_of,
     option,
 )
-from headgate.cli.presentation.output import say
+from headgate.cli.output import say
 from headgate.client.client import HeadgateClient
 from headgate.client.pods import Frame, SessionConnection, SessionLost, frame_with
 from headgate.client.transport import ServerProblem, ServerUnreachable

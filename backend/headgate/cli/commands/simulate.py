@@ -13,7 +13,7 @@ from headgate.cli.commands.why import blocker_table
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD
 from headgate.cli.options import Files, Output, client_of, documents_of, option
-from headgate.cli.presentation.output import Format, columns, say, show, show_rows, show_value
+from headgate.cli.output import Format, columns, say, show, show_rows, show_value
 
 Object = dict[str, Any]
 

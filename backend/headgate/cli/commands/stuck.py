@@ -28,7 +28,7 @@ from headgate.cli.options import (
     option,
     owner_filter,
 )
-from headgate.cli.presentation.output import (
+from headgate.cli.output import (
     Format,
     fields,
     say,
@@ -37,7 +37,7 @@ from headgate.cli.presentation.output import (
     show_rows,
     show_value,
 )
-from headgate.cli.presentation.units import age_of, counted, timestamp_before, until
+from headgate.cli.units import age_of, counted, timestamp_before, until
 
 Object = dict[str, Any]
 

@@ -28,8 +28,8 @@ from headgate.cli.options import (
     documents_of,
     option,
 )
-from headgate.cli.presentation.output import Format, say, show, show_value
-from headgate.cli.presentation.units import seconds_of
+from headgate.cli.output import Format, say, show, show_value
+from headgate.cli.units import seconds_of
 from headgate.cli.uploads import Upload, directory_of, ship
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Advice, Batch, ItemResult

@@ -16,8 +16,8 @@ from headgate.cli.options import (
     connection_of,
     option,
 )
-from headgate.cli.presentation.output import Format, say, show, show_answer, show_value
-from headgate.cli.presentation.units import age_of
+from headgate.cli.output import Format, say, show, show_answer, show_value
+from headgate.cli.units import age_of
 
 Role = Annotated[
     str,

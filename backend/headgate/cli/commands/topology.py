@@ -7,7 +7,7 @@ from rich.tree import Tree
 
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import NoHeaders, Output, argument, client_of, option
-from headgate.cli.presentation.output import (
+from headgate.cli.output import (
     Format,
     say,
     show,
@@ -15,7 +15,7 @@ from headgate.cli.presentation.output import (
     show_value,
     stdout_console,
 )
-from headgate.cli.presentation.units import amounts, counted, share
+from headgate.cli.units import amounts, counted, share
 from headgate.client.client import HeadgateClient
 from headgate.messages.rendering import resource_word
 

@@ -7,8 +7,8 @@ from rich.tree import Tree
 
 from headgate.cli.commands.topology import only_topology
 from headgate.cli.options import NoHeaders, Output, Since, argument, client_of, option
-from headgate.cli.presentation.output import Format, say, show_answer, show_value, stdout_console
-from headgate.cli.presentation.units import amount, amounts, fair_share, share, timestamp_before
+from headgate.cli.output import Format, say, show_answer, show_value, stdout_console
+from headgate.cli.units import amount, amounts, fair_share, share, timestamp_before
 from headgate.messages.rendering import resource_word
 
 Object = dict[str, Any]

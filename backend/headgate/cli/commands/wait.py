@@ -17,8 +17,8 @@ from headgate.cli.options import (
     client_of,
     option,
 )
-from headgate.cli.presentation.output import say, show
-from headgate.cli.presentation.units import seconds_of
+from headgate.cli.output import say, show
+from headgate.cli.units import seconds_of
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Batch
 from headgate.client.transport import ServerProblem

@@ -19,8 +19,8 @@ from headgate.cli.options import (
     client_of,
     option,
 )
-from headgate.cli.presentation.output import Format, say, show, show_answer, show_rows, show_value
-from headgate.cli.presentation.units import age_of
+from headgate.cli.output import Format, say, show, show_answer, show_rows, show_value
+from headgate.cli.units import age_of
 from headgate.client.client import PAGE_SIZE, HeadgateClient
 from headgate.client.schemas import Event, StreamReset
 

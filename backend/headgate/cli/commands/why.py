@@ -6,8 +6,8 @@ import typer
 
 from headgate.cli.kinds import WORKLOAD, workload_key
 from headgate.cli.options import DEFAULT_NAMESPACE, Namespace, Output, WorkloadName, client_of
-from headgate.cli.presentation.output import Format, columns, show, show_value
-from headgate.cli.presentation.units import age_of, amounts, counted, until
+from headgate.cli.output import Format, columns, show, show_value
+from headgate.cli.units import age_of, amounts, counted, until
 
 Object = dict[str, Any]
 

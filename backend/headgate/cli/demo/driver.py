@@ -11,20 +11,21 @@ from http import HTTPStatus
 from pathlib import Path
 
 from headgate.adapters.system.clocks_and_randomness import seeded
-from headgate.cli.demo.cluster import CHECK, HANDLER, configuration
-from headgate.cli.demo.work import (
+from headgate.cli.demo.objects import (
+    CHECK,
     DEMO_WORKLOADS,
+    HANDLER,
     Incidents,
+    configuration,
     grown,
     next_workload,
     path_of,
     seconds_since_submission,
 )
 from headgate.cli.executor.behavior import BehaviorDefaults, Outages
-from headgate.cli.executor.command import decide_by, stop_signal
-from headgate.cli.executor.loop import SimulatedExecutor
+from headgate.cli.executor.command import SimulatedExecutor, decide_by, stop_signal
 from headgate.cli.executor.runs import SimulatedRuns
-from headgate.cli.presentation.output import say
+from headgate.cli.output import say
 from headgate.cli.replay.arrivals import Object
 from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient

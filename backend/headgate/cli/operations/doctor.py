@@ -22,7 +22,7 @@ from headgate.bootstrap import (
     open_platform,
 )
 from headgate.cli.failures import ExitCode
-from headgate.cli.presentation.output import show
+from headgate.cli.output import show
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.embedded.ports import holder_of, is_free
 from headgate.embedded.run_directory import RunDirectory

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from headgate.adapters.system.clocks_and_randomness import seeded
 from headgate.cli.failures import CommandFailed, ExitCode, problem_in, tell_problem
 from headgate.cli.options import Output, argument, client_of, connection_of, option
-from headgate.cli.presentation.output import (
+from headgate.cli.output import (
     Format,
     columns,
     fields,

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from headgate.cli.executor.runs import EVENT_TYPES
-from headgate.cli.presentation.units import instant_of
 from headgate.cli.replay.arrivals import Arrival, ReplayInput
+from headgate.cli.units import instant_of
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Event
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant

@@ -10,9 +10,9 @@ import msgspec
 
 from headgate.adapters.system.clocks_and_randomness import seeded
 from headgate.cli.failures import CommandFailed, ExitCode
-from headgate.cli.presentation.units import instant_of
 from headgate.cli.replay.arrivals import Object, ReplayInput
 from headgate.cli.replay.figures import Resilience, percentile
+from headgate.cli.units import instant_of
 from headgate.client.client import HeadgateClient
 from headgate.client.schemas import Assignment, Event, Report
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant

@@ -9,7 +9,7 @@ import msgspec
 
 from headgate.adapters.system.clocks_and_randomness import elapsed_seconds
 from headgate.cli.executor.behavior import Behavior
-from headgate.cli.executor.loop import EventQueue
+from headgate.cli.executor.command import EventQueue
 from headgate.cli.executor.runs import SimulatedRuns
 from headgate.cli.failures import problem_in
 from headgate.cli.replay.arrivals import Arrival, FreeTime, ReplayInput, TraceTime

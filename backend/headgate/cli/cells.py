@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from headgate.cli.presentation.units import age_of, amount
+from headgate.cli.units import age_of, amount
 from headgate.domain.values.quantities import amount_of
 
 Object = dict[str, Any]

@@ -1,1 +1,0 @@
-"""Output formats for a terminal, a pipe and a file."""
