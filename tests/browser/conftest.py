@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
+from headgate.client.transport import Connection
 from tests.browser.cleanup import clear
 from tests.browser.cluster import configuration
 from tests.browser.screen import MILLISECONDS_TO_APPEAR, Screen

@@ -11,7 +11,7 @@ from headgate.cli.executor.behavior import Behavior
 from headgate.cli.executor.command import SimulatedExecutor
 from headgate.cli.executor.runs import SimulatedRuns
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
+from headgate.client.transport import Connection
 from tests.browser.conftest import client_of, token_of
 from tests.browser.screen import Screen
 from tests.processes.programs import wait_until

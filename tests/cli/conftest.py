@@ -18,7 +18,7 @@ from headgate.api.services import application_services
 from headgate.application.scheduling_loop.run_partition import idle_seconds, sweep
 from headgate.bootstrap import open_platform
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
+from headgate.client.transport import Connection
 from headgate.settings import Settings
 from tests.cli.invocation import Invoker
 

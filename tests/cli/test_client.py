@@ -7,9 +7,8 @@ import httpx
 import pytest
 
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
 from headgate.client.schemas import Event, StreamHeartbeat, StreamReset
-from headgate.client.transport import ServerProblem, ServerUnreachable
+from headgate.client.transport import Connection, ServerProblem, ServerUnreachable
 
 Answerer = Callable[[httpx.Request], httpx.Response]
 HERE = Connection(url="http://headgate", token="secret", source="test")

@@ -10,7 +10,7 @@ from headgate.cli.executor.behavior import Behavior
 from headgate.cli.executor.command import SimulatedExecutor
 from headgate.cli.executor.runs import SimulatedRuns
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
+from headgate.client.transport import Connection
 from tests.builders.documents import queue_documents
 from tests.cli.invocation import Invoker
 from tests.jobs.manifests import EXAMPLES

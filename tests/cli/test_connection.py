@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.client.connection import (
+from headgate.client.transport import (
     CONFIGURATION_PATH,
     DEFAULT_URL,
     Connection,

@@ -10,9 +10,8 @@ import pytest
 
 from headgate.cli.output import for_terminal
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
 from headgate.client.executors import ExecutorClient
-from headgate.client.transport import Body, Request
+from headgate.client.transport import Body, Connection, Request
 from tests.cli.invocation import Invoker
 
 HERE = "/v1/namespaces/default/workloads"

@@ -14,7 +14,7 @@ from headgate.cli.replay.openb import openb_replay, read_hosts, read_pods
 from headgate.cli.replay.outages import planned_outages
 from headgate.cli.replay.runner import SubmissionLimits
 from headgate.cli.replay.scenario import read_scenario, scenario_replay
-from headgate.client.connection import Connection
+from headgate.client.transport import Connection
 from headgate.settings import Settings
 from tests.cli.test_replay import HOSTS, SCENARIO
 from tests.hypothesis_profiles import examples

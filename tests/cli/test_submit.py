@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headgate.cli.replay.runner import Sender
-from headgate.client.connection import Connection
+from headgate.client.transport import Connection
 
 
 class Answering(BaseHTTPRequestHandler):

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from headgate.client.connection import Connection
+from headgate.client.transport import Connection
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.isolation import AGENT_LEAF, PARENT, own_cgroups
 from headgate.executor.substrates.agent.run_directory import Started, Supervisor

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from headgate.cli.main import app, hoisted
 from headgate.cli.operations.local_agent import LOCAL, prepare
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
+from headgate.client.transport import Connection
 from headgate.executor.substrates.agent.inventory import NodeSettings, describe_host
 from tests.executors.agent_process import HEADGATE, WAIT_SECONDS, AgentProcess
 

@@ -13,8 +13,7 @@ import msgspec
 from headgate.cli.replay.arrivals import named
 from headgate.cli.replay.command import configure
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
-from headgate.client.transport import ServerProblem
+from headgate.client.transport import Connection, ServerProblem
 from headgate.executor.substrates.agent.inventory import HOSTNAME
 from tests.executors.agent_process import HEADGATE, AgentProcess
 from tests.processes.up import Up, services

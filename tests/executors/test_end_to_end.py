@@ -16,7 +16,7 @@ from typing import Any, Self
 import pytest
 
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
+from headgate.client.transport import Connection
 from tests.cli.conftest import application, client, connection
 from tests.executors.agent_process import HEADGATE, WAIT_SECONDS, AgentProcess
 from tests.executors.agents import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
+from headgate.client.transport import Connection
 from tests.cli.conftest import application, client, connection
 from tests.executors.agent_process import HEADGATE, AgentProcess
 from tests.executors.agents import WORKLOADS, agent, environment_of, events_of, output_of

@@ -22,8 +22,7 @@ from headgate.adapters.system.start_checks import (
     tls_of,
 )
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection, UnusableCertificates, trust_of
-from headgate.client.transport import ServerUnreachable
+from headgate.client.transport import Connection, ServerUnreachable, UnusableCertificates, trust_of
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET
 from tests.processes.programs import wait_until

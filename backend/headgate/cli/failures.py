@@ -7,8 +7,13 @@ import msgspec
 import typer
 
 from headgate.cli.output import say
-from headgate.client.connection import UnsafeConfiguration, UnusableCertificates
-from headgate.client.transport import Problem, ServerProblem, ServerUnreachable
+from headgate.client.transport import (
+    Problem,
+    ServerProblem,
+    ServerUnreachable,
+    UnsafeConfiguration,
+    UnusableCertificates,
+)
 
 
 class ExitCode(IntEnum):

@@ -12,7 +12,7 @@ from headgate.cli.kinds import KINDS, kind_of
 from headgate.cli.output import Format, say
 from headgate.cli.units import seconds_of
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection, find_connection
+from headgate.client.transport import Connection, find_connection
 from headgate.settings import from_environment
 
 COMPLETION_TIMEOUT_SECONDS = 1.0

@@ -12,7 +12,6 @@ import msgspec
 from httpx_sse import ServerSentEvent, connect_sse
 
 from headgate.adapters.system.clocks_and_randomness import pause
-from headgate.client.connection import Connection
 from headgate.client.schemas import (
     Assignment,
     Batch,
@@ -23,7 +22,15 @@ from headgate.client.schemas import (
     StreamHeartbeat,
     StreamReset,
 )
-from headgate.client.transport import Answer, Body, Request, ServerProblem, Transport, problem_of
+from headgate.client.transport import (
+    Answer,
+    Body,
+    Connection,
+    Request,
+    ServerProblem,
+    Transport,
+    problem_of,
+)
 
 HEARTBEAT_PATIENCE_SECONDS = 40.0
 RECONNECT_SECONDS = 0.5

@@ -11,8 +11,14 @@ import httpx
 import msgspec
 from httpx_sse import connect_sse
 
-from headgate.client.connection import Connection
-from headgate.client.transport import Body, Request, ServerProblem, Transport, problem_of
+from headgate.client.transport import (
+    Body,
+    Connection,
+    Request,
+    ServerProblem,
+    Transport,
+    problem_of,
+)
 
 EPOCH_HEADER = "Headgate-Executor-Epoch"
 SUPERSEDED = "ExecutorSuperseded"

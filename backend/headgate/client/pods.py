@@ -13,8 +13,14 @@ import msgspec
 from httpx_sse import connect_sse
 
 from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, pause
-from headgate.client.connection import Connection
-from headgate.client.transport import Body, Request, ServerProblem, Transport, problem_of
+from headgate.client.transport import (
+    Body,
+    Connection,
+    Request,
+    ServerProblem,
+    Transport,
+    problem_of,
+)
 
 QUIET_SECONDS = 40.0
 RECONNECT_SECONDS = 0.5

@@ -15,7 +15,6 @@ import httpx
 import msgspec
 
 from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, pause, wall_clock
-from headgate.client.connection import Connection
 from headgate.client.executors import (
     SUPERSEDED,
     AssignmentChange,
@@ -25,7 +24,7 @@ from headgate.client.executors import (
     KnownPoint,
     RegisteredNode,
 )
-from headgate.client.transport import ServerProblem, ServerUnreachable
+from headgate.client.transport import Connection, ServerProblem, ServerUnreachable
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.assignments import Assignment
 from headgate.executor.core import EvictionProgress, ExecutorCore, RunAnswer, Say

@@ -10,10 +10,9 @@ from urllib.parse import quote
 
 import httpx
 
-from headgate.client.connection import Connection
 from headgate.client.executors import EPOCH_HEADER, ExecutorClient, WantedSession
 from headgate.client.pods import Frame, SessionConnection, SessionLost, frame_with
-from headgate.client.transport import ServerProblem, ServerUnreachable
+from headgate.client.transport import Connection, ServerProblem, ServerUnreachable
 from headgate.executor.substrate import (
     CannotStart,
     RunKey,

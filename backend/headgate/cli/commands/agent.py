@@ -17,8 +17,8 @@ from headgate.cli.executor.command import stop_signal
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.options import connection_of, option
 from headgate.cli.output import say
-from headgate.client.connection import Connection
 from headgate.client.executors import ExecutorClient
+from headgate.client.transport import Connection
 from headgate.domain.values.quantities import NotAQuantity, amount_of
 from headgate.executor.process import ExecutorProcess, Superseded
 from headgate.executor.substrate import Object

@@ -20,9 +20,8 @@ from headgate.cli.executor.runs import EVENT_TYPES, Decide, SimulatedRuns
 from headgate.cli.options import connection_of, option
 from headgate.cli.output import say
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
 from headgate.client.schemas import Event, Report, StreamHeartbeat, StreamReset
-from headgate.client.transport import ServerProblem, ServerUnreachable
+from headgate.client.transport import Connection, ServerProblem, ServerUnreachable
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 Rate = Annotated[float, option("RATE", "Share of workloads, 0 to 1", min=0.0, max=1.0)]

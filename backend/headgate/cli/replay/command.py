@@ -44,7 +44,7 @@ from headgate.cli.replay.outages import Outage, planned_outages
 from headgate.cli.replay.runner import ReplayRunner, SubmissionLimits
 from headgate.cli.replay.scenario import read_scenario, scenario_replay
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
+from headgate.client.transport import Connection
 from headgate.settings import from_environment
 
 FASTEST = "max"

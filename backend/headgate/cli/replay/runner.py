@@ -16,8 +16,8 @@ from headgate.cli.replay.arrivals import Arrival, FreeTime, ReplayInput, TraceTi
 from headgate.cli.replay.figures import REPLAY_EVENT_TYPES, ReplayLog, Resilience
 from headgate.cli.replay.outages import HostFailures, Outage
 from headgate.client.client import HeadgateClient
-from headgate.client.connection import Connection
 from headgate.client.schemas import Batch, Report, ReportResult, StreamReset
+from headgate.client.transport import Connection
 
 Result = TypeVar("Result")
 
