@@ -12,7 +12,7 @@ from headgate.adapters.memory.stores import MemoryStateCache
 from headgate.application.commands.append_unit import unit_of
 from headgate.application.live_state import LiveState, SnapshotRule, recover_from_rewind
 from headgate.application.ports import Appended, AppendUnit, NewEvent, Unavailable
-from headgate.application.scheduling_loop.cycle_records import CycleRecord
+from headgate.application.scheduling_loop.cycles import CycleRecord
 from headgate.application.scheduling_loop.run_partition import (
     Backoff,
     Budget,

@@ -4,7 +4,7 @@ from threading import Lock
 
 from prometheus_client import CollectorRegistry, Histogram
 
-from headgate.application.scheduling_loop.cycle_records import CycleStore, CycleTiming
+from headgate.application.scheduling_loop.cycles import CycleStore, CycleTiming
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 RUN_BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)

@@ -17,13 +17,14 @@ from headgate.application.ports import (
     Unavailable,
     Verdict,
 )
-from headgate.application.scheduling_loop.cycle_records import (
+from headgate.application.scheduling_loop.cycles import (
     CycleRecord,
+    PlanRequest,
     Stopwatch,
     discard_record,
+    plan_batch,
     record_of,
 )
-from headgate.application.scheduling_loop.plan_batch import PlanRequest, plan_batch
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.event_log.chain import PastLost
