@@ -61,7 +61,7 @@ from headgate.api.web_pages import (
 from headgate.api.workloads.actions import WorkloadProtection
 from headgate.api.workloads.actions import router as workload_actions
 from headgate.api.workloads.controller import AllWorkloads, Workloads
-from headgate.api.workloads.pods import WorkloadPods
+from headgate.api.workloads.queries import WorkloadPods
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.executor_commands import LeaseKeeper
 from headgate.application.database_clock import DatabaseClock
