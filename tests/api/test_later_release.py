@@ -16,7 +16,7 @@ from headgate.application.ports import Appended, NewEvent, Unavailable
 from headgate.application.scheduling_loop.run_partition import run_partition
 from headgate.application.verify.verify import Verifier
 from headgate.bootstrap import Platform, open_platform
-from headgate.domain.log_history import EventIgnored
+from headgate.domain.recorded_event import EventIgnored
 from headgate.event_log.codec import encode
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api, open_queue, workload

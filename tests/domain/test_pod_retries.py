@@ -20,12 +20,12 @@ from headgate.domain.workloads.events import (
     WorkloadStopped,
 )
 from headgate.domain.workloads.evolve import evolve
-from headgate.domain.workloads.pods.attempt_pods import attempt_pods
-from headgate.domain.workloads.retry_events import (
+from headgate.domain.workloads.pod_events import (
     WorkloadIndexesFailed,
     WorkloadPodsReleased,
     WorkloadRetried,
 )
+from headgate.domain.workloads.pods.attempt_pods import attempt_pods
 from headgate.domain.workloads.specs import RetryPolicy, RetryRule, SuccessRule
 from headgate.domain.workloads.state import phase_of
 from headgate.domain.workloads.transitions.retry import due_pods

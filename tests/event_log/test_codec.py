@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from headgate.domain.log_history import EventIgnored
+from headgate.domain.recorded_event import EventIgnored
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from headgate.application.ports import Appended, NewEvent
-from headgate.domain.log_history import EventIgnored
+from headgate.domain.recorded_event import EventIgnored
 from headgate.domain.workloads.events import WorkloadAdmitted
 from tests.architecture.sources import ROOT
 from tests.contracts.adapters import on_postgres

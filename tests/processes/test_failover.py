@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from headgate.bootstrap import migrate
-from headgate.domain.log_history import LogRewound
+from headgate.domain.recorded_event import LogRewound
 from headgate.domain.streams import LOG_STREAM
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, workload

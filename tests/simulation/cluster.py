@@ -20,8 +20,7 @@ from headgate.application.scheduling_loop.run_partition import (
     run_partition,
     sync_lost_partitions,
 )
-from headgate.domain.log_history import EventIgnored
-from headgate.domain.recorded_event import DomainEvent, EventMetadata
+from headgate.domain.recorded_event import DomainEvent, EventIgnored, EventMetadata
 from headgate.domain.rejection import Rejection
 from headgate.domain.scheduling.cycle_context import Decision
 from headgate.domain.scheduling.partition.wakes import wakes_of

@@ -32,7 +32,7 @@ from headgate.application.executor_stores import (
 from headgate.application.live_state import LiveReader
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import IllegalNow, NotFound
-from headgate.domain.workloads.session_events import WorkloadSessionOpened
+from headgate.domain.workloads.pod_events import WorkloadSessionOpened
 
 MAX_FRAME_BYTES = 262_144
 MIN_POLL_SECONDS = 0.015

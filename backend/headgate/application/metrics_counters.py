@@ -28,7 +28,7 @@ from headgate.domain.workloads.events import (
     WorkloadQuotaReserved,
     WorkloadStopped,
 )
-from headgate.domain.workloads.retry_events import WorkloadRetried
+from headgate.domain.workloads.pod_events import WorkloadRetried
 from headgate.domain.workloads.state import (
     ConditionType,
     Workload,

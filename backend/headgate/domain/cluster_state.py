@@ -18,9 +18,14 @@ from headgate.domain.kinds.queue_activity import (
     queue_activities,
 )
 from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
-from headgate.domain.log_history import EventIgnored, LogHistory
 from headgate.domain.object_set import ObjectSet
-from headgate.domain.recorded_event import DomainEvent, RecordedEvent, with_owner_of_actor
+from headgate.domain.recorded_event import (
+    DomainEvent,
+    EventIgnored,
+    LogHistory,
+    RecordedEvent,
+    with_owner_of_actor,
+)
 from headgate.domain.rounds.state import Round, is_open
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_index import PartitionIndex

@@ -4,8 +4,7 @@ import re
 from typing import get_args
 
 from headgate.domain.kinds.registry import KINDS
-from headgate.domain.log_history import ContentErased, EventIgnored, LogRewound
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import ContentErased, DomainEvent, EventIgnored, LogRewound
 from headgate.domain.rounds.state import RoundEvent
 from headgate.domain.workloads.events import WorkloadEvent
 

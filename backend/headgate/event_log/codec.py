@@ -6,8 +6,7 @@ from typing import cast
 
 import msgspec
 
-from headgate.domain.log_history import EventIgnored
-from headgate.domain.recorded_event import DomainEvent
+from headgate.domain.recorded_event import DomainEvent, EventIgnored
 from headgate.event_log.catalogue import (
     CLASSES_BY_NAME,
     IGNORABLE,

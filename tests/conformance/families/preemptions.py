@@ -24,8 +24,8 @@ from headgate.domain.scheduling.preemption.request import Candidate, PreemptionR
 from headgate.domain.scheduling.preemption.victim_plan import plan_victims
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities
 from headgate.domain.values.quantities import FlavorResource, scaled
-from headgate.domain.workloads.preemption_message import preemption_message, preemptor_reference
 from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.transitions.eviction import preemption_message, preemptor_reference
 from headgate.messages.catalogue import text_of
 from tests.conformance.cases import Case
 from tests.conformance.comparison import differences

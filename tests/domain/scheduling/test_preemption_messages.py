@@ -3,8 +3,8 @@
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.values.message import ObjectReference
 from headgate.domain.workloads.preemption_events import PreemptorReference
-from headgate.domain.workloads.preemption_message import preemption_message
 from headgate.domain.workloads.state import ConditionType, condition
+from headgate.domain.workloads.transitions.eviction import preemption_message
 from headgate.messages.catalogue import text_of, worded
 from headgate.messages.rendering import IsVisible, everything_visible
 from tests.builders.world import World, quotas

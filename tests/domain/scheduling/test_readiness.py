@@ -19,7 +19,7 @@ from headgate.domain.workloads.events import (
     WorkloadPodsNotReady,
     WorkloadPodsReady,
 )
-from headgate.domain.workloads.retry_events import FailedPods, WorkloadRetried
+from headgate.domain.workloads.pod_events import FailedPods, WorkloadRetried
 from headgate.domain.workloads.state import is_condition_true, phase_of
 from headgate.messages.catalogue import sentence_of
 from tests.builders.world import World, names, quotas

@@ -19,7 +19,6 @@ from headgate.adapters.manifests.topology_requests import ANNOTATION_PLACES
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET
 from headgate.domain.workloads.predicates import closed_preemption_gates
-from headgate.domain.workloads.preemption_message import JOB_UID
 from headgate.domain.workloads.specs import (
     ADMISSION_GATES,
     ALLOWED_FLAVORS,
@@ -32,6 +31,7 @@ from headgate.domain.workloads.specs import (
     WorkloadSpec,
 )
 from headgate.domain.workloads.state import Eviction, PodEviction, Workload
+from headgate.domain.workloads.transitions.eviction import JOB_UID
 from headgate.messages.catalogue import text_of
 from headgate.messages.rendering import nearest
 

@@ -10,7 +10,7 @@ from headgate.adapters.postgres.connections import Pool, connection_of
 from headgate.application.ports import IdempotencyKey, Loaded, Replayed, WorkloadQuery
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.log_history import LogHistory
+from headgate.domain.recorded_event import LogHistory
 from headgate.domain.rounds.state import Round
 from headgate.domain.streams import kind_and_key, workload_stream
 from headgate.domain.values.instants import Instant

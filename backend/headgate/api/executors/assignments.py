@@ -20,9 +20,8 @@ from headgate.api.pages import after_token, continue_token
 from headgate.application.queries.workloads.pods import PodTemplate, pod_templates
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.streams import workload_stream
-from headgate.domain.workloads.decide.preconditions import require_reported
 from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks
-from headgate.domain.workloads.predicates import has_quota_reservation
+from headgate.domain.workloads.predicates import has_quota_reservation, require_reported
 from headgate.domain.workloads.state import Eviction, Workload, is_admitted, phase_of
 from headgate.domain.workloads.transitions.admission_checks import merged_pod_set_updates
 from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions

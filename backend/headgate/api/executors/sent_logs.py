@@ -27,7 +27,7 @@ from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.rejection import IllegalNow, NotFound, Rejection
 from headgate.domain.streams import stream_of, workload_stream
 from headgate.domain.values.message import workload_reference
-from headgate.domain.workloads.decide.preconditions import require_same_uid
+from headgate.domain.workloads.predicates import require_same_uid
 from headgate.domain.workloads.specs import index_count
 
 MAX_CHUNKS = 2_000

@@ -9,8 +9,7 @@ from headgate.application.workload_filter import owner_of
 from headgate.domain.kinds.configured_object import Absent, Configured, StatusEvent
 from headgate.domain.kinds.local_queue import LocalQueueSpec
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
-from headgate.domain.log_history import LogHistory
-from headgate.domain.recorded_event import DomainEvent, EventMetadata
+from headgate.domain.recorded_event import DomainEvent, EventMetadata, LogHistory
 from headgate.domain.rounds.state import Round
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.instants import Instant

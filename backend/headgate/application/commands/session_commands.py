@@ -14,9 +14,9 @@ from headgate.domain.rejection import IllegalNow, NotAllowed
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.message import workload_reference
 from headgate.domain.views.executor_assignments import assignment_for, executors_of
-from headgate.domain.workloads.decide.preconditions import require_exists
+from headgate.domain.workloads.pod_events import WorkloadSessionOpened
 from headgate.domain.workloads.pods.attempt_pods import AttemptPod
-from headgate.domain.workloads.session_events import WorkloadSessionOpened
+from headgate.domain.workloads.predicates import require_exists
 from headgate.domain.workloads.state import Workload, phase_of
 
 CAPABILITY = "exec"

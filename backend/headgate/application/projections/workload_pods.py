@@ -14,8 +14,7 @@ from headgate.application.projections.projection import (
     RowChange,
 )
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.log_history import EventIgnored
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import EventIgnored, RecordedEvent
 from headgate.domain.streams import kind_and_key
 from headgate.domain.values.index_ranges import contains, members
 from headgate.domain.values.instants import Instant

@@ -9,8 +9,12 @@ from headgate.application.ports import Loaded, ReadModels
 from headgate.application.verify.findings import Findings
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import evolve_state
-from headgate.domain.log_history import ContentErased
-from headgate.domain.recorded_event import DomainEvent, RecordedEvent, with_owner_of_actor
+from headgate.domain.recorded_event import (
+    ContentErased,
+    DomainEvent,
+    RecordedEvent,
+    with_owner_of_actor,
+)
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.events import WorkloadSpecChanged, WorkloadSubmitted
 

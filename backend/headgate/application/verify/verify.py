@@ -21,8 +21,7 @@ from headgate.application.verify.read_model_audit import (
 )
 from headgate.application.verify.round_audit import RoundAudit
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.log_history import ContentErased, LogRewound
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import ContentErased, LogRewound, RecordedEvent
 from headgate.domain.rounds.state import RoundEvent
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.workloads.events import (

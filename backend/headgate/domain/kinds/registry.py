@@ -20,9 +20,9 @@ from headgate.domain.kinds.resource_flavor import RESOURCE_FLAVOR
 from headgate.domain.kinds.runtime_class import RUNTIME_CLASS
 from headgate.domain.kinds.topology import TOPOLOGY
 from headgate.domain.kinds.workload_priority_class import WORKLOAD_PRIORITY_CLASS
-from headgate.domain.log_history import EventIgnored
-from headgate.domain.log_history import evolve as evolve_log
 from headgate.domain.nodes.decide import NODE
+from headgate.domain.recorded_event import EventIgnored
+from headgate.domain.recorded_event import evolve as evolve_log
 from headgate.domain.rounds.state import evolve as evolve_round
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.evolve import evolve as evolve_workload

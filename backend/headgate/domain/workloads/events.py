@@ -12,14 +12,13 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, MessageOrText
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.pod_events import RetryEvent, WorkloadSessionOpened
 from headgate.domain.workloads.pods.pod_set_updates import PodSetUpdate
 from headgate.domain.workloads.preemption_events import (
     PreemptionEvent,
     PreemptorReference,
     SoftTerms,
 )
-from headgate.domain.workloads.retry_events import RetryEvent
-from headgate.domain.workloads.session_events import WorkloadSessionOpened
 from headgate.domain.workloads.specs import PodReason, WorkloadSpec
 
 EvictionReason = Literal[

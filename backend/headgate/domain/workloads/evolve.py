@@ -11,11 +11,10 @@ from headgate.domain.values.message import Message, message
 from headgate.domain.workloads import events as e
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.events import WorkloadPodsReported
+from headgate.domain.workloads.pod_events import RetryEvent, WorkloadSessionOpened
 from headgate.domain.workloads.pods.attempt_pods import changed_layout
 from headgate.domain.workloads.pods.completions import first_layout, progress_kept
 from headgate.domain.workloads.priority import with_full_boost
-from headgate.domain.workloads.retry_events import RetryEvent
-from headgate.domain.workloads.session_events import WorkloadSessionOpened
 from headgate.domain.workloads.state import (
     ConditionChange,
     Hold,

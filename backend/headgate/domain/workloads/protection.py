@@ -18,8 +18,8 @@ from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY, WorkloadPriorityClassSpec
 from headgate.domain.rejection import InvalidObject, Violation, violation
 from headgate.domain.workloads.commands import ChangeProtection, SetPreemptionGate
-from headgate.domain.workloads.decide.preconditions import require_not_terminating
 from headgate.domain.workloads.events import WorkloadEvent
+from headgate.domain.workloads.predicates import require_not_terminating
 from headgate.domain.workloads.preemption_events import (
     PreemptionGateClosed,
     PreemptionGateOpened,

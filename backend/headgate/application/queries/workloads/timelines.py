@@ -11,19 +11,18 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.event_hub import shown_event
 from headgate.application.queries.views import message_view
 from headgate.application.queries.workloads.explanations import Timeline, TimelineEntry
-from headgate.domain.log_history import EventIgnored
-from headgate.domain.recorded_event import RecordedEvent
+from headgate.domain.recorded_event import EventIgnored, RecordedEvent
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.index_ranges import text_of_ranges
 from headgate.domain.values.message import Message, MessageOrText, message
 from headgate.domain.workloads import events as facts
+from headgate.domain.workloads import pod_events as retries
 from headgate.domain.workloads import preemption_events as preemption
-from headgate.domain.workloads import retry_events as retries
 from headgate.domain.workloads.admission import hosts_of
 from headgate.domain.workloads.decide.pod_failures import LOST_REASONS
 from headgate.domain.workloads.events import WorkloadPodsReported
-from headgate.domain.workloads.session_events import WorkloadSessionOpened
+from headgate.domain.workloads.pod_events import WorkloadSessionOpened
 from headgate.messages.catalogue import text_of, worded
 
 Detail = Literal["Brief", "Whole"]

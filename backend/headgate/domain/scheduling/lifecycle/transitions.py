@@ -29,7 +29,7 @@ from headgate.domain.scheduling.queueing.queue_checks import local_queue_of
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.commands import ReleaseWorkload
-from headgate.domain.workloads.decide.hold import release
+from headgate.domain.workloads.decide.decider import release
 from headgate.domain.workloads.decide.termination import CANCELLATION_REQUESTED, DELETION_REQUESTED
 from headgate.domain.workloads.events import (
     DeactivationCause,
@@ -45,13 +45,13 @@ from headgate.domain.workloads.events import (
     WorkloadRequeued,
     WorkloadStopped,
 )
+from headgate.domain.workloads.pod_events import WorkloadPodsReleased
 from headgate.domain.workloads.predicates import (
     EXECUTION_TIME_EXCEEDED,
     has_no_execution_time_left,
     has_quota_reservation,
 )
 from headgate.domain.workloads.preemption_events import EvictionForced, EvictionStalled
-from headgate.domain.workloads.retry_events import WorkloadPodsReleased
 from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.partial_eviction import ongoing_evictions
 from headgate.domain.workloads.transitions.retry import due_pods

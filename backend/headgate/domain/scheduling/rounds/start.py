@@ -51,10 +51,10 @@ from headgate.domain.workloads.preemption_events import (
     WorkloadPodsEvicted,
     WorkloadShrunk,
 )
-from headgate.domain.workloads.preemption_message import preemptor_reference
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.specs import EvictionPolicy
 from headgate.domain.workloads.state import Workload, condition, is_admitted, is_condition_true
+from headgate.domain.workloads.transitions.eviction import preemptor_reference
 from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
 
 

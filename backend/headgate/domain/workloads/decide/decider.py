@@ -5,7 +5,12 @@ from collections.abc import Container, Iterator
 from msgspec.structs import replace
 
 from headgate.domain.decider import Decider
-from headgate.domain.field_rules import identity_violations, marking_violations, raise_if_invalid
+from headgate.domain.field_rules import (
+    action_violations,
+    identity_violations,
+    marking_violations,
+    raise_if_invalid,
+)
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rejection import AlreadyExists, IllegalNow
 from headgate.domain.values.instants import Instant
@@ -45,9 +50,7 @@ from headgate.domain.workloads.decide.executor_reports import (
     report_stopped,
     report_stopping,
 )
-from headgate.domain.workloads.decide.hold import hold, release
 from headgate.domain.workloads.decide.pod_reports import report_pods
-from headgate.domain.workloads.decide.preconditions import require_exists, require_unfinished
 from headgate.domain.workloads.decide.spec_rules import (
     annotation_violations,
     change_violations,
@@ -63,13 +66,21 @@ from headgate.domain.workloads.decide.termination import (
 )
 from headgate.domain.workloads.events import (
     WorkloadEvent,
+    WorkloadHeld,
+    WorkloadReleased,
     WorkloadScaledDown,
     WorkloadSpecChanged,
     WorkloadSubmitted,
 )
 from headgate.domain.workloads.evolve import evolve
 from headgate.domain.workloads.pods.trimmed_assignments import trimmed_admission
-from headgate.domain.workloads.predicates import has_quota_reservation, is_evicting
+from headgate.domain.workloads.predicates import (
+    has_quota_reservation,
+    is_evicting,
+    require_exists,
+    require_not_terminating,
+    require_unfinished,
+)
 from headgate.domain.workloads.preemption_events import (
     DivergingPodSet,
     PriorityDivergenceCleared,
@@ -77,7 +88,14 @@ from headgate.domain.workloads.preemption_events import (
 )
 from headgate.domain.workloads.protection import change_protection, set_gate
 from headgate.domain.workloads.specs import WorkloadSpec
-from headgate.domain.workloads.state import Workload, WorkloadState
+from headgate.domain.workloads.state import (
+    Hold,
+    Workload,
+    WorkloadState,
+    authority_rank,
+    ordered_by,
+    rank_of_order,
+)
 
 SUBMITTED_AS = "headgate.dev/submitted-as"
 """The annotation with the kind of manifest a workload was submitted as; absent for a Workload."""
@@ -256,3 +274,42 @@ def with_default_queue(
     if f"{namespace}/{DEFAULT_QUEUE}" in local_queues:
         return replace(spec, queue_name=DEFAULT_QUEUE)
     return spec
+
+
+def hold(state: WorkloadState, command: HoldWorkload, at: Instant) -> tuple[WorkloadEvent, ...]:
+    """Holds the workload, unless an equal hold exists."""
+    workload = require_not_terminating(state)
+    violations = action_violations(command.reason, command.expires_at, at)
+    raise_if_invalid("Workload", workload.key, violations)
+    owner = ordered_by(command.authority, command.owner)
+    wanted = WorkloadHeld(owner=owner, reason=command.reason, expires_at=command.expires_at)
+    holds = (workload.hold, workload.covered_hold)
+    return () if any(found and _held_event(found) == wanted for found in holds) else (wanted,)
+
+
+def release(
+    state: WorkloadState, command: ReleaseWorkload, at: Instant
+) -> tuple[WorkloadEvent, ...]:
+    """Releases the workload if it is held; `expired` releases only a hold that has expired."""
+    workload = require_exists(state)
+    present = workload.hold
+    if present is None:
+        return ()
+    if command.expired:
+        if not _has_expired(present, at):
+            return ()
+    elif rank_of_order(present.owner) > authority_rank(command.authority):
+        raise IllegalNow("HeldByAdmin", owner=present.owner, reason=present.reason)
+    released = WorkloadReleased(expired=command.expired)
+    beneath = workload.covered_hold
+    if beneath is None or _has_expired(beneath, at):
+        return (released,)
+    return (released, _held_event(beneath))
+
+
+def _held_event(hold: Hold) -> WorkloadHeld:
+    return WorkloadHeld(owner=hold.owner, reason=hold.reason, expires_at=hold.expires_at)
+
+
+def _has_expired(hold: Hold, at: Instant) -> bool:
+    return hold.expires_at is not None and hold.expires_at <= at

@@ -25,13 +25,13 @@ from headgate.domain.workloads.events import (
     WorkloadEvent,
     WorkloadEvicted,
 )
-from headgate.domain.workloads.pods.attempt_pods import AttemptPod
-from headgate.domain.workloads.pods.pod_progress import RetryState
-from headgate.domain.workloads.retry_events import (
+from headgate.domain.workloads.pod_events import (
     FailedPods,
     WorkloadIndexesFailed,
     WorkloadRetried,
 )
+from headgate.domain.workloads.pods.attempt_pods import AttemptPod
+from headgate.domain.workloads.pods.pod_progress import RetryState
 from headgate.domain.workloads.specs import (
     NO_RETRIES,
     PodReason,

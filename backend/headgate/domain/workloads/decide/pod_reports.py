@@ -22,7 +22,6 @@ from headgate.domain.workloads.decide.pod_failures import (
     failed_indexes,
     undecided_failures,
 )
-from headgate.domain.workloads.decide.preconditions import require_reported
 from headgate.domain.workloads.events import (
     ReportedPods,
     WorkloadDeleted,
@@ -44,6 +43,7 @@ from headgate.domain.workloads.pods.completions import (
     with_completions,
 )
 from headgate.domain.workloads.pods.pod_progress import NO_PROGRESS, PodProgress
+from headgate.domain.workloads.predicates import require_reported
 from headgate.domain.workloads.state import Workload, WorkloadState, is_admitted, is_condition_true
 from headgate.domain.workloads.transitions.partial_eviction import pods_of_evictions, shrunk_event
 

@@ -12,11 +12,6 @@ from headgate.domain.workloads.commands import (
     DeleteWorkload,
     RequeueWorkload,
 )
-from headgate.domain.workloads.decide.preconditions import (
-    require_exists,
-    require_not_terminating,
-    require_unfinished,
-)
 from headgate.domain.workloads.events import (
     EvictionReason,
     ReservationDropped,
@@ -30,6 +25,11 @@ from headgate.domain.workloads.events import (
     WorkloadFinished,
     WorkloadRequeued,
     WorkloadStopped,
+)
+from headgate.domain.workloads.predicates import (
+    require_exists,
+    require_not_terminating,
+    require_unfinished,
 )
 from headgate.domain.workloads.preemption_events import EvictionForced
 from headgate.domain.workloads.state import (

@@ -7,7 +7,7 @@ timeout.
 from msgspec.structs import replace
 
 from headgate.domain.values.instants import Instant
-from headgate.domain.values.message import Message, MessageOrText, message
+from headgate.domain.values.message import Message, MessageOrText, message, workload_reference
 from headgate.domain.workloads.events import (
     EvictionReason,
     ReservationDropped,
@@ -16,7 +16,7 @@ from headgate.domain.workloads.events import (
 )
 from headgate.domain.workloads.pods.completions import with_completions
 from headgate.domain.workloads.predicates import resets_execution_time
-from headgate.domain.workloads.preemption_message import preemption_message
+from headgate.domain.workloads.preemption_events import PreemptorReference
 from headgate.domain.workloads.priority import with_full_boost
 from headgate.domain.workloads.state import (
     ConditionChange,
@@ -216,4 +216,40 @@ def apply_activated(workload: Workload, at: Instant) -> Workload:
             0 if resets_execution_time(workload) else workload.accumulated_execution_seconds
         ),
         conditions=with_conditions(workload, at, back),
+    )
+
+
+JOB_UID = "kueue.x-k8s.io/job-uid"
+"""The label with the uid of the job that a workload stands for."""
+
+UNKNOWN = "UNKNOWN"
+RULES = {
+    "InClusterQueue": "prioritization in the ClusterQueue",
+    "InCohortReclamation": "reclamation within the cohort",
+    "InCohortFairSharing": "Fair Sharing within the cohort",
+    "InCohortReclaimWhileBorrowing": "reclamation within the cohort while borrowing",
+}
+
+
+def preemptor_reference(preemptor: Workload, path: str, victim_path: str) -> PreemptorReference:
+    """The reference to the preemptor; paths lead from the root Cohort to both ClusterQueues."""
+    return PreemptorReference(
+        workload=preemptor.key,
+        uid=preemptor.uid,
+        job_uid=preemptor.labels.get(JOB_UID, ""),
+        path=path,
+        victim_path=victim_path,
+    )
+
+
+def preemption_message(found: PreemptorReference, rule: str) -> Message:
+    """The message of Evicted and Preempted; unknown parts are UNKNOWN as in Kueue."""
+    return message(
+        "PreemptedToAccommodate",
+        preemptor=workload_reference(found.workload),
+        uid=found.uid,
+        job_uid=found.job_uid,
+        rule=RULES.get(rule, UNKNOWN),
+        path=found.path or UNKNOWN,
+        victim_path=found.victim_path or UNKNOWN,
     )

@@ -6,6 +6,13 @@ from msgspec.structs import replace
 
 from headgate.domain.values.index_ranges import IndexRanges, joined, members, ranges_of, without
 from headgate.domain.workloads.events import WorkloadPodsReported
+from headgate.domain.workloads.pod_events import (
+    FailedPods,
+    RetryEvent,
+    WorkloadIndexesFailed,
+    WorkloadPodsReleased,
+    WorkloadRetried,
+)
 from headgate.domain.workloads.pods.attempt_pods import next_run
 from headgate.domain.workloads.pods.completions import advanced
 from headgate.domain.workloads.pods.pod_progress import (
@@ -13,13 +20,6 @@ from headgate.domain.workloads.pods.pod_progress import (
     RetryState,
     after_report,
     without_pods_at,
-)
-from headgate.domain.workloads.retry_events import (
-    FailedPods,
-    RetryEvent,
-    WorkloadIndexesFailed,
-    WorkloadPodsReleased,
-    WorkloadRetried,
 )
 from headgate.domain.workloads.state import Workload
 

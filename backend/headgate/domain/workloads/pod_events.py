@@ -1,4 +1,4 @@
-"""Events of failed pods: retries with their causes, and indices that have failed for good."""
+"""Events of pods: retries of failed ones, indices that have failed for good, and user sessions."""
 
 import msgspec
 
@@ -54,3 +54,16 @@ class WorkloadPodsReleased(msgspec.Struct, frozen=True, kw_only=True, tag="workl
 
 
 RetryEvent = WorkloadRetried | WorkloadIndexesFailed | WorkloadPodsReleased
+
+
+class WorkloadSessionOpened(
+    msgspec.Struct, frozen=True, kw_only=True, tag="workload.session_opened"
+):
+    """A user opened a session into a pod; nothing of its content is recorded."""
+
+    session: str
+    attempt: int
+    pod_set: str
+    index: int
+    run: int
+    user: str
