@@ -18,9 +18,9 @@ from headgate.api.callers import Caller, services_of
 from headgate.api.parameters import BYTES
 from headgate.application.application_services import ApplicationServices
 from headgate.application.uploads import UploadKey, is_digest, uploads_of
+from headgate.domain.executor_assignments import executors_of
 from headgate.domain.rejection import InvalidRequest, NotFound, TooLarge
 from headgate.domain.streams import workload_stream
-from headgate.domain.views.executor_assignments import executors_of
 from headgate.domain.workloads.state import Workload
 
 Digest = Annotated[

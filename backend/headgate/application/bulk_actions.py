@@ -36,9 +36,9 @@ from headgate.application.workload_filter import WorkloadFilter, listed_cluster_
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import DomainEvent, EventMetadata
 from headgate.domain.rejection import IllegalNow, InvalidObject, Rejection
+from headgate.domain.stuck_workloads import forecast, stuck_workload
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message, workload_reference
-from headgate.domain.views.stuck_workloads import forecast, stuck_workload
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.state import Workload, phase_of
 from headgate.messages.catalogue import text_of

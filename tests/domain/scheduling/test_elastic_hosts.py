@@ -10,7 +10,7 @@ from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.nodes.state import NodeCordoned, NodeReported
 from headgate.domain.scheduling.pending_reasons import recorded_reason
-from headgate.domain.views.fits import near_fits
+from headgate.domain.topology_fits import near_fits
 from headgate.domain.workloads.commands import ChangeSpec
 from headgate.domain.workloads.events import WorkloadPodsGone, WorkloadScaledDown
 from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks

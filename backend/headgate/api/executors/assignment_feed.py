@@ -16,10 +16,10 @@ from litestar.params import QueryParameter
 
 from headgate.application.application_services import ApplicationServices
 from headgate.application.live_state import LiveReader
+from headgate.domain.executor_assignments import executors_of
 from headgate.domain.kinds.configured_object import StatusEvent
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
-from headgate.domain.views.executor_assignments import executors_of
 from headgate.domain.workloads.state import Workload
 from headgate.event_log.chain import LogPoint
 

@@ -41,14 +41,14 @@ from headgate.application.commands.executor_commands import PodReportOutcome
 from headgate.application.executor_stores import WantedPort
 from headgate.application.queries.workloads.pods import PodTemplate, pod_templates
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.rejection import InvalidObject
-from headgate.domain.values.index_ranges import ranges_of, text_of_ranges
-from headgate.domain.views.executor_assignments import (
+from headgate.domain.executor_assignments import (
     ExecutorAssignment,
     PodOrder,
     assignment_for,
     executors_of,
 )
+from headgate.domain.rejection import InvalidObject
+from headgate.domain.values.index_ranges import ranges_of, text_of_ranges
 from headgate.domain.workloads.commands import PodReport
 from headgate.domain.workloads.specs import NodeLossPolicy
 from headgate.domain.workloads.state import Eviction, Workload, condition, is_admitted

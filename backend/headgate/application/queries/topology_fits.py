@@ -19,8 +19,8 @@ from headgate.application.time_travel import SampledPeriod, sample_instants
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
+from headgate.domain.topology_fits import BlockingHolder, largest_fits, near_fits
 from headgate.domain.values.quantities import Requests
-from headgate.domain.views.fits import BlockingHolder, largest_fits, near_fits
 
 
 def topology_fits(services: ApplicationServices, name: str, requests: Requests) -> TopologyFits:

@@ -18,13 +18,13 @@ from headgate.application.queries.views import (
     timestamp_or_none,
 )
 from headgate.domain.rejection import IllegalNow, NotFound
-from headgate.domain.values.message import workload_reference
-from headgate.domain.views.stuck_workloads import (
+from headgate.domain.stuck_workloads import (
     STUCK_PHASES,
     StuckWorkload,
     forecast,
     stuck_workload,
 )
+from headgate.domain.values.message import workload_reference
 from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadEvent,

@@ -1,1 +1,0 @@
-"""Read-only views of the cluster state for people, computed on request."""
