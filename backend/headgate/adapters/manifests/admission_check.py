@@ -3,9 +3,13 @@
 from typing import Any
 
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
-from headgate.adapters.manifests.metadata import rendered_condition
+from headgate.adapters.manifests.metadata import (
+    ConditionSchema,
+    ManifestSchema,
+    object_schema,
+    rendered_condition,
+)
 from headgate.adapters.manifests.records import Record, field, nested, read_required_text
-from headgate.adapters.manifests.schemas import ConditionSchema, ManifestSchema, object_schema
 from headgate.domain.kinds.admission_check import (
     ADMISSION_CHECK,
     AdmissionCheckSpec,

@@ -4,7 +4,23 @@ from typing import Any, Literal, get_args
 
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.queue_preemption import PREEMPTION_RECORD, PreemptionSchema
+from headgate.adapters.manifests.metadata import (
+    ConditionSchema,
+    LabelSelectorSchema,
+    ManifestSchema,
+    object_schema,
+)
+from headgate.adapters.manifests.queue_settings import (
+    GROUP_RECORD,
+    PREEMPTION_RECORD,
+    WAIT_RECORD,
+    WEIGHT_FIELD,
+    FairSharingSchema,
+    FairSharingStatusSchema,
+    PreemptionSchema,
+    ResourceGroupSchema,
+    rendered_share,
+)
 from headgate.adapters.manifests.queue_status import (
     FlavorUsageSchema,
     QueueStatus,
@@ -13,22 +29,7 @@ from headgate.adapters.manifests.queue_status import (
     rendered_usage,
 )
 from headgate.adapters.manifests.records import Record, field, listed, nested
-from headgate.adapters.manifests.resource_groups import (
-    GROUP_RECORD,
-    WEIGHT_FIELD,
-    FairSharingSchema,
-    FairSharingStatusSchema,
-    ResourceGroupSchema,
-    rendered_share,
-)
-from headgate.adapters.manifests.schemas import (
-    ConditionSchema,
-    LabelSelectorSchema,
-    ManifestSchema,
-    object_schema,
-)
 from headgate.adapters.manifests.selectors import LABEL_SELECTOR_RECORD
-from headgate.adapters.manifests.wait_for_pods_ready import WAIT_RECORD
 from headgate.domain.kinds.cluster_queue import (
     CLUSTER_QUEUE,
     AdmissionCheckRule,

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import msgspec
 
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.metadata import ListMeta, ManifestSchema
 from headgate.adapters.manifests.queue_status import QueueStatus
-from headgate.adapters.manifests.schemas import ListMeta, ManifestSchema
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configuration import ResourceRules
 from headgate.domain.kinds.configured_object import Configured

@@ -4,20 +4,18 @@ from typing import Any
 
 from headgate.adapters.manifests.codec import KUEUE, KUEUE_ALPHA, OURS, Codec, Extras
 from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.queue_preemption import (
-    MINIMUM_RUNTIME_RECORD,
-    CohortPreemptionSchema,
-)
-from headgate.adapters.manifests.records import Record, field, listed
-from headgate.adapters.manifests.resource_groups import (
+from headgate.adapters.manifests.metadata import ManifestSchema, object_schema
+from headgate.adapters.manifests.queue_settings import (
     GROUP_RECORD,
+    MINIMUM_RUNTIME_RECORD,
     WEIGHT_FIELD,
+    CohortPreemptionSchema,
     FairSharingSchema,
     FairSharingStatusSchema,
     ResourceGroupSchema,
     rendered_share,
 )
-from headgate.adapters.manifests.schemas import ManifestSchema, object_schema
+from headgate.adapters.manifests.records import Record, field, listed
 from headgate.domain.kinds.cohort import COHORT, CohortSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.queue_preemption import MinimumRuntime

@@ -7,6 +7,8 @@ from msgspec import Meta
 from headgate.adapters.manifests.codec import OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.feature_gates import honour_feature_gates
 from headgate.adapters.manifests.fields import Fields, either
+from headgate.adapters.manifests.metadata import Duration, ManifestSchema, Quantity, object_schema
+from headgate.adapters.manifests.queue_settings import WAIT_RECORD, InstallationWaitSchema
 from headgate.adapters.manifests.records import (
     ReadField,
     Record,
@@ -17,8 +19,6 @@ from headgate.adapters.manifests.records import (
     milli_map,
     nested,
 )
-from headgate.adapters.manifests.schemas import Duration, ManifestSchema, Quantity, object_schema
-from headgate.adapters.manifests.wait_for_pods_ready import WAIT_RECORD, InstallationWaitSchema
 from headgate.domain.kinds.configuration import (
     CONFIGURATION,
     CONFIGURATION_NAME,

@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from headgate.adapters.manifests.codec import OURS, Codec, Extras
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.metadata import LabelSelectorSchema, ManifestSchema, object_schema
 from headgate.adapters.manifests.records import Record, field
-from headgate.adapters.manifests.schemas import LabelSelectorSchema, ManifestSchema, object_schema
 from headgate.adapters.manifests.selectors import LABEL_SELECTOR_RECORD
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DISRUPTION_BUDGET, DisruptionBudgetSpec

@@ -6,8 +6,8 @@ import msgspec
 
 from headgate.adapters.manifests.codec import OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.metadata import ManifestSchema, object_schema
 from headgate.adapters.manifests.records import Record, field, milli_map
-from headgate.adapters.manifests.schemas import ManifestSchema, object_schema
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.limit_range import LIMIT_RANGE, LimitRangeItem, LimitRangeSpec
 

@@ -4,6 +4,8 @@ from typing import Any
 
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec, Extras, ReadSpec
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.metadata import ConditionSchema, ManifestSchema, object_schema
+from headgate.adapters.manifests.queue_settings import WEIGHT_FIELD, FairSharingSchema
 from headgate.adapters.manifests.queue_status import (
     FlavorUsageSchema,
     QueueStatus,
@@ -12,12 +14,6 @@ from headgate.adapters.manifests.queue_status import (
     rendered_usage,
 )
 from headgate.adapters.manifests.records import Record, field
-from headgate.adapters.manifests.resource_groups import WEIGHT_FIELD, FairSharingSchema
-from headgate.adapters.manifests.schemas import (
-    ConditionSchema,
-    ManifestSchema,
-    object_schema,
-)
 from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.kinds.cluster_queue import (
     ClusterQueueSpec,

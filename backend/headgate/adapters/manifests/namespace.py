@@ -4,7 +4,7 @@ from typing import Any
 
 from headgate.adapters.manifests.codec import OURS, Codec
 from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.schemas import object_schema
+from headgate.adapters.manifests.metadata import object_schema
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.namespace import NAMESPACE, NamespaceSpec
 

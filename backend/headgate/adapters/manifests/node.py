@@ -4,8 +4,12 @@ from typing import Any
 
 from headgate.adapters.manifests.codec import OURS, Codec
 from headgate.adapters.manifests.fields import Fields, quantities
-from headgate.adapters.manifests.metadata import rendered_condition
-from headgate.adapters.manifests.schemas import ConditionSchema, ManifestSchema, object_schema
+from headgate.adapters.manifests.metadata import (
+    ConditionSchema,
+    ManifestSchema,
+    object_schema,
+    rendered_condition,
+)
 from headgate.adapters.manifests.selectors import TAINT_RECORD, TaintSchema
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.nodes.decide import NODE

@@ -4,8 +4,7 @@ from typing import Any
 
 import msgspec
 
-from headgate.adapters.manifests.metadata import rendered_condition
-from headgate.adapters.manifests.schemas import ManifestSchema
+from headgate.adapters.manifests.metadata import ManifestSchema, rendered_condition
 from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured

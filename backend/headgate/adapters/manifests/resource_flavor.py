@@ -1,8 +1,8 @@
 """The codec of ResourceFlavor (topology.md §1.2)."""
 
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
+from headgate.adapters.manifests.metadata import ManifestSchema, object_schema
 from headgate.adapters.manifests.records import Record, field, listed
-from headgate.adapters.manifests.schemas import ManifestSchema, object_schema
 from headgate.adapters.manifests.selectors import (
     TAINT_RECORD,
     TOLERATION_RECORD,

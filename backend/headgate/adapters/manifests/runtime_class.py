@@ -4,8 +4,8 @@ from typing import Literal
 
 from headgate.adapters.manifests.codec import OURS, Codec
 from headgate.adapters.manifests.fields import Fields, quantities
+from headgate.adapters.manifests.metadata import ManifestSchema, ObjectMeta
 from headgate.adapters.manifests.records import Record, field, listed, nested
-from headgate.adapters.manifests.schemas import ManifestSchema, ObjectMeta
 from headgate.adapters.manifests.selectors import TOLERATION_RECORD, TolerationSchema
 from headgate.domain.kinds.runtime_class import RUNTIME_CLASS, RuntimeClassSpec, RuntimeScheduling
 

@@ -3,8 +3,8 @@
 from typing import Any, Literal, get_args
 
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.metadata import ManifestSchema
 from headgate.adapters.manifests.records import Record, field, listed
-from headgate.adapters.manifests.schemas import ManifestSchema
 from headgate.domain.values.selectors import (
     LabelSelector,
     NodeSelectorTerm,

@@ -4,8 +4,8 @@ from typing import Literal
 
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec
 from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.metadata import ManifestSchema, ObjectMeta
 from headgate.adapters.manifests.records import Record, field
-from headgate.adapters.manifests.schemas import ManifestSchema, ObjectMeta
 from headgate.domain.kinds.workload_priority_class import (
     WORKLOAD_PRIORITY_CLASS,
     WorkloadPriorityClassSpec,

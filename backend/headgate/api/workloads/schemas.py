@@ -4,7 +4,7 @@ from typing import Annotated, Literal, get_args
 
 import msgspec
 
-from headgate.adapters.manifests.schemas import ConditionSchema, ListMeta, ObjectMeta
+from headgate.adapters.manifests.metadata import ConditionSchema, ListMeta, ObjectMeta
 from headgate.adapters.manifests.selectors import TolerationSchema
 from headgate.api.bodies import Free, Position, Problem, RequestBody, Schema, Timestamp
 from headgate.application.queries.overview.config_warnings import AdviceView
