@@ -20,7 +20,7 @@ from headgate.application.metrics_exposition import described_metrics
 from headgate.cli.main import app
 from headgate.domain.kinds.registry import KINDS
 from headgate.domain.values.message import BudgetKey, WorkloadKey, WorkloadUid
-from headgate.event_log.catalogue import EVENT_CLASSES, name_of, schema_version_of
+from headgate.event_log.codec import EVENT_CLASSES, name_of, schema_version_of
 from headgate.messages.catalogue import TEXTS
 from headgate.settings import Settings
 

@@ -1,6 +1,6 @@
 """Every fact that can be written has examples that must stay readable for ever."""
 
-from headgate.event_log.catalogue import CLASSES_BY_NAME, EVENT_CLASSES, schema_version_of
+from headgate.event_log.codec import CLASSES_BY_NAME, EVENT_CLASSES, schema_version_of
 from tests.architecture.sources import ROOT, assert_none, files_below
 
 GOLDEN = ROOT / "tests" / "event_log" / "golden"

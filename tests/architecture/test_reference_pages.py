@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from headgate.domain.kinds.registry import KINDS
-from headgate.event_log.catalogue import CLASSES_BY_NAME
+from headgate.event_log.codec import CLASSES_BY_NAME
 from headgate.messages.catalogue import TEXTS
 from headgate.settings import Settings
 from tests.architecture.sources import ROOT

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import inspect
 
 from headgate.domain.values.message import Message, ObjectReference
-from headgate.event_log.catalogue import EVENT_CLASSES
+from headgate.event_log.codec import EVENT_CLASSES
 
 NAMES_OF_KEYS = frozenset(
     {

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from headgate.event_log.catalogue import CLASSES_BY_NAME, schema_version_of
-from headgate.event_log.codec import encode
+from headgate.event_log.codec import CLASSES_BY_NAME, encode, schema_version_of
 from tests.event_log.samples import sample_of
 
 DIRECTORY = Path(__file__).parent / "golden"

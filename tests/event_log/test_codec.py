@@ -19,8 +19,14 @@ from headgate.domain.workloads.specs import (
     WorkloadSpec,
 )
 from headgate.event_log import codec
-from headgate.event_log.catalogue import SCHEMA_VERSIONS
-from headgate.event_log.codec import UnknownEvent, Unstorable, decode, encode, upcast
+from headgate.event_log.codec import (
+    SCHEMA_VERSIONS,
+    UnknownEvent,
+    Unstorable,
+    decode,
+    encode,
+    upcast,
+)
 from headgate.event_log.upcasters import UPCASTERS
 from headgate.messages.catalogue import text_of
 

@@ -2,8 +2,13 @@
 
 import pytest
 
-from headgate.event_log.catalogue import CLASSES_BY_NAME, EVENT_CLASSES, schema_version_of
-from headgate.event_log.codec import decode, encode
+from headgate.event_log.codec import (
+    CLASSES_BY_NAME,
+    EVENT_CLASSES,
+    decode,
+    encode,
+    schema_version_of,
+)
 from tests.event_log.golden_files import DIRECTORY, legible, path_of
 from tests.event_log.samples import sample_of
 

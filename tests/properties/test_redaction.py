@@ -15,7 +15,7 @@ from headgate.application.access.redaction import message_json, redactor_of, vis
 from headgate.application.event_hub import shown_event
 from headgate.domain.recorded_event import DomainEvent, EventMetadata, RecordedEvent
 from headgate.domain.values.message import Argument, Message, ObjectReference
-from headgate.event_log.catalogue import EVENT_CLASSES
+from headgate.event_log.codec import EVENT_CLASSES
 from headgate.messages.catalogue import AS_RECORDED, text_of
 from tests.event_log.samples import sample_of
 

@@ -33,7 +33,7 @@ from headgate.application.queries.views import timestamp
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.rejection import InvalidRequest
 from headgate.domain.streams import kind_and_key
-from headgate.event_log.catalogue import stored_name_of
+from headgate.event_log.codec import stored_name_of
 
 
 class Difference(Schema, kw_only=True, frozen=True):

@@ -21,8 +21,7 @@ from headgate.application.queries.views import timestamp
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
-from headgate.event_log.catalogue import stored_name_of
-from headgate.event_log.codec import encode
+from headgate.event_log.codec import encode, stored_name_of
 from headgate.messages.catalogue import sentence_of, text_of
 from headgate.messages.rendering import IsVisible
 

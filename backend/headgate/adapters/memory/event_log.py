@@ -8,8 +8,8 @@ from headgate.adapters.memory.database import MemoryDatabase, stored_event
 from headgate.application.ports import Appended, AppendUnit, EventCount, EventFilter, Verdict
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.values.instants import Instant
-from headgate.event_log.catalogue import stored_name_of
 from headgate.event_log.chain import ChainedEvent, LogBatch, LogPoint
+from headgate.event_log.codec import stored_name_of
 
 
 class MemoryEventLog:
