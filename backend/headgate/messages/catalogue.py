@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from headgate.domain.values.message import Message, MessageOrText
 from headgate.domain.workloads.explanation import Explanation
 from headgate.messages import (
-    field_rules,
     findings,
     manifest_rules,
     object_rules,
@@ -26,7 +25,7 @@ FAMILIES: tuple[Mapping[str, Text], ...] = (
     pending_reasons.TEXTS,
     workload_events.TEXTS,
     rejections.TEXTS,
-    field_rules.TEXTS,
+    object_rules.FIELD_TEXTS,
     object_rules.TEXTS,
     manifest_rules.TEXTS,
     workload_rules.TEXTS,

@@ -7,62 +7,64 @@ repeats what is known, or concerns another eviction than the present one, record
 """
 
 from collections.abc import Iterator
-from headgate.domain.field_rules import raise_if_invalid
-from headgate.domain.field_rules import range_violations
-from headgate.domain.field_rules import shown
-from headgate.domain.rejection import IllegalNow
-from headgate.domain.rejection import Violation
-from headgate.domain.rejection import child
-from headgate.domain.rejection import violation
-from headgate.domain.values.instants import Instant
-from headgate.domain.values.instants import seconds_after
-from headgate.domain.values.message import message
-from headgate.domain.values.message import workload_reference
-from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.commands import AcknowledgeEviction
-from headgate.domain.workloads.commands import ReportCheckState
-from headgate.domain.workloads.commands import ReportEvictionProgress
-from headgate.domain.workloads.commands import ReportFinished
-from headgate.domain.workloads.commands import ReportPodsGone
-from headgate.domain.workloads.commands import ReportPodsReady
-from headgate.domain.workloads.commands import ReportReclaimable
-from headgate.domain.workloads.commands import ReportStopped
-from headgate.domain.workloads.commands import ReportStopping
-from headgate.domain.workloads.decide.pod_failures import retry_whole
-from headgate.domain.workloads.events import EvictionAcknowledged
-from headgate.domain.workloads.events import EvictionProgressed
-from headgate.domain.workloads.events import WorkloadCheckReported
-from headgate.domain.workloads.events import WorkloadDeactivated
-from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.events import WorkloadEvent
-from headgate.domain.workloads.events import WorkloadEvicted
-from headgate.domain.workloads.events import WorkloadFinished
-from headgate.domain.workloads.events import WorkloadPodsGone
-from headgate.domain.workloads.events import WorkloadPodsNotReady
-from headgate.domain.workloads.events import WorkloadPodsReady
-from headgate.domain.workloads.events import WorkloadPodsReclaimed
-from headgate.domain.workloads.events import WorkloadRequeued
-from headgate.domain.workloads.events import WorkloadStopped
-from headgate.domain.workloads.pods.pod_set_updates import update_violations
-from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.predicates import require_attempt
-from headgate.domain.workloads.predicates import require_reported
-from headgate.domain.workloads.preemption_events import EvictionExtended
-from headgate.domain.workloads.preemption_events import WorkloadStopping
-from headgate.domain.workloads.specs import is_elastic
-from headgate.domain.workloads.state import AdmissionCheckState
-from headgate.domain.workloads.state import Eviction
-from headgate.domain.workloads.state import Workload
-from headgate.domain.workloads.state import WorkloadState
-from headgate.domain.workloads.state import condition
-from headgate.domain.workloads.state import is_admitted
-from headgate.domain.workloads.state import is_condition_true
-from headgate.domain.workloads.state import phase_of
-from headgate.domain.workloads.transitions.partial_eviction import find_eviction
-from headgate.domain.workloads.transitions.partial_eviction import pod_eviction_of
-from headgate.domain.workloads.transitions.partial_eviction import shrunk_event
 from typing import Literal
 
+from headgate.domain.field_rules import raise_if_invalid, range_violations, shown
+from headgate.domain.rejection import IllegalNow, Violation, child, violation
+from headgate.domain.values.instants import Instant, seconds_after
+from headgate.domain.values.message import message, workload_reference
+from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.commands import (
+    AcknowledgeEviction,
+    ReportCheckState,
+    ReportEvictionProgress,
+    ReportFinished,
+    ReportPodsGone,
+    ReportPodsReady,
+    ReportReclaimable,
+    ReportStopped,
+    ReportStopping,
+)
+from headgate.domain.workloads.decide.pod_failures import retry_whole
+from headgate.domain.workloads.events import (
+    EvictionAcknowledged,
+    EvictionProgressed,
+    WorkloadCheckReported,
+    WorkloadDeactivated,
+    WorkloadDeleted,
+    WorkloadEvent,
+    WorkloadEvicted,
+    WorkloadFinished,
+    WorkloadPodsGone,
+    WorkloadPodsNotReady,
+    WorkloadPodsReady,
+    WorkloadPodsReclaimed,
+    WorkloadRequeued,
+    WorkloadStopped,
+)
+from headgate.domain.workloads.pods.pod_set_updates import update_violations
+from headgate.domain.workloads.predicates import (
+    has_quota_reservation,
+    require_attempt,
+    require_reported,
+)
+from headgate.domain.workloads.preemption_events import EvictionExtended, WorkloadStopping
+from headgate.domain.workloads.specs import is_elastic
+from headgate.domain.workloads.state import (
+    AdmissionCheckState,
+    Eviction,
+    Workload,
+    WorkloadState,
+    condition,
+    is_admitted,
+    is_condition_true,
+    phase_of,
+)
+from headgate.domain.workloads.transitions.partial_eviction import (
+    find_eviction,
+    pod_eviction_of,
+    shrunk_event,
+)
 
 CANCELLED_WHILE_RUNNING = message("CancelledWhileRunning")
 BACKOFF_FINISHED = WorkloadRequeued(reason="BackoffFinished")
