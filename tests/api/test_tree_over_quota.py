@@ -48,7 +48,9 @@ def test_a_queue_below_cohorts_in_a_cycle_is_shown_to_admit_nothing(
     admin.post("/v1/clusterqueues", cluster_queue("caught", cohortName="under"))
     caught = _node(admin, schedule(), "caught")
     assert not caught["active"]
-    assert caught["inactiveReason"] == "The cohorts above it form a cycle: under, over."
+    assert caught["inactiveReason"] == (
+        'Can\'t admit new workloads: Cohort "under" has a cycle in hierarchy.'
+    )
     status = admin.get("/v1/clusterqueues/caught").json()["status"]
     assert status["conditions"][0]["status"] == "True", "as in Kueue"
 
