@@ -30,6 +30,7 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import Workload, is_admitted, phase_of
 from tests.builders.world import World, quotas
+from tests.hypothesis_profiles import examples
 from tests.properties.state_digest import state_digest_text
 
 HOSTS = {"h1": "b1/r1", "h2": "b1/r1", "h3": "b1/r2", "h4": "b2/r3", "h5": "b2/r3", "h6": "b2/r4"}
@@ -240,5 +241,8 @@ class NodeChanges(RuleBasedStateMachine):
 
 TestNodeChanges = pytest.mark.slow(NodeChanges.TestCase)
 TestNodeChanges.settings = settings(
-    stateful_step_count=30, suppress_health_check=[HealthCheck.too_slow], deadline=None
+    max_examples=examples(400, quick=15),
+    stateful_step_count=30,
+    suppress_health_check=[HealthCheck.too_slow],
+    deadline=None,
 )

@@ -169,7 +169,7 @@ class ServerProblem(Exception):
 
 
 class ServerUnreachable(Exception):
-    """The server did not answer within the timeout, retries included."""
+    """The server did not answer within the timeout, retries included, or its URL is not of HTTP."""
 
     def __init__(self, url: str, cause: str) -> None:
         super().__init__(f"can't reach {url}: {cause}")
@@ -253,7 +253,8 @@ class Transport:
     def send(self, request: Request) -> Answer:
         """Returns the answer to a successful request.
 
-        Raises `ServerProblem` for a failure status, `ServerUnreachable` at the timeout.
+        Raises `ServerProblem` for a failure status, `ServerUnreachable` at the timeout, and at once
+        for a URL without `http:` or `https:`.
         """
         prepared = self._request(request)
         give_up_at = elapsed_seconds() + self._patience_seconds
@@ -290,6 +291,8 @@ class Transport:
     def _attempt(self, request: httpx.Request) -> tuple[httpx.Response | None, str]:
         try:
             return self.http.send(request), ""
+        except httpx.UnsupportedProtocol as error:
+            raise ServerUnreachable(self._connection.url, str(error)) from error
         except httpx.TransportError as error:
             return None, str(error) or type(error).__name__
 
