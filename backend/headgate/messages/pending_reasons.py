@@ -34,6 +34,11 @@ FLAVORS: Mapping[str, Text] = {
         " {capabilities:all} of the pod template",
         "Remove {capabilities:all} from pod set {pod_set}, or run an executor that honours it",
     ),
+    "ExecutorLacksController": Text(
+        "Flavor {flavor} not eligible: no executor of it ({executors:all}) runs a {kind}",
+        "Use a flavor of nodes without an Executor, where the controller of {kind} runs them, or an"
+        " executor with the capability controller.{kind}",
+    ),
     "FlavorWithoutTopology": Text(
         "Flavor {flavor} not eligible: it has no topology",
         "Set topologyName of flavor {flavor}, or remove the topology request of pod set {pod_set}",

@@ -125,3 +125,15 @@ def test_only_claims_with_other_capabilities_wake_partitions() -> None:
     assert woken(ExecutorClaimed(epoch=2, capabilities=("command",))) == (("installation",), False)
     assert woken(ExecutorClaimed(epoch=2, capabilities=("image",))) == (("*",), True)
     assert woken(ExecutorReturned(epoch=1)) == (("installation",), False)
+
+
+def test_a_job_of_another_controller_needs_an_executor_that_declares_it() -> None:
+    world = a_world("one")
+    executor(world, "first", "command", pool="one")
+    key = submit(world, "ray", "controller.RayCluster")
+    world.settle()
+    expected = message("ExecutorLacksController", kind="RayCluster", executors=("first",))
+    assert reason(world, key) == expected
+    executor(world, "first", "command", "controller.RayCluster", epoch=2, pool="one")
+    world.settle()
+    assert flavor_of(world, key) == "one"

@@ -20,6 +20,7 @@ from headgate.adapters.manifests.priority_classes import class_of_job
 from headgate.adapters.manifests.retry_policy import JobPolicy
 from headgate.adapters.manifests.spark_application import spark_pods
 from headgate.domain.rejection import child
+from headgate.domain.values.capabilities import CONTROLLER
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.specs import (
     NO_RETRIES,
@@ -98,7 +99,7 @@ def _pods(kind: JobKind, role: PodRole, place: str) -> PodsOfTemplate:
     pods = pods_of_template(role.template, place, name=role.name, count=role.count)
     needs = pods.pod_set.needs
     if kind.run_by == "controller":
-        needs = (f"controller.{kind.name}",)
+        needs = (f"{CONTROLLER}{kind.name}",)
     pod_set = msgspec.structs.replace(pods.pod_set, pod_index=role.index, needs=needs)
     places: Places = pods.places
     if role.counted_at:

@@ -27,6 +27,9 @@ AGENT_CAPABILITIES = frozenset(
 )
 """What an agent honours of a template; a pod that needs more is refused at its start."""
 
+CONTROLLER = "controller."
+"""Before the kind of a job that only its own controller runs, as the one capability needed."""
+
 POD_FIELDS_FREE = frozenset(
     {
         "affinity",

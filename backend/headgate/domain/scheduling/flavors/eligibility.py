@@ -14,6 +14,7 @@ from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.node_constraints import satisfies, untolerated, written
+from headgate.domain.values.capabilities import CONTROLLER
 from headgate.domain.values.message import Message, message
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import (
@@ -199,6 +200,9 @@ def _lacking_capability(options: FlavorOptions, name: str, pod_set: PodSet) -> M
     if not least:
         return None
     names = tuple(executor for executor, _ in serving)
+    if least[0].startswith(CONTROLLER):
+        kind = least[0].removeprefix(CONTROLLER)
+        return message("ExecutorLacksController", kind=kind, executors=names)
     return message(LACKING_CAPABILITY, capabilities=least, executors=names)
 
 
