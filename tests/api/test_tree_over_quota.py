@@ -51,8 +51,8 @@ def test_a_queue_below_cohorts_in_a_cycle_is_shown_to_admit_nothing(
     assert caught["inactiveReason"] == (
         'Can\'t admit new workloads: Cohort "under" has a cycle in hierarchy.'
     )
-    status = admin.get("/v1/clusterqueues/caught").json()["status"]
-    assert status["conditions"][0]["status"] == "True", "as in Kueue"
+    (active,) = admin.get("/v1/clusterqueues/caught").json()["status"]["conditions"]
+    assert (active["status"], active["reason"]) == ("False", "CohortCycleDetected")
 
 
 def _node(api: Api, position: int, name: str) -> dict[str, Any]:
