@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from headgate.domain.scheduling.evaluation.evaluate import evaluate
+from headgate.domain.scheduling.evaluation.evaluate import evaluate, largest_fitting
 from headgate.domain.scheduling.evaluation.evaluation_summary import explain_evaluation
-from headgate.domain.scheduling.evaluation.partial_admission import largest_fitting
 from headgate.domain.scheduling.flavors.assignment import FlavorAssignment, assign_flavors
 from headgate.domain.scheduling.flavors.eligibility import flavor_options, options_for_workload
 from headgate.domain.scheduling.quota.usage import Oracle, QuotaView, add_usage, borrowing_level

@@ -2,7 +2,7 @@
 
 from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.nodes.state import NodeDrainStarted
-from headgate.domain.scheduling.drain_preview import PodMove, preview_drain
+from headgate.domain.scheduling.second_pass import PodMove, preview_drain
 from headgate.domain.workloads.specs import TopologyRequest
 from tests.builders.world import World, quotas
 from tests.properties.state_digest import state_digest_text

@@ -14,7 +14,7 @@ from headgate.application.queries.views import (
     timestamp,
 )
 from headgate.domain.rejection import NotFound
-from headgate.domain.scheduling.drain_preview import preview_drain
+from headgate.domain.scheduling.second_pass import preview_drain
 from headgate.domain.streams import workload_stream
 
 

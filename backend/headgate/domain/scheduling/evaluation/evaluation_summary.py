@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from heapq import nsmallest
 
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
-from headgate.domain.scheduling.explanation.explain import (
+from headgate.domain.scheduling.explanation import (
     EvaluationSummary,
     QuotaSupply,
     explain_summary,

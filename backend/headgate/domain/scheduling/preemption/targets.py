@@ -26,16 +26,14 @@ from headgate.domain.scheduling.preemption.candidates import (
 from headgate.domain.scheduling.preemption.capacity_view import (
     CandidatesByNode,
     CapacityView,
+    DomainCandidate,
+    PreemptionDomain,
+    preemption_domains,
     units_of,
 )
 from headgate.domain.scheduling.preemption.disruption_budgets import Budgets, budget_statuses
 from headgate.domain.scheduling.preemption.post_validation import ExcludedVictims, SearchRules
 from headgate.domain.scheduling.preemption.request import Candidate, PreemptionRequest, Victim
-from headgate.domain.scheduling.preemption.topology_domains import (
-    DomainCandidate,
-    PreemptionDomain,
-    preemption_domains,
-)
 from headgate.domain.scheduling.preemption.victim_plan import (
     VictimPlan,
     nodes_in_reach,

@@ -1,7 +1,6 @@
 """Why an evaluated workload does not start now: its blockers, and which of them decides.
 
-Reasons are Kueue's (queueing.md §3.13): within alternatives the mildest counts, across what is
-needed together the most severe. The text of each blocker has the remedy that ends it.
+A placement shortfall has its own blocker and message (topology.md §5).
 """
 
 from collections.abc import Callable
@@ -9,7 +8,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from headgate.domain.scheduling.explanation.placement_shortfall import placement_blocker
 from headgate.domain.scheduling.results import (
     FlavorAttempt,
     Mode,
@@ -239,3 +237,56 @@ def _victim_blockers(summary: EvaluationSummary) -> list[Blocker]:
             ),
         )
     ]
+
+
+def placement_blocker(pod_set: str, flavor: str, shortfall: PlacementShortfall) -> Blocker:
+    """The blocker of a pod set without a placement, or of the leader that goes with it."""
+    need, have = (1, 0) if shortfall.lacks_leader else (shortfall.needs, shortfall.fits)
+    is_counted = shortfall.reason is None
+    return Blocker(
+        type="Topology",
+        reason="WaitingForHosts" if shortfall.is_occupied else "TopologyPlacementFailed",
+        message=_message(shortfall),
+        pod_set=pod_set,
+        flavor=flavor,
+        level=shortfall.level,
+        domain="/".join(shortfall.domain),
+        need=need if is_counted else None,
+        have=have if is_counted else None,
+        short_by=need - have if is_counted else None,
+        excluded_hosts=shortfall.excluded,
+    )
+
+
+def described_shortfall(
+    pod_set: str, flavor: str, shortfall: PlacementShortfall
+) -> PlacementShortfall:
+    """The shortfall as a reason alone, which names pod set and flavor."""
+    if shortfall.reason is not None:
+        return shortfall
+    return PlacementShortfall(placement_blocker(pod_set, flavor, shortfall).full_message)
+
+
+def _message(shortfall: PlacementShortfall) -> Message:
+    if shortfall.reason is not None:
+        return message("PlacementFailed", why=shortfall.reason)
+    is_one_domain = bool(shortfall.domain)
+    if shortfall.lacks_leader:
+        return message("NoHostInDomainFitsLeader" if is_one_domain else "NoHostFitsLeader")
+    if not shortfall.hosts:
+        return message("FlavorHasNoHosts")
+    arguments: dict[str, Argument] = {}
+    if shortfall.running_pods:
+        arguments["running"] = shortfall.running_pods
+    if shortfall.layers:
+        arguments["layers"] = tuple(
+            message("SlicesOfLayer", fits=layer.fits, needs=layer.needs, slice_level=layer.level)
+            for layer in shortfall.layers
+        )
+    is_sliced = shortfall.unit == "slices"
+    if is_one_domain:
+        return Message("SlicesExceedDomain" if is_sliced else "PodsExceedDomain", arguments)
+    arguments["hosts"] = shortfall.hosts
+    if shortfall.fits:
+        return Message("SlicesExceedHosts" if is_sliced else "PodsExceedHosts", arguments)
+    return Message("NoHostFitsSlice" if is_sliced else "NoHostFitsPod", arguments)

@@ -1,1 +1,0 @@
-"""Why a workload is pending, and what would admit it, from the results of its evaluation."""
