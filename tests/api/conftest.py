@@ -8,8 +8,7 @@ import pytest
 from litestar import Litestar
 from litestar.testing import TestClient
 
-from headgate.api.app import connect, routes_only
-from headgate.api.services import application_services
+from headgate.api.app import application_services, connect, routes_only
 from headgate.application.scheduling_loop.run_partition import run_partition, sync_partitions
 from headgate.bootstrap import Platform, open_platform
 from headgate.settings import Settings

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from litestar.testing import TestClient
 
-from headgate.api.app import app_over
-from headgate.api.services import application_services
+from headgate.api.app import app_over, application_services
 from headgate.bootstrap import open_platform
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, Api, flavor, workload

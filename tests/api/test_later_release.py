@@ -9,8 +9,7 @@ from alembic import command
 from litestar.testing import TestClient
 
 from headgate.adapters.postgres.maintenance import alembic_config, migrate
-from headgate.api.app import app_over
-from headgate.api.services import application_services
+from headgate.api.app import app_over, application_services
 from headgate.application.failures import MigrationRefused, ReleaseTooOld
 from headgate.application.ports import Appended, NewEvent, Unavailable
 from headgate.application.scheduling_loop.run_partition import run_partition

@@ -10,8 +10,7 @@ from litestar.testing import TestClient
 
 from headgate.adapters.memory.database import MemoryDatabase
 from headgate.adapters.memory.event_log import MemoryEventLog
-from headgate.api.app import app_over
-from headgate.api.services import application_services
+from headgate.api.app import app_over, application_services
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.ports import Unavailable

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
+from headgate.api.app import application_services
 from headgate.api.manifests import wanted_of
-from headgate.api.services import application_services
 from headgate.application.access.identity import ADMIN
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.decide import decide_commands, unit_of_results

@@ -14,7 +14,7 @@ from random import Random
 import psycopg
 from msgspec.structs import replace
 
-from headgate.api.services import application_services
+from headgate.api.app import application_services
 from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state import COLLECT_AFTER

@@ -13,8 +13,7 @@ from granian.constants import Interfaces
 from granian.server.embed import Server
 from litestar import Litestar
 
-from headgate.api.app import connect, routes_only
-from headgate.api.services import application_services
+from headgate.api.app import application_services, connect, routes_only
 from headgate.application.scheduling_loop.run_partition import idle_seconds, sweep
 from headgate.bootstrap import open_platform
 from headgate.client.client import HeadgateClient

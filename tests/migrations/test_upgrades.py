@@ -13,8 +13,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from headgate.adapters.postgres.maintenance import alembic_config, migrate
-from headgate.api.app import app_over
-from headgate.api.services import application_services
+from headgate.api.app import app_over, application_services
 from headgate.application.verify.findings import Finding
 from headgate.application.verify.verify import ChainAudit, Verifier, audit_chain
 from headgate.bootstrap import Platform, open_platform

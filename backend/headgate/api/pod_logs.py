@@ -10,7 +10,7 @@ from litestar.openapi import ResponseSpec
 from litestar.params import HeaderParameter, PathParameter, QueryParameter
 from litestar.response import Stream
 
-from headgate.adapters.manifests.times import rfc3339
+from headgate.adapters.manifests.fields import rfc3339
 from headgate.api.callers import STREAMED, Caller, is_still_authorized, services_of
 from headgate.api.events import HEADERS
 from headgate.api.parameters import instant_or_none, listed, whole_number

@@ -6,7 +6,6 @@ from headgate.domain.values.message import Message, MessageOrText
 from headgate.domain.workloads.explanation import Explanation
 from headgate.messages import (
     findings,
-    manifest_rules,
     object_rules,
     pending_reasons,
     rejections,
@@ -27,7 +26,7 @@ FAMILIES: tuple[Mapping[str, Text], ...] = (
     rejections.TEXTS,
     object_rules.FIELD_TEXTS,
     object_rules.TEXTS,
-    manifest_rules.TEXTS,
+    object_rules.MANIFEST_TEXTS,
     workload_rules.TEXTS,
     findings.TEXTS,
 )

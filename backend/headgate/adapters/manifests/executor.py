@@ -3,6 +3,7 @@
 from typing import Any
 
 from headgate.adapters.manifests.codec import OURS, Codec, ExecutorConnection, Extras
+from headgate.adapters.manifests.fields import rfc3339
 from headgate.adapters.manifests.metadata import (
     ConditionSchema,
     Duration,
@@ -11,7 +12,6 @@ from headgate.adapters.manifests.metadata import (
     rendered_condition,
 )
 from headgate.adapters.manifests.records import Record, duration_or_never, field, nested
-from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.executor import (
     EXECUTOR,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from headgate.adapters.manifests.codec import KUEUE, OURS, Codec, Extras, ReadSpec
-from headgate.adapters.manifests.fields import Fields
+from headgate.adapters.manifests.fields import Fields, rfc3339
 from headgate.adapters.manifests.metadata import ConditionSchema, ManifestSchema, object_schema
 from headgate.adapters.manifests.queue_settings import WEIGHT_FIELD, FairSharingSchema
 from headgate.adapters.manifests.queue_status import (
@@ -14,7 +14,6 @@ from headgate.adapters.manifests.queue_status import (
     rendered_usage,
 )
 from headgate.adapters.manifests.records import Record, field
-from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.kinds.cluster_queue import (
     ClusterQueueSpec,
 )

@@ -4,8 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.times import rfc3339
+from headgate.adapters.manifests.fields import Fields, rfc3339
 from headgate.application.queries.views import Schema, Timestamp
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.values.instants import Instant

@@ -11,10 +11,9 @@ from typing import Any, get_args
 
 import msgspec
 
-from headgate.adapters.manifests.fields import Fields, read_seconds
+from headgate.adapters.manifests.fields import Fields, read_seconds, rfc3339
 from headgate.adapters.manifests.metadata import Metadata, rendered_condition
 from headgate.adapters.manifests.pod_templates import Template
-from headgate.adapters.manifests.times import rfc3339
 from headgate.adapters.manifests.topology_requests import ANNOTATION_PLACES
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET

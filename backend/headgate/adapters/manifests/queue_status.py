@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
+from headgate.adapters.manifests.fields import rfc3339
 from headgate.adapters.manifests.metadata import ManifestSchema, rendered_condition
-from headgate.adapters.manifests.times import rfc3339
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.local_queue import LocalQueueSpec

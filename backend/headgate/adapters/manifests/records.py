@@ -7,8 +7,7 @@ from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from headgate.adapters.manifests.fields import Fields, quantities, read_seconds
-from headgate.adapters.manifests.times import duration_of
+from headgate.adapters.manifests.fields import Fields, duration_of, quantities, read_seconds
 from headgate.domain.values.quantities import milli_quantity
 
 NEVER = "Never"

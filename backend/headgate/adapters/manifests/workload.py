@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from headgate.adapters.manifests.codec import Extras, Places
-from headgate.adapters.manifests.fields import Fields, either, quantities
+from headgate.adapters.manifests.fields import Fields, either, quantities, rfc3339
 from headgate.adapters.manifests.metadata import Metadata, rendered_condition
 from headgate.adapters.manifests.pod_templates import Template, read_template, template_bodies
 from headgate.adapters.manifests.preemption_settings import (
@@ -20,7 +20,6 @@ from headgate.adapters.manifests.preemption_settings import (
 )
 from headgate.adapters.manifests.priority_classes import class_of_workload
 from headgate.adapters.manifests.retry_policy import rendered_retries, with_retries
-from headgate.adapters.manifests.times import rfc3339
 from headgate.adapters.manifests.topology_requests import (
     read_pod_index,
     read_topology_request,

@@ -11,7 +11,7 @@ from litestar.openapi import ResponseSpec
 from litestar.params import HeaderParameter, JSONBody, QueryParameter
 from litestar.response import Stream
 
-from headgate.adapters.manifests.times import rfc3339
+from headgate.adapters.manifests.fields import rfc3339
 from headgate.adapters.manifests.workload import rendered_owner, rendered_updates
 from headgate.api.answers import Answer, answer, response
 from headgate.api.bodies import Free, Position, Schema

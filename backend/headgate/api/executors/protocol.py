@@ -6,9 +6,8 @@ import msgspec
 from litestar import Controller, post, put
 from litestar.params import HeaderParameter, JSONBody, PathParameter
 
-from headgate.adapters.manifests.fields import Fields, Problems
+from headgate.adapters.manifests.fields import Fields, Problems, rfc3339
 from headgate.adapters.manifests.selectors import TaintSchema
-from headgate.adapters.manifests.times import rfc3339
 from headgate.api.answers import Answer, answer, response
 from headgate.api.bodies import Free, Position, RequestBody, Schema, ShortText
 from headgate.api.callers import Caller, origin_of, services_of
