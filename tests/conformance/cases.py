@@ -63,7 +63,10 @@ class Fields(dict[str, Any]):
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """One case; `test` is the folder and the name of Kueue's test, `kind` the class of its file."""
+    """One case; `test` is the folder and the name of Kueue's test, `kind` the class of its file.
+
+    `unknown` are keys beside its fields that the format does not have.
+    """
 
     file: Path
     test: str
@@ -75,6 +78,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     derived: Fields = msgspec.field(default_factory=lambda: Fields({}))
     checked: Fields = msgspec.field(default_factory=lambda: Fields({}))
     gates: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
 
     @property
     def area(self) -> str:
@@ -141,7 +145,6 @@ def _has_cases(path: Path) -> bool:
 def _placement(path: Path, number: int, line: str) -> Case:
     read = json.loads(line)
     name = f"{path.stem}:{number}"
-    refuse_unknown(name, read, LINE_KEYS)
     case = read["case"]
     gates = {gate: on for gate, on in case.get("gates", {}).items() if on != ON.get(gate, False)}
     name = f"{name} {case.get('kind', '')}".strip()
@@ -152,13 +155,13 @@ def _placement(path: Path, number: int, line: str) -> Case:
         kind="A",
         inputs=Fields(case),
         want=Fields(read["expect"]),
+        unknown=tuple(sorted(read.keys() - LINE_KEYS)),
         gates=tuple(f"{gate}={str(on).lower()}" for gate, on in sorted(gates.items())),
     )
 
 
 def _case(path: Path, document: dict[str, Any], case: dict[str, Any]) -> Case:
     shared = document.get("shared") or {}
-    refuse_unknown(case["name"], case, CASE_KEYS)
     inputs = {name: _resolved(value, shared) for name, value in (case.get("inputs") or {}).items()}
     inputs.update({"params": case["params"]} if case.get("params") else {})
     for value in (inputs, shared):
@@ -175,6 +178,7 @@ def _case(path: Path, document: dict[str, Any], case: dict[str, Any]) -> Case:
         derived=Fields(case.get("derived") or {}),
         checked=Fields(case.get("checked") or {}),
         gates=tuple(case.get("nonDefaultGates") or ()),
+        unknown=tuple(sorted(case.keys() - CASE_KEYS)),
     )
 
 

@@ -43,6 +43,8 @@ def judge(case: Case) -> Verdict:
     foreign = [gate for gate in case.gates if not family.knows(case, gate)]
     if foreign:
         return _verdict(case, "skipped", (f"needs {', '.join(foreign)}",))
+    if case.unknown:
+        return _verdict(case, "failed", tuple(f"unknown key {name}" for name in case.unknown))
     found = _differences(case, family)
     rules = _rules(case, family)
     if not found:

@@ -12,6 +12,7 @@ from headgate.domain.rejection import Rejection, lies_within
 from headgate.domain.streams import stream_of
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
+from headgate.domain.workloads.pods.templates import with_known_templates
 from tests.conformance.cases import Case
 from tests.conformance.comparison import differences
 from tests.conformance.families.family import Drive, Family
@@ -118,7 +119,7 @@ def changed_workload(case: Case) -> Iterator[str]:
     command = ChangeSpec(
         labels=desired.labels,
         annotations=desired.annotations,
-        spec=desired.spec,
+        spec=with_known_templates(desired.spec, state.spec),
         eviction="e",
     )
     try:
