@@ -88,6 +88,7 @@ def told(admin: Api, schedule: Callable[[], int]) -> Told:
             "cycle": admin.get("/v1/cycles").json()["items"][0]["id"],
             "batch": held.json()["batch"],
             "backtest": "none",
+            "digest": "0" * 64,
         },
     )
     found.then = {path: read(admin, found, path, found.position) for path in OF_THEN}
@@ -143,6 +144,8 @@ def test_only_what_the_log_does_not_tell_is_of_now() -> None:
         "/v1/executors/{name}/assignments/stream",
         "/v1/executors/{name}/sessions",
         "/v1/executors/{name}/sessions/{session}/frames",
+        "/v1/executors/{name}/uploads/{digest}",
+        "/v1/namespaces/{namespace}/uploads/{digest}",
         "/v1/namespaces/{namespace}/workloads/{name}/logs",
         "/v1/namespaces/{namespace}/workloads/{name}/sessions/{session}/frames",
         "/v1/serviceaccounts",

@@ -15,7 +15,7 @@ from litestar.response import Stream
 from headgate.api.answers import Answer, answer, response
 from headgate.api.bodies import Schema
 from headgate.api.callers import Caller, services_of
-from headgate.api.parameters import BYTES
+from headgate.api.parameters import BYTES, PRESENT_ONLY
 from headgate.application.application_services import ApplicationServices
 from headgate.application.uploads import UploadKey, is_digest, uploads_of
 from headgate.domain.executor_assignments import executors_of
@@ -48,6 +48,7 @@ class Uploads(Controller):
     @get(
         operation_id="findUpload",
         summary="Ask whether an upload is kept, before it is sent",
+        opt={"live": PRESENT_ONLY},
         responses=response(UploadStatus),
     )
     async def find(self, request: Caller, namespace: Namespace, digest: Digest) -> Answer:
@@ -95,7 +96,7 @@ class ExecutorUploads(Controller):
     @get(
         operation_id="readUpload",
         summary="Read the upload of a workload with pods of the executor",
-        opt={"right": "report executors"},
+        opt={"right": "report executors", "live": PRESENT_ONLY},
         media_type=BYTES,
         responses={
             200: ResponseSpec(
