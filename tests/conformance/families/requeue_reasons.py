@@ -46,7 +46,8 @@ def entry_of_a_cycle(case: Case) -> Iterator[str]:
     """Where an entry lies after its cycle, and what is said of it."""
     installed = Installed()
     entry = case.mapped("e")
-    status = entry.get("status") or entry.get("requeueReason") or "NoFit"
+    reason = entry.get("quotaReservedReason", "")
+    status = entry.get("status") or entry.get("requeueReason") or TOLD.get(reason, "NoFit")
     key = brought_about(status)(installed, case.shared["w1"], {})
     is_apart = _is_apart(installed, key)
     yield from differences("inadmissible", bool(_all(case.want["wantInadmissible"])), is_apart)
@@ -56,7 +57,7 @@ def entry_of_a_cycle(case: Case) -> Iterator[str]:
         installed.cluster_state, installed.cluster_state.workloads[key], installed.at
     )
     for condition in conditions:
-        if condition["type"] == "QuotaReserved":
+        if condition["type"] == "QuotaReserved" and reason:
             told = found.dominant if found else ""
             yield from differing_reasons("reason", condition["reason"], told)
 
@@ -237,6 +238,9 @@ SITUATIONS: dict[str, Situation] = {
     "preemptionGated": gate_closed,
 }
 """By Kueue's reason of a requeue, or by the status of an entry of its cycle."""
+
+TOLD = {"WaitingForQuota": "PreemptionNoCandidates", "Misconfigured": "NamespaceMismatch"}
+"""What brings about a reason of an entry that was not nominated; else nothing ever fits."""
 
 FAMILIES = {
     "TestBestEffortFIFORequeueIfNotPresent": Family(
