@@ -73,6 +73,7 @@ def install(admin: Api, schedule: Callable[[], int]) -> Installation:
         "backtest": "none",
         "eviction": "none",
         "check": "none",
+        "digest": "0" * 64,
     }
     lists = (*LISTS, f"/v1/batches/{batch}")
     # Read models follow the log; those of objects are never behind it.

@@ -106,7 +106,7 @@ def test_a_strict_fifo_queue_that_has_not_moved_for_an_hour_is_reported() -> Non
     assert found[0].stream == "workload/team/second"
 
 
-def test_cohorts_in_a_cycle_are_reported_though_their_queues_count_as_active() -> None:
+def test_cohorts_in_a_cycle_are_reported_beside_the_queues_that_they_stop() -> None:
     world = World()
     world.flavor("default")
     world.cohort("upper", "lower")
@@ -116,6 +116,7 @@ def test_cohorts_in_a_cycle_are_reported_though_their_queues_count_as_active() -
     assert [(one.kind, one.stream) for one in found] == [
         ("Configuration", "cohort/lower"),
         ("Configuration", "cohort/upper"),
+        ("QueueInactive", "clusterqueue/q"),
     ]
     assert "No queue of the cycle admits workloads." in found[0].detail
 
