@@ -66,6 +66,7 @@ def life(admin: Api, schedule: Callable[[], int]) -> Life:
         "batch": batch,
         "backtest": "none",
         "session": "none",
+        "digest": "0" * 64,
     }
     return Life(reached, ids)
 

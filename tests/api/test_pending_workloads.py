@@ -35,8 +35,8 @@ def queues(admin: Api, schedule: Callable[[], int]) -> None:
     schedule()
 
 
-def test_a_local_queue_tells_what_it_used_of_late(admin: Api) -> None:
-    status = admin.get(f"{HERE}/localqueues/main").json()["status"]
+def test_a_local_queue_tells_what_it_used_of_late(admin: Api, schedule: Callable[[], int]) -> None:
+    status = admin.caught_up(f"{HERE}/localqueues/main", schedule()).json()["status"]
     counted = status["fairSharing"]["admissionFairSharingStatus"]
     cores = float(counted["consumedResources"]["cpu"].removesuffix("n")) / 10**9
     assert 0.58 < cores < 0.6  # two cores, half of a half-life's gain: 2 * (1 - 2 ** -0.5)
