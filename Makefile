@@ -66,9 +66,10 @@ simulate: $(READY)  ## random days of cluster life on memory adapters; ARGS="--s
 	@$(BIN)/python -m tests.simulation.termination
 
 .PHONY: chaos
-chaos: $(READY)  ## a trace and real pods while processes are killed, and failovers; counts what is lost
+chaos: $(READY)  ## kills, failovers, a full disk, a hung database under load; counts what is lost
 	@$(BIN)/python -m tests.chaos $(ARGS)
 	@$(BIN)/python -m tests.chaos.failover
+	@$(BIN)/python -m tests.chaos.outages
 	@$(BIN)/python -m tests.chaos.executors
 
 .PHONY: docs

@@ -18,7 +18,7 @@ from headgate.domain.recorded_event import LogRewound
 from headgate.domain.streams import LOG_STREAM
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, workload
-from tests.api.serving import Server, serving
+from tests.api.serving import serving
 from tests.chaos.ledger import read_ledger
 from tests.contracts.adapters import Adapters, on_postgres
 from tests.directories import run_directory
@@ -29,17 +29,20 @@ from tests.workers.cluster import NAMESPACE, cluster, record
 
 PATH = f"/v1/namespaces/{NAMESPACE}/workloads"
 SECONDS_BETWEEN_SUBMITS = 0.05
+SECONDS_TO_ANSWER = 30.0
 SECONDS_OF_LAG = 2.0
 
 
 class Submitter(threading.Thread):
     """Submits one workload after the other, and again what was not taken."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, url: str, secret: str) -> None:
         super().__init__(daemon=True)
-        self._http = httpx.Client(base_url=server.url, headers=dict(server.http.headers))
+        headers = {"Authorization": f"Bearer {secret}"}
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=SECONDS_TO_ANSWER)
         self._is_over = threading.Event()
         self.taken_at = 0.0
+        self.taken = self.refused = 0
         self.unexpected: list[str] = []
 
     def run(self) -> None:
@@ -62,7 +65,9 @@ class Submitter(threading.Thread):
             status = self._http.post(PATH, json=workload(name, NAMESPACE, "gpu")).status_code
             if status in (201, 409):
                 self.taken_at = time.monotonic()
+                self.taken += 1
                 return True
+            self.refused += 1
             if status != httpx.codes.SERVICE_UNAVAILABLE:
                 self.unexpected.append(f"{name} was answered with {status}")
         return False
@@ -99,7 +104,7 @@ def _run(directory: Path, rounds: int) -> list[str]:
         stack.callback(workers.end)
         workers.start()
         workers.start()
-        submitter = Submitter(server)
+        submitter = Submitter(server.url, ADMIN_SECRET)
         submitter.start()
         stack.callback(submitter.end)
         replicas.copy_of_serving(replicas.standby)
@@ -126,14 +131,14 @@ def _fail_over(replicas: Replicas, adapters: Adapters, submitter: Submitter) -> 
     taken = submitter.taken_at
     with on_postgres(replicas.url) as served:
         at = served.log.head()
-        wait_until(lambda: _admits_after(served, at), "workloads are admitted again")
+        wait_until(lambda: admits_after(served, at), "workloads are admitted again")
     return (
         f"about {head - kept} events lost, submits taken after {taken - began:.1f} s, "
         f"decided after {time.monotonic() - began:.1f} s"
     )
 
 
-def _admits_after(adapters: Adapters, position: int) -> bool:
+def admits_after(adapters: Adapters, position: int) -> bool:
     events = adapters.log.read(position, limit=1_000)
     return any(recorded.metadata.actor == "scheduler" for recorded in events)
 

@@ -103,6 +103,8 @@ def jobs_of(part: int) -> list[Job]:
     if part == PART_COUNT:
         chaos = _python("-m", "tests.chaos", "--seed", str(part))
         jobs.append(Job("chaos", chaos, seeds, is_exclusive=True))
+        for name in ("chaos.failover", "chaos.outages"):
+            jobs.append(Job(name, _python("-m", f"tests.{name}"), seeds, is_exclusive=True))
     if part == EXECUTOR_PART:
         for name in ("tests.executors.bad_days", "tests.chaos.executors"):
             job = Job(name.removeprefix("tests."), _python("-m", name), seeds, is_exclusive=True)
