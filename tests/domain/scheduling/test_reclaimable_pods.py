@@ -5,12 +5,13 @@ import pytest
 from headgate.application.queries.queues.status import status_of
 from headgate.application.verify.verify import History
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.nodes.state import NodeCordoned
+from headgate.domain.nodes.state import NodeCordoned, NodeDeleted
 from headgate.domain.rejection import IllegalNow, InvalidObject
+from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.commands import ReportReclaimable
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadPodsReclaimed
-from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
+from headgate.domain.workloads.specs import Scheduling, SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import phase_of
 from tests.builders.scenario import Scenario, pointers
 from tests.builders.workloads import a_pod_set, a_workload, running
@@ -175,3 +176,77 @@ def test_a_recount_of_the_log_agrees() -> None:
     for recorded in world.history:
         book.read(recorded)
     assert book.findings.found == []
+
+
+ONE_CPU = Scheduling(requests={"cpu": 1})
+
+
+def with_an_ended_pod_set(hosts: dict[str, int], ended: int = 4) -> tuple[World, str]:
+    """A workload of pod set `a`, 4 pods that have all ended, and of `b`, 1 pod that runs."""
+    world = World()
+    world.hosts(hosts)
+    world.cluster_queue("q", quotas("cpu", tas=100))
+    pod_sets = (
+        a_pod_set("a", count=4, scheduling=ONE_CPU),
+        a_pod_set("b", count=1, scheduling=ONE_CPU),
+    )
+    key = world.submit_pod_sets("w", "q", *pod_sets)
+    world.settle()
+    world.reclaim(key, ended)
+    return world, key
+
+
+def test_a_pod_set_that_has_ended_gives_its_hosts_back() -> None:
+    """Kueue #15219: the example of kueue-0.20, change 7."""
+    world, key = with_an_ended_pod_set({"b1/r1/h1": 5})
+    other = world.submit(
+        "other", "q", {"cpu": 1}, count=4, topology=TopologyRequest(required="rack")
+    )
+    world.settle()
+    assert world.admitted() == [other, key]
+    world.finish(other)
+    world.finish(key)
+    whole = world.submit("whole", "q", {"cpu": 5})
+    world.settle()
+    assert (world.admitted(), audit(world)) == ([whole], [])
+
+
+def test_a_part_of_a_pod_set_that_has_ended_keeps_its_hosts() -> None:
+    world, key = with_an_ended_pod_set({"b1/r1/h1": 5}, ended=3)
+    world.submit("other", "q", {"cpu": 1}, count=1)
+    world.settle()
+    assert world.admitted() == [key]
+
+
+def test_a_failed_host_of_ended_pods_alone_needs_no_other() -> None:
+    """The pod of `b` stands on h2; the hosts of `a` may go, and no host is left for them."""
+    world, key = with_an_ended_pod_set({"b1/r1/h1": 4, "b1/r1/h2": 1})
+    before = world[key].admission
+    world.record("node/h1", NodeDeleted())
+    world.settle()
+    assert (world[key].unhealthy_nodes, world[key].admission) == ({}, before)
+
+
+def test_pods_that_move_take_no_host_for_those_that_ended() -> None:
+    world, key = with_an_ended_pod_set({"b1/r1/h1": 5})
+    world.node("b1/r2/h2", allocatable={"cpu": 1, "pods": 110})
+    world.record("node/h1", NodeDeleted())
+    world.settle()
+    admission = world[key].admission
+    assert admission is not None
+    assert [hosts_of_pod_set(admission, name) for name in "ab"] == [{"h1": 4}, {"h2": 1}]
+    world.finish(key)
+    assert audit(world) == []
+
+
+def hosts_of_pod_set(admission: Admission, name: str) -> dict[str, int]:
+    given = next(each for each in admission.pod_set_assignments if each.name == name)
+    assert given.topology_assignment is not None
+    return {domain.values[-1]: domain.count for domain in given.topology_assignment.domains}
+
+
+def audit(world: World) -> list[object]:
+    book = History()
+    for recorded in world.history:
+        book.read(recorded)
+    return list(book.findings.found)

@@ -161,7 +161,7 @@ class Executors(Controller):
     async def reclaimable(
         self, request: Caller, namespace: Name, name: Name, data: JSONBody[ReclaimableReport]
     ) -> Answer:
-        """Their quota is free from then on, their hosts with the end of the whole workload."""
+        """Their quota is free from then on, their hosts once all pods of the pod set have ended."""
         key = f"{namespace}/{name}"
         told = Report(
             workload=key, uid=data.uid, attempt=data.attempt, type="reclaimable", pods=data.pods

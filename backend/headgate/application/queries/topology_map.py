@@ -16,6 +16,7 @@ from headgate.domain.rejection import NotFound
 from headgate.domain.scheduling.placement.flavor_topology import belongs_to_flavor, leaf_path
 from headgate.domain.scheduling.placement.host_table import PODS, host_name, is_schedulable
 from headgate.domain.values.quantities import Requests, added, scaled
+from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload
 
@@ -223,8 +224,10 @@ def _stays(cluster_state: ClusterState, topology: str) -> Cooperative[dict[Path,
 def _add_stays(found: dict[Path, list[_Stay]], workload: Workload, flavors: set[str]) -> None:
     if workload.admission is None or not has_quota_reservation(workload):
         return
-    requests = {p.name: p.scheduling.requests for p in workload.spec.pod_sets}
-    for given in workload.admission.pod_set_assignments:
+    pod_sets = workload.spec.pod_sets
+    requests = {p.name: p.scheduling.requests for p in pod_sets}
+    needed = needed_admission(workload.admission, pod_sets, workload.reclaimable)
+    for given in needed.pod_set_assignments:
         if given.topology_assignment is None or flavors.isdisjoint(given.flavors.values()):
             continue
         for domain in given.topology_assignment.domains:

@@ -43,7 +43,7 @@ class HostAudit:
             for resource, amount in amounts.items():
                 used[resource] = used.get(resource, 0) + amount
         if is_whole:
-            self._check_counts(admission)
+            self.check_counts(admission)
 
     def give_back(self, spec: WorkloadSpec, admission: Admission) -> None:
         """Count the rooms as free again."""
@@ -58,7 +58,6 @@ class HostAudit:
         here = Counter(_rooms(spec, after))
         self.give_back(spec, _only(before, there - here))
         self.take(spec, _only(after, here - there), is_whole=False)
-        self._check_counts(after)
 
     def leave(self, spec: WorkloadSpec, before: Admission, after: Admission) -> None:
         """Checks that a shrunk workload keeps hosts that it had, and no others."""
@@ -77,9 +76,10 @@ class HostAudit:
             replace(assigned, count=min(assigned.count, counts.get(assigned.name, assigned.count)))
             for assigned in after.pod_set_assignments
         )
-        self._check_counts(replace(after, pod_set_assignments=tuple(given)))
+        self.check_counts(replace(after, pod_set_assignments=tuple(given)))
 
-    def _check_counts(self, admission: Admission) -> None:
+    def check_counts(self, admission: Admission) -> None:
+        """Checks that every pod of an admission has one place, unless it awaits its first."""
         for assigned in admission.pod_set_assignments:
             if (
                 assigned.topology_assignment is None
@@ -172,12 +172,14 @@ def placements(
 
 
 def moved(before: Admission, after: Admission) -> Admission:
-    """What was held, in the places that its pods have afterwards."""
+    """What was held, in the places that its pods have afterwards; ended pod sets have none."""
     places = {given.name: given.topology_assignment for given in after.pod_set_assignments}
     return replace(
         before,
         pod_set_assignments=tuple(
             replace(given, topology_assignment=places.get(given.name, given.topology_assignment))
+            if given.count or given.topology_assignment
+            else given
             for given in before.pod_set_assignments
         ),
     )

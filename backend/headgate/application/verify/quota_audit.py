@@ -8,7 +8,7 @@ from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
 from headgate.domain.values.quantities import FlavorResource, FlavorUsage
 from headgate.domain.workloads.admission import Admission
 from headgate.domain.workloads.pods.eviction_units import without_pods
-from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
+from headgate.domain.workloads.pods.trimmed_assignments import has_ended, needed_admission
 from headgate.domain.workloads.preemption_events import WorkloadShrunk
 from headgate.domain.workloads.specs import WorkloadSpec
 
@@ -182,8 +182,15 @@ class SizeAudit:
         self._ended.pop(key, None)
 
     def now(self, key: str, spec: WorkloadSpec, held: Admission) -> Admission:
-        """`held`, at its present places, with the counts and usage of the pods it needs by now."""
-        needed = needed_admission(self._given[key], spec.pod_sets, self._ended.get(key, {}))
+        """`held` with the counts and usage of the pods it needs by now, and the hosts of these."""
+        known, reclaimable = self._given[key], self._ended.get(key, {})
+        sets = {pod_set.name: pod_set for pod_set in spec.pod_sets}
+        ended = {
+            given.name
+            for given in known.pod_set_assignments
+            if has_ended(sets.get(given.name), given, reclaimable)
+        }
+        needed = needed_admission(known, spec.pod_sets, reclaimable)
         sizes = {given.name: given for given in needed.pod_set_assignments}
         return replace(
             held,
@@ -192,6 +199,7 @@ class SizeAudit:
                     given,
                     count=sizes[given.name].count,
                     resource_usage=sizes[given.name].resource_usage,
+                    topology_assignment=None if given.name in ended else given.topology_assignment,
                 )
                 for given in held.pod_set_assignments
             ),

@@ -130,12 +130,15 @@ class History:
         if isinstance(event, WorkloadStopping) and event.releases_quota and held is not None:
             self._free_early.add(key)
             self.quota.give_back(held)
-        if resized and before is not None and held is not None and key not in self._free_early:
+        if resized and before is not None and held is not None:
             before.quota = self.sizes.now(key, before.spec, held)
-            self.quota.shrink(held, before.quota)
+            if key not in self._free_early:
+                self.quota.shrink(held, before.quota)
+            self.hosts.leave(self._placed[key], held, before.quota)
         if isinstance(event, WorkloadPlaced) and before is not None and held is not None:
-            self.hosts.move(self._placed[key], held, event.admission)
             before.quota = moved(held, event.admission)
+            self.hosts.move(self._placed[key], held, before.quota)
+            self.hosts.check_counts(event.admission)
         if isinstance(event, WorkloadScaledDown) and before is not None and held is not None:
             self.hosts.cut(before.spec, held, event.admission)
             before.quota = moved(held, event.admission)

@@ -41,6 +41,7 @@ from headgate.domain.workloads.events import (
     WorkloadEvicted,
     WorkloadPlaced,
 )
+from headgate.domain.workloads.pods.trimmed_assignments import has_ended, needed_admission
 from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import pod_sets_after_checks
@@ -133,7 +134,8 @@ def _replace_failed_hosts(
     given: list[PodSetAssignment] = []
     for assigned, pod_set in _with_pod_sets(workload, admission):
         known = assigned.topology_assignment
-        if known is None or lost.isdisjoint(",".join(d.values) for d in known.domains):
+        is_ended = has_ended(pod_set, assigned, workload.reclaimable)
+        if is_ended or known is None or lost.isdisjoint(",".join(d.values) for d in known.domains):
             given.append(assigned)
             continue
         context = _placement_context(partition, assigned, assumed)
@@ -267,7 +269,7 @@ def _move_of(
     lost = {**workload.unhealthy_nodes, host: DRAINED}
     leaving = replace(workload, unhealthy_nodes=lost)
     assert workload.admission is not None, "a workload with pods on a host has an admission"
-    before = _places(workload.admission)
+    before = _places(_needed(workload, workload.admission))
     found: Admission | PlacementShortfall = NO_REPLACEMENT
     if partition.config.configuration.topology.replace_failed_nodes:
         found = find_hosts(partition, leaving)
@@ -277,7 +279,7 @@ def _move_of(
         )
         return PodMove(workload.key, before[host], outcome, reason=found.reason)
     _move(partition, workload, found, undo)
-    after = _places(found)
+    after = _places(_needed(workload, found))
     gained = tuple(
         (name, pods - before.get(name, 0))
         for name, pods in after.items()
@@ -295,6 +297,10 @@ def _move(
         partition.charges.acquire(view, here)
     undo.append((partition.charges.acquire, there))
     undo.append((partition.charges.release, here))
+
+
+def _needed(workload: Workload, admission: Admission) -> Admission:
+    return needed_admission(admission, workload.spec.pod_sets, workload.reclaimable)
 
 
 def _places(admission: Admission) -> dict[str, int]:

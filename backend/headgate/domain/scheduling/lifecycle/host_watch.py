@@ -38,6 +38,7 @@ from headgate.domain.workloads.events import (
     WorkloadHostsFailed,
     WorkloadHostsRecovered,
 )
+from headgate.domain.workloads.pods.trimmed_assignments import has_ended, needed_admission
 from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.specs import NodeLossPolicy, PodSet
 from headgate.domain.workloads.state import Workload
@@ -78,6 +79,8 @@ def host_failures(
     for given in workload.admission.pod_set_assignments:
         hosted = _hosted_workload(config, workload, pod_sets, given)
         if hosted is None or given.topology_assignment is None:
+            continue
+        if has_ended(pod_sets.get(given.name), given, workload.reclaimable):
             continue
         for domain in given.topology_assignment.domains:
             name = ",".join(domain.values)
@@ -307,20 +310,26 @@ class HostWatch:
 
     def _add(self, workload: Workload) -> None:
         self.placed[workload.key] = workload
-        assert workload.admission is not None, "only admissions are indexed"
-        for host in hosts_of(workload.admission):
+        for host in _hosts_in_use(workload):
             self._by_host.setdefault(host, {})[workload.key] = None
 
     def _remove(self, key: str) -> None:
         known = self.placed.pop(key, None)
         self._due.pop(key, None)
-        if known is None or known.admission is None:
-            return
-        for host in hosts_of(known.admission):
+        for host in _hosts_in_use(known) if known is not None else ():
             there = self._by_host[host]
             del there[key]
             if not there:
                 del self._by_host[host]
+
+
+def _hosts_in_use(workload: Workload) -> tuple[str, ...]:
+    """The hosts of pod sets that have not ended."""
+    assert workload.admission is not None, "only admissions are indexed"
+    if not workload.reclaimable:
+        return hosts_of(workload.admission)
+    pod_sets = workload.spec.pod_sets
+    return hosts_of(needed_admission(workload.admission, pod_sets, workload.reclaimable))
 
 
 def _uses_hosts(workload: Workload | None) -> bool:
@@ -351,4 +360,5 @@ def _keeps_hosts(old: Workload, new: Workload) -> bool:
         and old.unhealthy_nodes is new.unhealthy_nodes
         and old.pods_gone is new.pods_gone
         and old.spec is new.spec
+        and old.reclaimable is new.reclaimable
     )

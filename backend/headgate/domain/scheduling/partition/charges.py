@@ -154,8 +154,7 @@ class Charges:
     def charge_of(self, workload: Workload, admission: Admission) -> Charge:
         """Return what an admission of this workload takes.
 
-        Pods that have ended take no quota, but keep their hosts until the workload ends: which of
-        the pods have ended is not known.
+        Pods that have ended take no quota, but keep their hosts until their pod set has ended.
         """
         amounts: FlavorResourceQuantities = {}
         pods = []

@@ -108,18 +108,34 @@ def needed_pod_sets(pod_sets: tuple[PodSet, ...], reclaimable: Reclaimable) -> t
 def needed_admission(
     admission: Admission, pod_sets: tuple[PodSet, ...], reclaimable: Reclaimable
 ) -> Admission:
-    """The admission with counts and usage of the pods still needed; topology assignments stay.
+    """The admission with counts and usage of the pods still needed.
 
-    Pods that a scale-down removed are not needed either.
+    Pods that a scale-down removed are not needed either. A topology assignment stays until all pods
+    of its pod set have ended: which of them have ended is not known (Kueue #15219).
     """
-    counts = {pod_set.name: _needed_count(pod_set, reclaimable) for pod_set in pod_sets}
+    sets = {pod_set.name: pod_set for pod_set in pod_sets}
+    counts = {name: _needed_count(pod_set, reclaimable) for name, pod_set in sets.items()}
     if all(counts.get(a.name, a.count) >= a.count for a in admission.pod_set_assignments):
         return admission
     given = tuple(
-        _with_needed_count(assignment, counts.get(assignment.name, assignment.count))
-        for assignment in admission.pod_set_assignments
+        _without_hosts(needed)
+        if has_ended(sets.get(needed.name), assigned, reclaimable)
+        else needed
+        for assigned in admission.pod_set_assignments
+        for needed in (_with_needed_count(assigned, counts.get(assigned.name, assigned.count)),)
     )
     return replace(admission, pod_set_assignments=given)
+
+
+def has_ended(pod_set: PodSet | None, given: PodSetAssignment, reclaimable: Reclaimable) -> bool:
+    """Whether all pods of a pod set have ended, as many as it has and as were admitted."""
+    if pod_set is None or pod_set.name not in reclaimable:
+        return False
+    return reclaimable[pod_set.name] >= max(pod_set.count, given.count)
+
+
+def _without_hosts(given: PodSetAssignment) -> PodSetAssignment:
+    return replace(given, topology_assignment=None)
 
 
 def _needed(pod_set: PodSet, reclaimable: Reclaimable) -> PodSet:

@@ -1286,7 +1286,7 @@ export interface paths {
         put?: never;
         /**
          * Report how many pods have ended and are not started again
-         * @description Their quota is free from then on, their hosts with the end of the whole workload.
+         * @description Their quota is free from then on, their hosts once all pods of the pod set have ended.
          */
         post: operations["reportReclaimable"];
         delete?: never;
