@@ -41,6 +41,7 @@ def test_a_handler_saves_first_and_the_ledger_tells_the_whole_round(
     assert urgent["status"]["nominatedPlacement"]["clusterQueue"] == "soft"
 
     (open_eviction,) = executor.get("/v1/evictions?handler=ckpt").json()["items"]
+    assert open_eviction["preemptor"] == "team-a/urgent"
     eviction = open_eviction["eviction"]
     assert (eviction["mode"], eviction["stage"], eviction["onDeadline"]) == (
         "Soft",

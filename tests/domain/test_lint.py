@@ -1,11 +1,13 @@
 """What is allowed in a configuration and most likely not meant, told with the numbers."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, cluster_queue_violations
+from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec
 from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
+from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from headgate.domain.lint import LintWarning, capacity_of_flavors, lint
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.message import Amount, Message
@@ -140,6 +142,28 @@ def test_unusable_queues_are_reported() -> None:
         ("QueueWithoutFlavors", "ClusterQueue", "empty"),
         ("MissingReference", "LocalQueue", "lost"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "timestamp", "rules"),
+    [
+        ("StrictFIFO", "Creation", ["StrictQueueByCreation"]),
+        ("StrictFIFO", "Eviction", []),
+        ("BestEffortFIFO", "Creation", []),
+    ],
+)
+def test_a_strict_queue_by_creation_is_reported(
+    strategy: str, timestamp: Literal["Creation", "Eviction"], rules: list[str]
+) -> None:
+    """KEP-1282, Drawbacks: BestEffortFIFO is the advice where Creation is set (1282-23)."""
+    world = a_world()
+    waits = WaitForPodsReady(requeuing_strategy=RequeuingStrategy(timestamp=timestamp))
+    created = ConfigurationCreated(
+        uid="c", name="default", spec=ConfigurationSpec(wait_for_pods_ready=waits)
+    )
+    world.record("configuration/default", created)
+    world.cluster_queue("q", quotas(one=4), queueing_strategy=strategy)
+    assert [rule for rule, _, _ in told(world.cluster_state.config)] == rules
 
 
 def test_what_does_not_exist_is_reported_where_it_is_named() -> None:

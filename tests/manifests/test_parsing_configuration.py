@@ -375,10 +375,15 @@ def test_a_name_or_the_beginning_of_one_is_needed() -> None:
 
 def test_both_maximum_retry_conditions_of_kep_1282_are_read_by_either_name() -> None:
     given = {"maxBackOffRetryCount": 3, "maxBackOffRetryTimeout": 600, "backoffResetAfter": "1h"}
+    given |= {"backoffLimitCounts": "Timeouts", "maxBackOffRetryTimeoutFrom": "QueueOrderTimestamp"}
     spec = {"namespaceSelector": {}, "waitForPodsReady": {"requeuingStrategy": given}}
     waits = read(a_manifest("ClusterQueue", spec=spec)).spec.wait_for_pods_ready
     assert waits.requeuing_strategy == RequeuingStrategy(
-        backoff_limit_count=3, retry_limit_seconds=600, reset_after_seconds=3600
+        backoff_limit_count=3,
+        retry_limit_seconds=600,
+        reset_after_seconds=3600,
+        backoff_limit_counts="Timeouts",
+        retry_limit_from="QueueOrderTimestamp",
     )
 
 

@@ -170,5 +170,22 @@ def test_koordinators_arguments_take_the_defaults_of_preemption_away() -> None:
     assert (found.default_preemptible, found.default_can_preempt) == (False, False)
     torn = refused(preferring(defaultPreemptible=True, disableDefaultPreemptiable=True))
     assert list(torn) == ["/spec/preemption/disableDefaultPreemptiable"]
-    told = refused(preferring(podShouldBeDeletedWhenPreempted=False))
-    assert "softEviction" in told["/spec/preemption/podShouldBeDeletedWhenPreempted"]
+
+
+@pytest.mark.parametrize(("is_deleted", "mode"), [(True, "Immediate"), (False, "Soft")])
+def test_koordinators_argument_says_how_victims_leave(*, is_deleted: bool, mode: str) -> None:
+    """KOO-30: deletion by the scheduler, or by the operator that the label tells."""
+    found = read(preferring(podShouldBeDeletedWhenPreempted=is_deleted)).spec.preemption
+    assert found.soft_eviction == mode
+    other = "Soft" if is_deleted else "Immediate"
+    torn = refused(preferring(podShouldBeDeletedWhenPreempted=is_deleted, softEviction=other))
+    assert list(torn) == ["/spec/preemption/podShouldBeDeletedWhenPreempted"]
+
+
+def test_the_threshold_of_kai_is_one_switch() -> None:
+    """KAI-7: nothing said, priority < 100 is preemptible and >= 100 is not."""
+    assert read(preferring()).spec.preemption.legacy_non_preemptible_from is None
+    found = read(preferring(legacyPreemptibility=True)).spec.preemption
+    assert found.legacy_non_preemptible_from == 100
+    other = preferring(legacyPreemptibility=True, legacyNonPreemptibleFrom=1000)
+    assert read(other).spec.preemption.legacy_non_preemptible_from == 1000

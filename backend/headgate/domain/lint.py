@@ -14,6 +14,7 @@ from headgate.domain.kinds.resource_groups import ResourceGroup, ResourceQuota
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import child
 from headgate.domain.scheduling.node_constraints import node_is_of_flavor
+from headgate.domain.scheduling.queueing.queue_checks import pods_ready_rules
 from headgate.domain.scheduling.quota.tree import root_cohort
 from headgate.domain.values.message import Amount, Message, message
 from headgate.domain.values.quantities import FlavorUsage, Requests
@@ -28,6 +29,7 @@ LintRule = Literal[
     "QueueWithoutFlavors",
     "QueueWithoutLocalQueue",
     "QueueWithoutNamespaces",
+    "StrictQueueByCreation",
     "MissingReference",
     "CohortCycle",
 ]
@@ -342,13 +344,8 @@ def _of_cluster_queue(
 ) -> Iterator[LintWarning]:
     spec = config.cluster_queues[name].spec
     if not spec.resource_groups:
-        yield LintWarning(
-            kind="ClusterQueue",
-            name=name,
-            pointer="/spec/resourceGroups",
-            rule="QueueWithoutFlavors",
-            message=message("QueueWithoutFlavors"),
-        )
+        empty = message("QueueWithoutFlavors")
+        yield _of_queue(name, "/spec/resourceGroups", "QueueWithoutFlavors", empty)
     if not has_local_queue:
         yield LintWarning(
             kind="ClusterQueue",
@@ -358,15 +355,25 @@ def _of_cluster_queue(
             severity="note",
             message=message("QueueWithoutLocalQueue"),
         )
+    yield from _strict_queue_by_creation(config, name)
     for index, rule in enumerate(spec.admission_checks):
         if rule.name not in config.admission_checks:
-            yield LintWarning(
-                kind="ClusterQueue",
-                name=name,
-                pointer=child("/spec/admissionChecksStrategy/admissionChecks", index),
-                rule="MissingReference",
-                message=message("MissingAdmissionCheck", check=rule.name),
-            )
+            pointer = child("/spec/admissionChecksStrategy/admissionChecks", index)
+            missing = message("MissingAdmissionCheck", check=rule.name)
+            yield _of_queue(name, pointer, "MissingReference", missing)
+
+
+def _strict_queue_by_creation(config: ObjectSet, name: str) -> Iterator[LintWarning]:
+    """Yields a StrictFIFO queue that requeues by creation (KEP-1282, Drawbacks)."""
+    waits = pods_ready_rules(config, name)
+    is_strict = config.cluster_queues[name].spec.queueing_strategy == "StrictFIFO"
+    if is_strict and waits is not None and waits.requeuing_strategy.timestamp == "Creation":
+        warning = message("StrictQueueByCreation")
+        yield _of_queue(name, "/spec/queueingStrategy", "StrictQueueByCreation", warning)
+
+
+def _of_queue(name: str, pointer: str, rule: LintRule, warning: Message) -> LintWarning:
+    return LintWarning(kind="ClusterQueue", name=name, pointer=pointer, rule=rule, message=warning)
 
 
 def _cohort_cycles(config: ObjectSet) -> Iterator[LintWarning]:

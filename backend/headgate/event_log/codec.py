@@ -52,8 +52,10 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "node.changed": 3,
     "executor.created": 3,
     "executor.changed": 3,
-    "configuration.created": 5,
-    "configuration.changed": 5,
+    "configuration.created": 6,
+    "configuration.changed": 6,
+    "cluster_queue.created": 3,
+    "cluster_queue.changed": 3,
 }
 """The current schema version by stored name; names that are absent are at version 1.
 

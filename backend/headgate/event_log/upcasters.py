@@ -205,6 +205,11 @@ def _before_needs(fields: Fields) -> Fields:
     return fields
 
 
+def _before_readings_of_limits(fields: Fields) -> Fields:
+    """Rules of before the readings of retry limits and the mode of all evictions: by default."""
+    return fields
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
@@ -237,6 +242,10 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("configuration.changed", 3): _without_submission_rules,
     ("configuration.created", 4): _without_node_feasibility,
     ("configuration.changed", 4): _without_node_feasibility,
+    ("configuration.created", 5): _before_readings_of_limits,
+    ("configuration.changed", 5): _before_readings_of_limits,
+    ("cluster_queue.created", 2): _before_readings_of_limits,
+    ("cluster_queue.changed", 2): _before_readings_of_limits,
     **{
         (str(event.__struct_config__.tag), 1): _without_written
         for kind in KINDS

@@ -220,6 +220,11 @@ TEXTS: Mapping[str, Text] = {
         "No LocalQueue points to this ClusterQueue.",
         "Create a LocalQueue in each namespace that is to use it.",
     ),
+    "StrictQueueByCreation": Text(
+        "StrictFIFO with requeuingStrategy.timestamp Creation: after a pods-ready timeout a"
+        " workload returns to the head of the queue, and others wait behind it.",
+        "Set queueingStrategy BestEffortFIFO, or requeuingStrategy.timestamp Eviction.",
+    ),
     "MissingAdmissionCheck": Text(
         "AdmissionCheck {check} does not exist: the queue admits no workloads.",
         "Create the check, or remove it here.",

@@ -331,8 +331,4 @@ MANIFEST_TEXTS: Mapping[str, Text] = {
         "Device classes are not supported", "Request a resource such as nvidia.com/gpu."
     ),
     "MultiKueueUnsupported": Text("MultiKueue is not supported", "Remove multiKueue."),
-    "VictimDeletionUnsupported": Text(
-        "How victims stop is set on ClusterQueues",
-        "Set preemption.softEviction.default of the ClusterQueues to Immediate or Soft.",
-    ),
 }

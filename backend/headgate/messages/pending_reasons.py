@@ -86,6 +86,13 @@ QUOTA: Mapping[str, Text] = {
         " (nominal {nominal:number})",
         "Raise borrowingLimit by {missing} (flavor {flavor})[, or stop {held_by}]",
     ),
+    "QuotaOfQueueWithheld": Text(
+        "Insufficient quota: {need} ({flavor}) requested, {have:number} available in ClusterQueue"
+        " {cluster_queue} besides what it withholds for pending non-preemptible workloads"
+        " (nominal {nominal:number})",
+        "Set reserveForPendingNonPreemptible of ClusterQueue {cluster_queue} to false[, or stop"
+        " {held_by}]",
+    ),
     "RequestExceedsMaximum": Text(
         "Request exceeds the maximum: {need} ({flavor}) requested, ClusterQueue {cluster_queue} can"
         " use at most {have:number}",

@@ -2,8 +2,19 @@
 
 from typing import Any
 
+import pytest
+
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, SoftEviction
+from headgate.domain.kinds.configuration import (
+    ConfigurationCreated,
+    ConfigurationSpec,
+    PreemptionRules,
+)
+from headgate.domain.kinds.queue_preemption import (
+    ClusterQueuePreemption,
+    EvictionMode,
+    SoftEviction,
+)
 from headgate.domain.workloads.commands import ReportEvictionProgress, ReportStopping
 from headgate.domain.workloads.events import WorkloadDeleted, WorkloadDeletionRequested
 from headgate.domain.workloads.preemption_events import EvictionCancelled, EvictionForced
@@ -135,3 +146,34 @@ def test_quota_may_be_free_while_pods_are_killed_and_hosts_never_are() -> None:
     world.stop("team/v")
     assert names(world.settle()) == ["WorkloadExplained"]
     assert world.admitted() == ["team/p"]
+
+
+@pytest.mark.parametrize(
+    ("installation", "queue", "mode"),
+    [
+        ("Immediate", None, "Immediate"),
+        ("Soft", None, "Soft"),
+        ("Soft", "Immediate", "Immediate"),
+        ("Immediate", "Soft", "Soft"),
+    ],
+)
+def test_the_installation_says_how_victims_leave_where_their_queue_does_not(
+    installation: EvictionMode, queue: EvictionMode | None, mode: str
+) -> None:
+    """Koordinator: `podShouldBeDeletedWhenPreempted` (KOO-30)."""
+    world = World()
+    world.flavor("default")
+    rules = ConfigurationSpec(preemption=PreemptionRules(soft_eviction=installation))
+    created = ConfigurationCreated(uid="c", name="default", spec=rules)
+    world.record("configuration/default", created)
+    preemption = ClusterQueuePreemption(
+        within_cluster_queue="LowerPriority", soft_eviction=SoftEviction(default=queue)
+    )
+    world.cluster_queue("q", quotas(default=1), preemption=preemption)
+    victim = world.submit("v", "q")
+    world.settle()
+    world.submit("p", "q", priority=5)
+    world.settle()
+    eviction = world[victim].eviction
+    assert eviction is not None
+    assert ("Immediate" if eviction.soft is None else "Soft") == mode

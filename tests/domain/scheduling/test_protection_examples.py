@@ -1,10 +1,13 @@
 """The worked examples of protection from preemption (reference preemption.md §7)."""
 
+import pytest
+
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.commands import ChangeProtection
 from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.preemption_events import EvictionCancelled
 from headgate.domain.workloads.state import phase_of
+from headgate.messages.catalogue import remedies_of
 from tests.builders.rounds import only_round, streams_with
 from tests.builders.world import World, quotas
 
@@ -104,6 +107,35 @@ def test_example_20_nominal_quota_may_be_kept_for_non_preemptible_work_that_wait
         world.settle()
         assert (one in world.admitted()) == starts
         assert world.cluster_state.rounds == {}
+
+
+@pytest.mark.parametrize("cohort", ["", "c"])
+@pytest.mark.parametrize(("reserve", "starts"), [(False, True), (True, False)])
+def test_nominal_quota_is_kept_without_a_borrowing_limit(
+    cohort: str, *, reserve: bool, starts: bool
+) -> None:
+    """Koordinator: min(min, requested) + preemptible use + request <= max (KOO-6).
+
+    The maximum is 4 in no Cohort, and 4 + 4 where the other queue lends without a limit.
+    """
+    world = World()
+    world.flavor("default")
+    rules = ClusterQueuePreemption(reserve_for_pending_non_preemptible=reserve)
+    world.cluster_queue("q", quotas(default=4), cohort_name=cohort, preemption=rules)
+    world.cluster_queue("lender", quotas(default=4), cohort_name=cohort)
+    uses = world.submit("uses", "q", {"gpu": 6 if cohort else 2})
+    world.settle()
+    world.submit("safe", "q", {"gpu": 4}, preemptibility="NonPreemptible", priority=1)
+    one = world.submit("one", "q", {"gpu": 2})
+    world.settle()
+    assert uses in world.admitted()
+    assert (one in world.admitted()) is starts
+    if not starts:
+        explained = world["team/one"].explanation
+        assert explained is not None
+        assert explained.dominant == "WaitingForQuota"
+        (remedy,) = remedies_of(explained)
+        assert remedy.startswith("Set reserveForPendingNonPreemptible of ClusterQueue q to false")
 
 
 def test_example_20_only_the_core_of_semi_preemptible_work_counts() -> None:

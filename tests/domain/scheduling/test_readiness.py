@@ -16,8 +16,10 @@ from headgate.domain.workloads.events import (
     WorkloadActivated,
     WorkloadDeactivated,
     WorkloadEvicted,
+    WorkloadHeld,
     WorkloadPodsNotReady,
     WorkloadPodsReady,
+    WorkloadReleased,
 )
 from headgate.domain.workloads.pod_events import FailedPods, WorkloadRetried
 from headgate.domain.workloads.state import is_condition_true, phase_of
@@ -180,6 +182,46 @@ def test_a_workload_that_exceeds_the_requeuing_timeout_is_deactivated_while_it_i
     found = world[key].deactivation
     assert found is not None
     assert found.cause == "RequeuingTimeExceeded"
+
+
+@pytest.mark.parametrize(
+    ("counts", "limit", "timeouts"),
+    [("Requeues", 2, 3), ("Timeouts", 2, 2), ("Requeues", 0, 1), ("Timeouts", 0, 1)],
+)
+def test_the_count_limits_requeues_or_timeouts(counts: str, limit: int, timeouts: int) -> None:
+    """KEP-1282: "the maximum number of requeuing retries", and "reaches" of the evaluation."""
+    rules = waits(backoff_limit_count=limit, backoff_limit_counts=counts)
+    world = world_with(ConfigurationSpec(wait_for_pods_ready=rules))
+    key = world.submit("w", "q")
+    world.settle()
+    for number in range(1, timeouts + 1):
+        assert world[key].deactivation is None, f"before timeout {number}"
+        fail_to_start(world, key)
+    found = world[key].deactivation
+    assert found is not None
+    assert (found.cause, found.requeues) == ("RequeuingLimitExceeded", timeouts - 1)
+
+
+@pytest.mark.parametrize(
+    ("start", "is_deactivated"), [("QueueOrderTimestamp", True), ("FirstAdmission", False)]
+)
+def test_the_retry_time_counts_from_the_first_admission_or_the_queue_order(
+    start: str, *, is_deactivated: bool
+) -> None:
+    """KEP-1282, Evaluation: currentTime - queueOrderingTimestamp; by Creation the creation."""
+    rules = waits(retry_limit_seconds=240, retry_limit_from=start, timestamp="Creation")
+    world = world_with(ConfigurationSpec(wait_for_pods_ready=rules))
+    key = world.submit("w", "q", {"gpu": 4})
+    world.record(f"workload/{key}", WorkloadHeld(owner="user:x", reason="later"))
+    world.wait(200)
+    assert world.settle() == []
+    world.record(f"workload/{key}", WorkloadReleased())
+    world.settle()
+    world.wait(39)
+    assert world.settle() == []
+    world.wait(1)
+    world.settle()
+    assert (world[key].deactivation is not None) is is_deactivated
 
 
 def test_activation_resets_the_retry_limit_after_a_deactivation_in_backoff() -> None:

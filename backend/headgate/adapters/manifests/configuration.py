@@ -37,6 +37,7 @@ from headgate.domain.kinds.configuration import (
     Transformation,
 )
 from headgate.domain.kinds.configured_object import Configured
+from headgate.domain.kinds.queue_preemption import EVICTION_MODES, EvictionMode
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.values.quantities import milli_quantity, quantity_of
 
@@ -88,6 +89,31 @@ def _unless_disabled_by(disabled: str) -> ReadField:
     return read_default
 
 
+def _read_eviction_mode(fields: Fields, name: str, usual: EvictionMode) -> EvictionMode:
+    """How victims leave, under its name or under Koordinator's argument."""
+
+    def given(field: str) -> EvictionMode | None:
+        if not fields.has(field):
+            return None
+        if field == name:
+            mode: EvictionMode = fields.choice(name, EVICTION_MODES, usual)
+            return mode
+        return "Immediate" if fields.flag(field, default=True) else "Soft"
+
+    return either(fields, name, "podShouldBeDeletedWhenPreempted", given) or usual
+
+
+KAI_THRESHOLD = 100
+"""The priority from which KAI takes workloads without a setting as non-preemptible."""
+
+
+def _read_threshold(fields: Fields, name: str, _: object) -> int | None:
+    """The threshold, or KAI's where `legacyPreemptibility` asks for that."""
+    is_as_kai = fields.flag("legacyPreemptibility", default=False)
+    given = fields.optional_integer(name)
+    return KAI_THRESHOLD if given is None and is_as_kai else given
+
+
 _FAIR_SHARING = Record(FairSharing, field("preemptionStrategies", read=_read_strategies))
 
 _ADMISSION_FAIR_SHARING = Record(
@@ -117,13 +143,13 @@ _RESOURCES = Record(
 _PREEMPTION = Record(
     PreemptionRules,
     field("defaultPreemptible", read=_unless_disabled_by("disableDefaultPreemptiable")),
-    field("legacyNonPreemptibleFrom"),
+    field("legacyNonPreemptibleFrom", read=_read_threshold),
     field("defaultCanPreempt", read=_unless_disabled_by("disableDefaultTriggerPreemption")),
     field("priorityDivergence"),
     duration("roundTimeToLive", "round_ttl_seconds"),
     field("mostDomains"),
     field("priorityBoost"),
-    unsupported={"podShouldBeDeletedWhenPreempted": "VictimDeletionUnsupported"},
+    field("softEviction", read=_read_eviction_mode, omits_usual=True),
 )
 
 _RETENTION = Record(
@@ -263,18 +289,23 @@ class PreemptionRulesSchema(ManifestSchema, kw_only=True, frozen=True):
     """Defaults for workloads that say nothing themselves, and bounds of rounds.
 
     Koordinator's `disableDefaultPreemptiable` and `disableDefaultTriggerPreemption` say the
-    opposite of `defaultPreemptible` and `defaultCanPreempt`, and are read instead of them.
+    opposite of `defaultPreemptible` and `defaultCanPreempt`, and are read instead of them;
+    `podShouldBeDeletedWhenPreempted` says `softEviction` Immediate, or Soft where it is false.
+    `legacyPreemptibility` is KAI's default, a `legacyNonPreemptibleFrom` of 100.
     """
 
     default_preemptible: bool | None = None
     disable_default_preemptiable: bool | None = None
     legacy_non_preemptible_from: int | None = None
+    legacy_preemptibility: bool = False
     default_can_preempt: bool = True
     disable_default_trigger_preemption: bool | None = None
     priority_divergence: Literal["Report", "Reject"] = "Report"
     round_time_to_live: Duration = "1h0m0s"
     most_domains: int = 32
     priority_boost: bool = False
+    soft_eviction: Literal["Immediate", "Soft"] = "Immediate"
+    pod_should_be_deleted_when_preempted: bool | None = None
 
 
 class WorkloadRetentionSchema(ManifestSchema, kw_only=True, frozen=True):

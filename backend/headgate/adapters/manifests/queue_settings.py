@@ -176,9 +176,12 @@ class MinimumRuntimeSchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class SoftEvictionSchema(ManifestSchema, kw_only=True, frozen=True):
-    """How workloads without an evictionPolicy are evicted, and the longest grace period."""
+    """How workloads without an evictionPolicy are evicted, and the longest grace period.
 
-    default: Literal["Immediate", "Soft"] = "Immediate"
+    Without a default that of the Configuration counts.
+    """
+
+    default: Literal["Immediate", "Soft"] | None = None
     max_grace_seconds: int = 1800
 
 
@@ -238,6 +241,8 @@ WAIT_RECORD = Record(
             field("backoffMaxSeconds"),
             duration("maxBackOffRetryTimeout", "retry_limit_seconds", read=_read_length),
             duration("backoffResetAfter", "reset_after_seconds", read=_read_length),
+            field("backoffLimitCounts", omits_usual=True),
+            field("maxBackOffRetryTimeoutFrom", "retry_limit_from", omits_usual=True),
         ),
     ),
 )
@@ -248,7 +253,8 @@ class RequeuingStrategySchema(ManifestSchema, kw_only=True, frozen=True):
     """How long a workload waits after its pods were not ready in time, longer each time.
 
     `maxBackOffRetryCount` is another name of `backoffLimitCount`; `backoffResetAfter` is how long
-    pods must stay ready for the count to start over.
+    pods must stay ready for the count to start over. `backoffLimitCounts` and
+    `maxBackOffRetryTimeoutFrom` choose the reading of the two limits of KEP-1282.
     """
 
     timestamp: Literal["Eviction", "Creation"] = "Eviction"
@@ -258,6 +264,10 @@ class RequeuingStrategySchema(ManifestSchema, kw_only=True, frozen=True):
     max_back_off_retry_count: int | None = None
     max_back_off_retry_timeout: Duration | int | None = None
     backoff_reset_after: Duration | int | None = None
+    backoff_limit_counts: Literal["Requeues", "Timeouts"] = "Requeues"
+    max_back_off_retry_timeout_from: Literal["FirstAdmission", "QueueOrderTimestamp"] = (
+        "FirstAdmission"
+    )
 
 
 class InstallationWaitSchema(ManifestSchema, kw_only=True, frozen=True):

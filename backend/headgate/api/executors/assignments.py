@@ -2,7 +2,7 @@
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from headgate.adapters.manifests.preemption_settings import rendered_eviction, rendered_shrinking
 from headgate.adapters.manifests.workload import (
@@ -67,9 +67,7 @@ async def evictions(
     body = {
         "position": cluster_state.position,
         "items": [
-            each
-            for key in chosen
-            for each in _open_evictions(cluster_state.workloads[key], handler)
+            each for key in chosen for each in _open_evictions(cluster_state, key, handler, scope)
         ],
     }
     if start + limit < len(keys):
@@ -81,7 +79,11 @@ def _is_for(eviction: Eviction, handler: str | None) -> bool:
     return handler is None or eviction.handler == handler
 
 
-def _open_evictions(workload: Workload, handler: str | None) -> list[dict[str, object]]:
+def _open_evictions(
+    cluster_state: ClusterState, key: str, handler: str | None, scope: Container[str] | None
+) -> list[dict[str, object]]:
+    """The evictions of a workload, each with the preemptor of its round where that may be seen."""
+    workload = cluster_state.workloads[key]
     assert workload.admission is not None, "it holds quota"
     body: dict[str, object] = {
         "workload": workload.key,
@@ -90,12 +92,23 @@ def _open_evictions(workload: Workload, handler: str | None) -> list[dict[str, o
         "clusterQueue": workload.admission.cluster_queue,
     }
     if workload.eviction is not None:
-        return [body | {"eviction": rendered_eviction(workload.eviction)}]
+        order = _preemptor(cluster_state, workload.eviction, scope)
+        return [body | order | {"eviction": rendered_eviction(workload.eviction)}]
     return [
-        body | rendered_shrinking(each)
+        body | _preemptor(cluster_state, each.eviction, scope) | rendered_shrinking(each)
         for each in workload.pod_evictions
         if _is_for(each.eviction, handler)
     ]
+
+
+def _preemptor(
+    cluster_state: ClusterState, eviction: Eviction, scope: Container[str] | None
+) -> dict[str, object]:
+    """The preemptor, named in a namespace of the `scope` (None: in every namespace)."""
+    cause = cluster_state.rounds.get(eviction.id)
+    if cause is None or (scope is not None and cause.preemptor.partition("/")[0] not in scope):
+        return {}
+    return {"preemptor": cause.preemptor}
 
 
 def _holders(cluster_state: ClusterState) -> list[str]:

@@ -82,12 +82,16 @@ class AssignmentPage(Schema, kw_only=True, frozen=True):
 
 
 class OpenEviction(Schema, kw_only=True, frozen=True):
-    """A workload on its way out, or only its pods in `pod_sets`."""
+    """A workload on its way out, or only its pods in `pod_sets`.
+
+    `preemptor` is the workload that it makes room for, where the caller may see it.
+    """
 
     workload: str
     uid: str
     attempt: int = 0
     cluster_queue: str
+    preemptor: str | None = None
     eviction: Eviction
     pod_sets: list[GivenUpPods] = []
 

@@ -22,6 +22,7 @@ from headgate.domain.kinds.configured_object import (
     ObjectDeletionRequested,
 )
 from headgate.domain.kinds.object_commands import Kind
+from headgate.domain.kinds.queue_preemption import EvictionMode
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
 from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.quantities import Requests
@@ -82,7 +83,8 @@ class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
 class PreemptionRules(msgspec.Struct, frozen=True, kw_only=True):
     """Defaults of preemption for workloads that set none (preemption.md §6.2, §6.3).
 
-    `priority_boost`: whether the annotation that boosts a workload counts.
+    `priority_boost`: whether the annotation that boosts a workload counts. `soft_eviction` is how
+    victims are evicted where their evictionPolicy and ClusterQueue leave it open.
     """
 
     default_preemptible: bool | None = None
@@ -92,6 +94,7 @@ class PreemptionRules(msgspec.Struct, frozen=True, kw_only=True):
     round_ttl_seconds: int = 3600
     most_domains: int = 32
     priority_boost: bool = False
+    soft_eviction: EvictionMode = "Immediate"
 
 
 SUBMITTING_ROLES = ("submitter", "namespace-admin")

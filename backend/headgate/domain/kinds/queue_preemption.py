@@ -18,6 +18,7 @@ OrderProfile = Literal["ScopeFirst", "PriorityFirst"]
 
 
 EvictionMode = Literal["Immediate", "Soft"]
+EVICTION_MODES: tuple[EvictionMode, ...] = ("Immediate", "Soft")
 
 
 class BorrowWithinCohort(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,9 +40,12 @@ class MinimumRuntime(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SoftEviction(msgspec.Struct, frozen=True, kw_only=True):
-    """How workloads without an evictionPolicy are evicted, and the longest grace period."""
+    """How workloads without an evictionPolicy are evicted, and the longest grace period.
 
-    default: EvictionMode = "Immediate"
+    A `default` of None is that of the installation.
+    """
+
+    default: EvictionMode | None = None
     max_grace_seconds: int = 1800
 
 

@@ -18,6 +18,10 @@ class RequeuingStrategy(msgspec.Struct, frozen=True, kw_only=True):
     KEP-1282, whichever is met first: so many requeues, and so long from the first start to ready
     pods. `reset_after_seconds` is how long pods must stay ready for the count to start over; Kueue
     never starts it over (trap Q7), and None does as Kueue does.
+
+    `backoff_limit_counts` and `retry_limit_from` choose between the two readings of each condition
+    (docs/semantics/readiness.md): the limit is a number of requeues (Kueue) or of timeouts, and the
+    time counts from the first admission (ADR 0016) or from the queue order timestamp.
     """
 
     timestamp: Literal["Eviction", "Creation"] = "Eviction"
@@ -26,6 +30,15 @@ class RequeuingStrategy(msgspec.Struct, frozen=True, kw_only=True):
     backoff_max_seconds: int = 3600
     retry_limit_seconds: int | None = None
     reset_after_seconds: int | None = None
+    backoff_limit_counts: Literal["Requeues", "Timeouts"] = "Requeues"
+    retry_limit_from: Literal["FirstAdmission", "QueueOrderTimestamp"] = "FirstAdmission"
+
+    def is_past_limit(self, count: int) -> bool:
+        """Whether the `count`-th timeout deactivates; without a limit none does."""
+        limit = self.backoff_limit_count
+        if limit is None:
+            return False
+        return count > limit if self.backoff_limit_counts == "Requeues" else count >= limit
 
 
 class WaitForPodsReady(msgspec.Struct, frozen=True, kw_only=True):

@@ -207,7 +207,8 @@ def _quota_message(
         )
     arguments["missing"] = Amount(resource, answer.need - answer.have + answer.debt)
     if answer.is_withheld:
-        return Message("QuotaWithheld", arguments)
+        is_limited = answer.has_borrowing_limit
+        return Message("QuotaWithheld" if is_limited else "QuotaOfQueueWithheld", arguments)
     if answer.is_non_preemptible:
         return Message("InsufficientNonPreemptibleQuota", arguments)
     return Message("InsufficientQuota", arguments)

@@ -30,7 +30,8 @@ class QuotaResult(msgspec.Struct, frozen=True, gc=False):
     """The mode and borrowing level of a request for quota; `reason` is Kueue's word.
 
     `is_non_preemptible` if the numbers are those of non-preemptible workloads, which use nominal
-    quota alone; `is_withheld` if free quota is withheld for pending non-preemptible workloads.
+    quota alone; `is_withheld` if free quota is withheld for pending non-preemptible workloads,
+    which a higher borrowing limit ends only where there is one (`has_borrowing_limit`).
     `debt` is by how much usage exceeds the quota already: it must be freed as well.
     """
 
@@ -43,6 +44,7 @@ class QuotaResult(msgspec.Struct, frozen=True, gc=False):
     reason: str = ""
     is_non_preemptible: bool = False
     is_withheld: bool = False
+    has_borrowing_limit: bool = True
     debt: int = 0
 
 

@@ -42,15 +42,21 @@ class NonPreemptibleUsage(msgspec.Struct, frozen=True, gc=False):
         return answer
 
     def _beside_withheld(self, answer: QuotaResult, key: FlavorResource, need: int) -> QuotaResult:
+        """Koordinator: min(min, requested) + preemptible use + need <= max.
+
+        The maximum is nominal quota and the borrowing limit; without a limit it is what the queue
+        can ever have, which in no Cohort is its nominal quota.
+        """
         node = f"clusterqueue/{self.cluster_queue}"
         limit = self.partition.tree.borrowing_limit(node, key)
-        if limit is None:
-            return answer
+        maximum = answer.maximum if limit is None else answer.nominal + limit
         non_preemptible = self._usage().get(key, 0)
         others = self.partition.usage[ACTUAL][node].get(key, 0) - non_preemptible
         withheld = min(answer.nominal, non_preemptible + self._pending(key))
-        left = answer.nominal + limit - withheld - others
-        return answer if need <= left else _withheld(answer, left, need)
+        left = maximum - withheld - others
+        if need <= left:
+            return answer
+        return _withheld(replace(answer, has_borrowing_limit=limit is not None), left, need)
 
     def _usage(self) -> FlavorResourceQuantities:
         used: FlavorResourceQuantities = {}

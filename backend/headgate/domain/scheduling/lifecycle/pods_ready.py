@@ -1,9 +1,11 @@
 """waitForPodsReady: deadlines, backoff and blocked admission (queueing.md §5.5, §5.6)."""
 
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.queueing.queue_checks import (
     cluster_queue_of,
+    effective_spec,
     pods_ready_rules,
 )
 from headgate.domain.values.instants import Instant, seconds_after
@@ -42,14 +44,19 @@ def retry_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
     """The instant at which `retryLimitSeconds` is used up (KEP-1282, its second condition).
 
     It counts from the first admission, or from the loss of ready pods, over all requeues since, as
-    the KEP defines the field; ADR 0016 says why not from the place in the queue.
+    the KEP defines the field (ADR 0016); with `QueueOrderTimestamp` from that timestamp, as the KEP
+    evaluates it, once the workload was admitted.
     """
     waits = waits_for_pods_ready(config, workload)
     since, is_over = workload.not_ready_since, workload.finished_at is not None
     if waits is None or since is None or is_over or workload.eviction is not None:
         return None
-    limit = waits.requeuing_strategy.retry_limit_seconds
-    return None if limit is None else seconds_after(since, limit)
+    strategy = waits.requeuing_strategy
+    if strategy.retry_limit_seconds is None:
+        return None
+    if strategy.retry_limit_from == "QueueOrderTimestamp":
+        since = queued_at(workload, effective_spec(config, cluster_queue_of(config, workload)))
+    return seconds_after(since, strategy.retry_limit_seconds)
 
 
 def requeue_count_reset_at(config: ObjectSet, workload: Workload) -> Instant | None:
@@ -98,9 +105,3 @@ def blocks_admission(config: ObjectSet, workload: Workload | None) -> bool:
         and not is_condition_true(workload, "PodsReady")
         and waits_for_pods_ready(config, workload) is not None
     )
-
-
-def is_past_limit(strategy: RequeuingStrategy, count: int) -> bool:
-    """Whether the `count`-th requeue exceeds `backoffLimitCount`; without a limit none does."""
-    limit = strategy.backoff_limit_count
-    return limit is not None and count > limit

@@ -19,7 +19,6 @@ from headgate.domain.scheduling.lifecycle.admission_checks import (
 )
 from headgate.domain.scheduling.lifecycle.pods_ready import (
     is_admitted_and_not_evicting,
-    is_past_limit,
     pods_ready_deadline,
     requeue_count_reset_at,
     retry_deadline,
@@ -363,7 +362,7 @@ def _pods_ready_timeout(
     assert waits is not None, "a deadline that has passed was set by a configuration"
     strategy = waits.requeuing_strategy
     count = workload.requeue.count + 1
-    if is_past_limit(strategy, count):
+    if strategy.is_past_limit(count):
         why = message("PodsNotReadyAfterAttempts", attempts=count)
         return _deactivate(workload, "RequeuingLimitExceeded", why, eviction_id)
     again = at + backoff_microseconds(strategy, count, workload.uid)

@@ -361,14 +361,17 @@ def pods_eviction_of(
 
 
 def soft_terms(config: ObjectSet, victim: Workload, at: Instant) -> SoftTerms | None:
-    """The grace period of a victim by its own policy or its queue's, at most the queue's maximum.
+    """The grace period of a victim by its own policy, its queue's or the installation's.
+
+    It is at most the queue's maximum.
 
     None for an Immediate eviction and for a reservation without an admission.
     """
     assert victim.admission is not None, "a victim has an admission"
     queue = config.cluster_queues.get(victim.admission.cluster_queue)
     rules = queue.spec.preemption.soft_eviction if queue else SoftEviction()
-    policy = victim.spec.eviction_policy or EvictionPolicy(mode=rules.default)
+    mode = rules.default or config.configuration.preemption.soft_eviction
+    policy = victim.spec.eviction_policy or EvictionPolicy(mode=mode)
     grace = min(policy.grace_period_seconds, rules.max_grace_seconds)
     if policy.mode != "Soft" or not grace or not is_admitted(victim):
         return None

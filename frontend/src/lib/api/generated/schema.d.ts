@@ -4347,6 +4347,7 @@ export interface components {
             /** @default 0 */
             attempt?: number;
             clusterQueue: string;
+            preemptor?: string | null;
             eviction: components["schemas"]["Eviction"];
             podSets?: components["schemas"]["GivenUpPods"][];
         };
@@ -4731,6 +4732,8 @@ export interface components {
             defaultPreemptible?: boolean | null;
             disableDefaultPreemptiable?: boolean | null;
             legacyNonPreemptibleFrom?: number | null;
+            /** @default false */
+            legacyPreemptibility?: boolean;
             /** @default true */
             defaultCanPreempt?: boolean;
             disableDefaultTriggerPreemption?: boolean | null;
@@ -4745,6 +4748,12 @@ export interface components {
             mostDomains?: number;
             /** @default false */
             priorityBoost?: boolean;
+            /**
+             * @default Immediate
+             * @enum {string}
+             */
+            softEviction?: "Immediate" | "Soft";
+            podShouldBeDeletedWhenPreempted?: boolean | null;
         };
         /** PriorityClassRef */
         PriorityClassRef: {
@@ -5061,6 +5070,16 @@ export interface components {
             maxBackOffRetryCount?: number | null;
             maxBackOffRetryTimeout?: string | number | null;
             backoffResetAfter?: string | number | null;
+            /**
+             * @default Requeues
+             * @enum {string}
+             */
+            backoffLimitCounts?: "Requeues" | "Timeouts";
+            /**
+             * @default FirstAdmission
+             * @enum {string}
+             */
+            maxBackOffRetryTimeoutFrom?: "FirstAdmission" | "QueueOrderTimestamp";
         };
         /** ResourceFlavorList */
         ResourceFlavorList: {
@@ -5355,11 +5374,8 @@ export interface components {
         };
         /** SoftEviction */
         SoftEviction: {
-            /**
-             * @default Immediate
-             * @enum {string}
-             */
-            default?: "Immediate" | "Soft";
+            /** @enum {null|string} */
+            default?: "Immediate" | "Soft" | null;
             /** @default 1800 */
             maxGraceSeconds?: number;
         };
