@@ -156,9 +156,9 @@ def test_a_request_names_one_level_in_one_way(fields: dict[str, Any], expected: 
 
 
 @pytest.mark.parametrize(
-    ("size", "is_fine"), [(1, True), (4, True), (0, False), (9, False), (3, False)]
+    ("size", "is_fine"), [(1, True), (4, True), (0, False), (9, False), (3, True)]
 )
-def test_a_slice_divides_its_pod_set(size: int, is_fine: bool) -> None:
+def test_a_slice_is_no_larger_than_its_pod_set(size: int, is_fine: bool) -> None:
     layers = (SliceLayer(level=RACK, size=size),)
     expected = [] if is_fine else [f"{TOPOLOGY}/podSetSliceSize"]
     assert with_topology(slice_layers=layers) == expected
@@ -173,6 +173,7 @@ def layers_of(*layers: tuple[str, int]) -> list[str]:
 def test_inner_layers_divide_outer_ones() -> None:
     assert layers_of((BLOCK, 4), (RACK, 2)) == []
     assert layers_of((BLOCK, 4), (RACK, 3)) == ["/1/size"]
+    assert layers_of((BLOCK, 6), (RACK, 3)) == ["/0/size"], "only one layer may leave a rest"
     assert layers_of((BLOCK, 4), (BLOCK, 2)) == ["/1/topology"]
     assert layers_of(("a", 8), ("b", 4), ("c", 2), ("d", 1)) == [""]
 
@@ -193,7 +194,7 @@ def test_a_group_is_a_leader_and_its_workers() -> None:
     assert group(1, 4, required=BLOCK) == names
 
 
-def test_a_group_has_a_name_a_level_and_no_slices() -> None:
+def test_a_group_has_a_name_and_a_level() -> None:
     def alone(**fields: Any) -> int:
         return len(with_topology(**fields)) - 1  # less the complaint that it is alone
 
@@ -201,7 +202,7 @@ def test_a_group_has_a_name_a_level_and_no_slices() -> None:
     assert alone(pod_set_group_name="7", required=RACK) == 1
     assert alone(pod_set_group_name="g") == 1
     sliced = (SliceLayer(level=RACK, size=4),)
-    assert alone(pod_set_group_name="g", required=RACK, slice_layers=sliced) == 1
+    assert alone(pod_set_group_name="g", required=RACK, slice_layers=sliced) == 0
 
 
 def test_a_submission_tells_every_broken_rule_at_once() -> None:

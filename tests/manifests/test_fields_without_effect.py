@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from headgate.adapters.manifests.feature_gates import FEATURE_GATES
-from headgate.domain.kinds.configuration import TopologyRules
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.messages.catalogue import text_of
 from tests.manifests.readers import read, refused
 from tests.manifests.workloads import TEMPLATE

@@ -53,7 +53,7 @@ def test_a_job_is_a_workload_of_the_pods_that_run_at_once() -> None:
 
 
 def test_what_is_wrong_with_a_job_is_reported_where_it_stands_in_the_job() -> None:
-    found = read(JOB.replace('"size": 3', '"size": 4').replace("lq", "No!"))
+    found = read(JOB.replace('"size": 3', '"size": 40').replace("lq", "No!"))
     problem = InvalidObject("ObjectInvalid", violations=workload_violations(found.spec))
     annotations = "/spec/template/metadata/annotations"
     assert [v.pointer for v in as_written(problem, found).violations] == [

@@ -13,9 +13,9 @@ from headgate.domain.kinds.configuration import (
     PreemptionRules,
     ResourceRules,
     Retention,
-    TopologyRules,
     Transformation,
 )
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
 from tests.manifests.readers import a_manifest, read, refused
 

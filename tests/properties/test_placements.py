@@ -1,6 +1,7 @@
 """Invariants of every placement on random hosts with random usage (topology.md §9.5)."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyRules, TopologySpec
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.scheduling.placement.capacity_cache import (
     CachedCapacities,
@@ -36,6 +36,7 @@ from headgate.domain.scheduling.placement.placement_context import (
 )
 from headgate.domain.scheduling.placement.search import search_request, slice_constraints
 from headgate.domain.scheduling.placement.size_index import MAX_INDEXED_SIZE
+from headgate.domain.workloads.admission import TopologyDomain
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from tests.builders.instants import T0
 from tests.hypothesis_profiles import examples
@@ -90,15 +91,19 @@ def pod_sets(draw: st.DrawFn) -> list[PodSet]:
     )
     if kind == "group":
         asked = {**asked, "pod_set_group_name": "ring"}
-        counts = {"leader": 1, "workers": draw(st.integers(1, 12))}
-        return [_pod_set(draw, name, count, asked) for name, count in counts.items()]
+        leader = _pod_set(draw, "leader", 1, asked)
+        size = draw(st.sampled_from([0, 0, 2, 3]))
+        level = HOSTNAME_LABEL if asked.get("preferred") == HOSTNAME_LABEL else "rack"
+        layers = (SliceLayer(level=level, size=size),) if size else ()
+        return [leader, _pod_set(draw, "workers", draw(st.integers(size + 1, 12)), asked, layers)]
     if kind == "sliced":
         size = draw(st.integers(1, 4))
         level = draw(st.sampled_from(["rack", HOSTNAME_LABEL]))
         if asked.get("preferred") == HOSTNAME_LABEL:
             level = HOSTNAME_LABEL
         layers = (SliceLayer(level=level, size=size),)
-        return [_pod_set(draw, "main", size * draw(st.integers(1, 5)), asked, layers)]
+        count = size * draw(st.integers(1, 5)) + draw(st.sampled_from([0, 0, size - 1]))
+        return [_pod_set(draw, "main", count, asked, layers)]
     return [
         _pod_set(draw, f"p{number}", draw(st.integers(1, 12)), asked)
         for number in range(draw(st.integers(1, 3)))
@@ -186,7 +191,7 @@ def test_required_means_one_domain_and_slices_stay_together(
         request = pod_set.topology_request or TopologyRequest()
         domains = found[pod_set.name].assignment.domains
         paths = [path_of[domain.values[-1]] for domain in domains]
-        assert paths == sorted(paths), "pods are ordered by their whole path"
+        assert paths == in_order(paths, pod_set, domains), "pods are ordered by their whole path"
         if request.required:
             depth = LEVELS.index(request.required) + 1
             together = {path_of[d.values[-1]][:depth] for s in sets
@@ -197,7 +202,87 @@ def test_required_means_one_domain_and_slices_stay_together(
             inside: Counter[tuple[str, ...]] = Counter()
             for domain, path in zip(domains, paths, strict=True):
                 inside[path[: LEVELS.index(layer.level) + 1]] += domain.count
-            assert all(pods % layer.size == 0 for pods in inside.values())
+            rest = pod_set.count % layer.size
+            assert sorted(pods % layer.size for pods in inside.values() if pods % layer.size) == (
+                [rest] if rest else []
+            ), "one domain has the pods beyond whole slices"
+
+
+def in_order(
+    paths: list[tuple[str, ...]], pod_set: PodSet, domains: tuple[TopologyDomain, ...]
+) -> list[tuple[str, ...]]:
+    """The paths in their order, those of the domain with the pods beyond whole slices last."""
+    layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
+    inside: Counter[tuple[str, ...]] = Counter()
+    depth = LEVELS.index(layers[0].level) + 1 if layers else 0
+    for domain, path in zip(domains, paths, strict=True):
+        inside[path[:depth]] += domain.count
+    size = layers[0].size if layers else 1
+    return sorted(paths, key=lambda path: (inside[path[:depth]] % size, path))
+
+
+@given(hosts=nodes(), sets=pod_sets(), rules=profiles)
+@settings(max_examples=examples(2_000, quick=60), deadline=None)
+def test_whatever_has_a_place_is_placed(
+    hosts: list[Configured[NodeSpec]], sets: list[PodSet], rules: TopologyRules
+) -> None:
+    """Slices, their tail and a leader, by trying every host for the leader, every domain for it."""
+    context = context_on(hosts, rules)
+    leader, workers = (sets[0], sets[1]) if len(sets) == 2 else (None, sets[0])
+    request = workers.topology_request or TopologyRequest()
+    if leader is not None and not (request.pod_set_group_name and workers.count > 1):
+        return
+    found = place_on(context, [workers, *([leader] if leader else [])])
+    assert isinstance(found, dict) == has_a_place(hosts, workers, leader)
+
+
+def has_a_place(hosts: list[Configured[NodeSpec]], workers: PodSet, leader: PodSet | None) -> bool:
+    request = workers.topology_request or TopologyRequest()
+    paths = {h.name: (h.labels["block"], h.labels["rack"], h.name) for h in hosts}
+    depth = LEVELS.index(request.required) + 1 if request.required else 0
+    homes = {path[:depth] for path in paths.values()}
+    for home in homes:
+        inside = [host for host in hosts if paths[host.name][:depth] == home]
+        for leads in inside if leader else [None]:
+            if leader is None or leads is None or pods_on(leads, leader):
+                free = {h.name: pods_on(h, workers, leader if h is leads else None) for h in inside}
+                if holds_slices(free, paths, workers):
+                    return True
+    return False
+
+
+def pods_on(host: Configured[NodeSpec], pod_set: PodSet, beside: PodSet | None = None) -> int:
+    selector = pod_set.scheduling.node_selector
+    if not host.spec.ready or any(host.labels[key] != value for key, value in selector.items()):
+        return 0
+    taken = single_pod_requests(beside) if beside else {}
+    return max(
+        0,
+        min(
+            (host.spec.allocatable.get(name, 0) - taken.get(name, 0)) // amount
+            for name, amount in single_pod_requests(pod_set).items()
+            if amount
+        ),
+    )
+
+
+def holds_slices(
+    free: dict[str, int], paths: Mapping[str, tuple[str, ...]], workers: PodSet
+) -> bool:
+    request = workers.topology_request or TopologyRequest()
+    if not request.slice_layers:
+        return sum(free.values()) >= workers.count
+    (layer,) = request.slice_layers
+    depth = LEVELS.index(layer.level) + 1
+    pods: Counter[tuple[str, ...]] = Counter()
+    for name, number in free.items():
+        pods[paths[name][:depth]] += number
+    slices, tail = divmod(workers.count, layer.size)
+    return any(
+        pods[end] >= tail
+        and sum((n - tail * (d == end)) // layer.size for d, n in pods.items()) >= slices
+        for end in pods
+    )
 
 
 @given(

@@ -52,8 +52,8 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "node.changed": 3,
     "executor.created": 3,
     "executor.changed": 3,
-    "configuration.created": 6,
-    "configuration.changed": 6,
+    "configuration.created": 7,
+    "configuration.changed": 7,
     "cluster_queue.created": 3,
     "cluster_queue.changed": 3,
 }

@@ -175,6 +175,11 @@ def _without_node_feasibility(fields: Fields) -> Fields:
     return fields
 
 
+def _before_partial_slices(fields: Fields) -> Fields:
+    """Configurations up to version 6: counts that slices do not divide are taken, as by default."""
+    return fields
+
+
 def _without_owner(fields: Fields) -> Fields:
     """Workloads submitted up to version 2: their owner is the actor of the event."""
     return {**fields, "owner": None}
@@ -244,6 +249,8 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("configuration.changed", 4): _without_node_feasibility,
     ("configuration.created", 5): _before_readings_of_limits,
     ("configuration.changed", 5): _before_readings_of_limits,
+    ("configuration.created", 6): _before_partial_slices,
+    ("configuration.changed", 6): _before_partial_slices,
     ("cluster_queue.created", 2): _before_readings_of_limits,
     ("cluster_queue.changed", 2): _before_readings_of_limits,
     **{

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
+from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologyRules, TopologySpec
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.scheduling.placement.balanced import (
     BalancedChoice,
@@ -244,7 +243,7 @@ def merged_assignments(case: Case) -> Iterator[str]:
         placed = pods_of_assignment(context, _assignment(case, side))
         assert placed is not None, "the tree has all domains of the case"
         pods = merge_placed(topology, pods, placed)
-    found = assignment_of(topology, pods)
+    found = assignment_of(topology, pods, np.flatnonzero(pods))
     yield from differences("domains", _pairs(case.want["want"] or {}), _told(found))
 
 

@@ -344,6 +344,9 @@ def known_gate(case: Case, gate: str) -> bool:
         "ElasticJobsViaWorkloadSlicesWithTAS=true",
         "SkipReassignmentForPodOwnedWorkloads=false",
         "TASRespectNodeAffinityPreferred=true",
+        "TASNodeFeasibilityForAllLevels=true",
+        "TASPartialSlices=true",
+        "TASGroupedPodSetSlicing=true",
     }
 
 
@@ -354,6 +357,8 @@ def _configure(installed: Installed, case: Case) -> None:
             "profile": "BestFit" if "TASProfileMixed=false" in case.gates else "Mixed",
             "respectPreferredAffinity": "TASRespectNodeAffinityPreferred=true" in case.gates,
             "nodeFeasibilityForAllLevels": "TASNodeFeasibilityForAllLevels=true" in case.gates,
+            "partialSlices": "TASPartialSlices=true" in case.gates,
+            "groupedPodSetSlicing": "TASGroupedPodSetSlicing=true" in case.gates,
         }
     )
 

@@ -15,11 +15,11 @@ from headgate.domain.kinds.configuration import (
     PreemptionRules,
     ResourceRules,
     Retention,
-    TopologyRules,
     Transformation,
     configuration_violations,
 )
 from headgate.domain.kinds.object_commands import Change, Create, RequestDeletion
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import InvalidObject

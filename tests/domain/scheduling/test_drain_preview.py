@@ -1,6 +1,6 @@
 """A drain is foretold without changing anything, and comes out as foretold."""
 
-from headgate.domain.kinds.configuration import TopologyRules
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.nodes.state import NodeDrainStarted
 from headgate.domain.scheduling.second_pass import PodMove, preview_drain
 from headgate.domain.workloads.specs import TopologyRequest

@@ -4,13 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
-from headgate.domain.kinds.configuration import (
-    ConfigurationCreated,
-    ConfigurationSpec,
-    TopologyRules,
-)
+from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec
 from headgate.domain.kinds.configured_object import ObjectEvent
 from headgate.domain.kinds.resource_flavor import ResourceFlavorChanged, ResourceFlavorSpec
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.nodes.state import (
     NodeChanged,
     NodeCordoned,

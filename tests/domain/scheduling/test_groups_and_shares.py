@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.kinds.configuration import TopologyRules
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.values.selectors import NodeSelectorTerm, PreferredTerm, Requirement
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from tests.builders.world import World, quotas

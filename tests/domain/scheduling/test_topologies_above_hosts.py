@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.nodes.state import NodeReported
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest

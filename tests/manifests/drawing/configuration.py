@@ -9,9 +9,9 @@ from headgate.domain.kinds.configuration import (
     PreemptionRules,
     ResourceRules,
     Retention,
-    TopologyRules,
     Transformation,
 )
+from headgate.domain.kinds.topology import TopologyRules
 from tests.manifests.drawing.values import KEYS, NAMES, RESOURCES, SECONDS, WAITS, WEIGHTS
 
 _RESOURCE_RULES = st.builds(
@@ -90,6 +90,8 @@ def configuration_specs(draw: st.DrawFn) -> ConfigurationSpec:
                 replace_failed_nodes=st.booleans(),
                 fail_fast=st.booleans(),
                 node_feasibility_for_all_levels=st.booleans(),
+                partial_slices=st.booleans(),
+                grouped_pod_set_slicing=st.booleans(),
             )
         ),
         quota_release=draw(st.sampled_from(["OnStopped", "OnTerminating"])),

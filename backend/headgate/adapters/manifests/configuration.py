@@ -33,11 +33,11 @@ from headgate.domain.kinds.configuration import (
     Retention,
     SubmissionRule,
     SubmissionRules,
-    TopologyRules,
     Transformation,
 )
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.queue_preemption import EVICTION_MODES, EvictionMode
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.values.quantities import milli_quantity, quantity_of
 
@@ -166,6 +166,8 @@ _TOPOLOGY = Record(
     field("replaceFailedNodes"),
     field("failFast"),
     field("nodeFeasibilityForAllLevels"),
+    field("partialSlices"),
+    field("groupedPodSetSlicing"),
 )
 
 _LIMITS = Record(ObjectLimits, field("objectsPerNamespace"))
@@ -278,7 +280,7 @@ class TransformationSchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class ResourceRulesSchema(ManifestSchema, kw_only=True, frozen=True):
-    """How the requests of pods count for quota, in every ClusterQueue."""
+    """How the requests of pods count for quota."""
 
     exclude_resource_prefixes: list[str] = []
     quota_check_strategy: Literal["BlockUndeclared", "IgnoreUndeclared"] = "BlockUndeclared"
@@ -324,8 +326,8 @@ class RetentionSchema(ManifestSchema, kw_only=True, frozen=True):
 class TopologyRulesSchema(ManifestSchema, kw_only=True, frozen=True):
     """How hosts are chosen, and what follows when a host fails.
 
-    `nodeFeasibilityForAllLevels`: the capacity, taints and labels of each node are checked also
-    where the lowest level of a topology is above hosts.
+    `nodeFeasibilityForAllLevels` checks capacity, taints and labels of each node also below a
+    lowest level above hosts; without `partialSlices` slices must divide counts.
     """
 
     profile: Literal["Mixed", "BestFit"] = "Mixed"
@@ -334,6 +336,8 @@ class TopologyRulesSchema(ManifestSchema, kw_only=True, frozen=True):
     replace_failed_nodes: bool = True
     fail_fast: bool = True
     node_feasibility_for_all_levels: bool = True
+    partial_slices: bool = True
+    grouped_pod_set_slicing: bool = True
 
 
 class ObjectLimitsSchema(ManifestSchema, kw_only=True, frozen=True):

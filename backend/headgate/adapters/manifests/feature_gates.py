@@ -47,8 +47,8 @@ TASCacheNodeMatchResults Beta on NoOutcome
 TASCacheTopologyTree Beta on NoOutcome
 TASCachingRemainingResources Beta on NoOutcome
 TASNodeFeasibilityForAllLevels Beta on Field
-TASPartialSlices Beta on Off
-TASGroupedPodSetSlicing Beta on Off
+TASPartialSlices Beta on Field
+TASGroupedPodSetSlicing Beta on Field
 TASTopologySpreading Alpha off Off
 TASReplaceMultipleFailedNodes Alpha off Off
 TASRejectFalseUnconstrainedTopology Alpha off Off
@@ -155,6 +155,8 @@ _HONOURED: dict[str, tuple[str, dict[bool, Any]]] = {
     "TASFailedNodeReplacement": ("topology.replaceFailedNodes", {}),
     "TASFailedNodeReplacementFailFast": ("topology.failFast", {}),
     "TASNodeFeasibilityForAllLevels": ("topology.nodeFeasibilityForAllLevels", {}),
+    "TASPartialSlices": ("topology.partialSlices", {}),
+    "TASGroupedPodSetSlicing": ("topology.groupedPodSetSlicing", {}),
     "TASReplaceNodeDueToNotReadyOverFixedTime": (
         "topology.notReadyTimeout",
         {True: "30s", False: "Never"},

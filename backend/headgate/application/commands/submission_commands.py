@@ -21,6 +21,7 @@ from headgate.domain.recorded_event import EventMetadata
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD, with_default_queue
 from headgate.domain.workloads.decide.spec_rules import workload_violations
+from headgate.domain.workloads.decide.topology_rules import slice_violations
 from headgate.domain.workloads.events import WorkloadEvent
 from headgate.domain.workloads.pods.limit_ranges import (
     limit_range_bounds,
@@ -191,7 +192,11 @@ def _placed(
     spec = with_pod_defaults(spec, bounds, config.runtime_classes, before)
     if before is not None and before.pod_sets == spec.pod_sets:
         return spec
-    contradicted = (*pod_limit_violations(spec, bounds), *pod_runtime_violations(spec))
+    contradicted = (
+        *pod_limit_violations(spec, bounds),
+        *pod_runtime_violations(spec),
+        *slice_violations(spec, config.configuration.topology),
+    )
     if contradicted:
         raise_if_invalid("Workload", desired.name, (*contradicted, *workload_violations(spec)))
     return spec

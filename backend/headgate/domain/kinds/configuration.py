@@ -23,6 +23,7 @@ from headgate.domain.kinds.configured_object import (
 )
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.kinds.queue_preemption import EvictionMode
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, wait_violations
 from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.quantities import Requests
@@ -143,28 +144,6 @@ class Retention(msgspec.Struct, frozen=True, kw_only=True):
 
     after_finished_seconds: int | None = None
     after_deactivated_seconds: int | None = None
-
-
-class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
-    """How hosts are chosen, and what follows when a host fails (topology.md §4, §6).
-
-    `profile`: pod sets that require no common level take the hosts with least free capacity
-    (`Mixed`), or the best fit as all others do (`BestFit`).
-    `respect_preferred_affinity`: hosts that a pod's preferred node affinity scores come first.
-    `not_ready_seconds`: how long a host may be not ready before it counts as failed; with None only
-    when the executor says that no pod is alive there.
-    `fail_fast`: evict at once where no replacement is found; otherwise wait for one.
-    `node_feasibility_for_all_levels`: each node is checked for itself also where the lowest level
-    of a topology is above hosts (Kueue: `TASNodeFeasibilityForAllLevels`); otherwise a lowest
-    domain counts as one host.
-    """
-
-    profile: Literal["Mixed", "BestFit"] = "Mixed"
-    respect_preferred_affinity: bool = False
-    not_ready_seconds: int | None = 30
-    replace_failed_nodes: bool = True
-    fail_fast: bool = True
-    node_feasibility_for_all_levels: bool = True
 
 
 class ObjectLimits(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
-"""Topology: the levels of a network, widest first (topology.md §1.1)."""
+"""Topology: the levels of a network, widest first (topology.md §1.1), with rules of placement."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import msgspec
 
@@ -18,9 +19,7 @@ from headgate.domain.kinds.configured_object import (
     ObjectDeleted,
     ObjectDeletionRequested,
 )
-from headgate.domain.kinds.object_commands import (
-    Kind,
-)
+from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.rejection import Violation, child, violation
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
@@ -111,3 +110,31 @@ TOPOLOGY: Kind[TopologySpec] = Kind(
     rules_of_change=topology_change_violations,
     when_in_use="Waits",
 )
+
+
+class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How hosts are chosen, and what follows when a host fails (topology.md §4, §6).
+
+    `profile`: pod sets that require no common level take the hosts with least free capacity
+    (`Mixed`), or the best fit as all others do (`BestFit`).
+    `respect_preferred_affinity`: hosts that a pod's preferred node affinity scores come first.
+    `not_ready_seconds`: how long a host may be not ready before it counts as failed; with None only
+    when the executor says that no pod is alive there.
+    `fail_fast`: evict at once where no replacement is found; otherwise wait for one.
+    `node_feasibility_for_all_levels`: each node is checked for itself also where the lowest level
+    of a topology is above hosts (Kueue: `TASNodeFeasibilityForAllLevels`); otherwise a lowest
+    domain counts as one host.
+    `partial_slices`: pods beyond whole slices are one shorter slice (Kueue: `TASPartialSlices`);
+    otherwise counts that slices do not divide are refused.
+    `grouped_pod_set_slicing`: pod sets of a group may have slices (Kueue:
+    `TASGroupedPodSetSlicing`).
+    """
+
+    profile: Literal["Mixed", "BestFit"] = "Mixed"
+    respect_preferred_affinity: bool = False
+    not_ready_seconds: int | None = 30
+    replace_failed_nodes: bool = True
+    fail_fast: bool = True
+    node_feasibility_for_all_levels: bool = True
+    partial_slices: bool = True
+    grouped_pod_set_slicing: bool = True

@@ -9,6 +9,7 @@ from headgate.domain.scheduling.placement.capacity_cache import RequestShape, ca
 from headgate.domain.scheduling.placement.domain_capacities import SliceConstraints
 from headgate.domain.scheduling.placement.flavor_topology import leaf_range
 from headgate.domain.scheduling.placement.host_table import PODS, DomainId, Ints
+from headgate.domain.scheduling.placement.partial_slices import slices_needed
 from headgate.domain.scheduling.placement.placement_context import PlacementContext, free_at
 from headgate.domain.scheduling.placement.search import search_request, slice_constraints
 from headgate.domain.values.message import Message
@@ -93,7 +94,7 @@ def nearest_domains(context: PlacementContext, pod_set: PodSet) -> Iterator[Near
             domain=domain,
             unit="slices" if constraints.size > 1 else "pods",
             fits=int(fits.sum()),
-            needs=pod_set.count // constraints.size,
+            needs=slices_needed(pod_set.count, constraints),
             resource=_scarcest_resource(context, pod_set, leaves),
             rows=frozenset(topology.rows[leaves].tolist()),
         )

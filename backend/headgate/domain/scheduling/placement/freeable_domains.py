@@ -21,6 +21,7 @@ from headgate.domain.scheduling.placement.capacity_cache import (
 from headgate.domain.scheduling.placement.domain_capacities import Capacities
 from headgate.domain.scheduling.placement.host_table import OVERLAY, PODS, PROJECTED, Bools, Ints
 from headgate.domain.scheduling.placement.node_feasibility import pod_limits
+from headgate.domain.scheduling.placement.partial_slices import slices_beside_tail, tail_of
 from headgate.domain.scheduling.placement.placement_context import (
     PlacementContext,
     free_at,
@@ -131,7 +132,7 @@ def freeable_domains(
         return []
     entries = _entries(now, level, *evictable)
     with capacities_for(now, shape) as figures:
-        can, pods = _pods(figures, level), figures.pods[-1].copy()
+        can, pods = _pods(figures, level, shape.workers.count), figures.pods[-1].copy()
     steps = _steps(now, shape, pods, entries)
     room = np.add.reduceat(pods, now.topology.starts[level])
     could, min_protection = _reached(room, shape.workers.count, entries, steps)
@@ -235,19 +236,26 @@ def _could(
     for line in range(len(free)):
         np.add.at(free[line], rows, entries.amounts[line])
     figures = compute_capacities(replace(now, views=(OVERLAY,)), shape)
-    could: Bools = _pods(figures, level) >= shape.workers.count
+    could: Bools = _pods(figures, level, shape.workers.count) >= shape.workers.count
     return could
 
 
 def fits_in_one_domain(now: PlacementContext, shape: RequestShape) -> bool:
     """Whether the shape fits the widest domain of the topology, a subtopology."""
     with capacities_for(now, shape) as figures:
-        return int(_pods(figures, 0).max(initial=0)) >= shape.workers.count
+        return int(_pods(figures, 0, shape.workers.count).max(initial=0)) >= shape.workers.count
 
 
-def _pods(figures: Capacities, level: int) -> Ints:
-    """Returns the pods that fit each domain of a level; 0 where the leader does not fit."""
-    pods: Ints = figures.slices_with_leader[level] * figures.constraints.size
+def _pods(figures: Capacities, level: int, count: int) -> Ints:
+    """Returns the pods that fit each domain of a level; 0 where the leader does not fit.
+
+    With the tail that `count` has beyond whole slices.
+    """
+    tail, size = tail_of(count, figures.constraints), figures.constraints.size
+    if tail:
+        with_tail: Ints = np.maximum(slices_beside_tail(figures, tail, level) * size + tail, 0)
+        return with_tail
+    pods: Ints = figures.slices_with_leader[level] * size
     return pods * (figures.leader_capacity[level] > 0) if figures.has_leader else pods
 
 

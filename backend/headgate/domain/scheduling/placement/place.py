@@ -19,6 +19,11 @@ from headgate.domain.scheduling.placement.capacity_cache import (
 )
 from headgate.domain.scheduling.placement.domain_capacities import Capacities
 from headgate.domain.scheduling.placement.host_table import Bools, Ints
+from headgate.domain.scheduling.placement.partial_slices import (
+    find_leaves_with_tail,
+    tail_last,
+    tail_of,
+)
 from headgate.domain.scheduling.placement.placement_context import (
     LeafExclusion,
     PlacedPods,
@@ -29,6 +34,7 @@ from headgate.domain.scheduling.placement.placement_context import (
     single_pod_requests,
 )
 from headgate.domain.scheduling.placement.search import (
+    LeafSelection,
     SearchRequest,
     SearchShortfall,
     find_leaves,
@@ -130,14 +136,25 @@ def _search(
     workers: PodSetPlacement, capacities: Capacities, request: SearchRequest
 ) -> tuple[PlacedPods, ...] | PlacementShortfall:
     context = workers.context
-    shares = balanced_leaves(capacities, request) if request.balanced else None
-    found = shares or find_leaves(capacities, request)
+    found = _find(capacities, request)
     if isinstance(found, SearchShortfall):
         return placement_shortfall(context, workers.pod_set, capacities, found)
-    placed = _placed(context, found.leaves, found.counts)
+    leaves, counts = found.leaves, found.counts
+    if tail_of(request.count, capacities.constraints):
+        order = tail_last(context.topology, capacities.constraints, leaves, counts)
+        leaves, counts = leaves[order], counts[order]
+    placed = _placed(context, leaves, counts)
     if found.leader < 0:
         return (placed,)
     return placed, _placed(context, np.array([found.leader]), np.array([1]))
+
+
+def _find(capacities: Capacities, request: SearchRequest) -> LeafSelection | SearchShortfall:
+    """The search for a request; an uneven count has no balanced placement (Kueue #15640)."""
+    if tail_of(request.count, capacities.constraints):
+        return find_leaves_with_tail(capacities, request)
+    shares = balanced_leaves(capacities, request) if request.balanced else None
+    return shares or find_leaves(capacities, request)
 
 
 def placement_groups(placements: Sequence[PodSetPlacement]) -> Iterable[PlacementGroup]:

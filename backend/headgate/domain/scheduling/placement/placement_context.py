@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import msgspec
 import numpy as np
 
-from headgate.domain.kinds.configuration import TopologyRules
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.scheduling.node_constraints import matches_node, untolerated, written
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
@@ -122,14 +122,14 @@ def merge_placed(topology: FlavorTopology, pods: Ints, placed: PlacedPods) -> In
     return found
 
 
-def assignment_of(topology: FlavorTopology, pods: Ints) -> TopologyAssignment:
-    """Returns the pods of each leaf as an assignment, in order of path (topology.md §1.5)."""
+def assignment_of(topology: FlavorTopology, pods: Ints, leaves: Ints) -> TopologyAssignment:
+    """Returns the pods of each leaf as an assignment, in the order of `leaves`."""
     depth = len(topology.assigned_levels)
     return TopologyAssignment(
         levels=topology.assigned_levels,
         domains=tuple(
             TopologyDomain(values=topology.paths[leaf][-depth:], count=int(pods[leaf]))
-            for leaf in np.flatnonzero(pods)
+            for leaf in leaves.tolist()
         ),
     )
 

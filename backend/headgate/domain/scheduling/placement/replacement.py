@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec.structs import replace as with_fields
 
+from headgate.domain.scheduling.placement.domain_capacities import SliceConstraints
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, leaf_range
 from headgate.domain.scheduling.placement.host_table import Bools, DomainId, Ints, leaf_id
+from headgate.domain.scheduling.placement.partial_slices import tail_last
 from headgate.domain.scheduling.placement.place import (
     PlacementFailure,
     PlacementGroup,
@@ -36,14 +38,15 @@ from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.values.message import message
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.pods.trimmed_assignments import pod_count, trimmed_to
-from headgate.domain.workloads.specs import PodSet, TopologyRequest
+from headgate.domain.workloads.specs import PodSet, SliceLayer, TopologyRequest
 
 
 @dataclass(frozen=True, slots=True)
 class _Replacement:
     """A replacement in progress: `pods` are on each leaf, `missing` pods are not placed yet.
 
-    `may_serve` is false for the leaves that failed.
+    `may_serve` is false for the leaves that failed. The pods beyond whole slices that stay where
+    they are, the tail, are in domain `tail[0]` of the slice level: `tail[1]` of them, or none.
     """
 
     context: PlacementContext
@@ -52,6 +55,7 @@ class _Replacement:
     pods: Ints
     missing: int
     may_serve: Bools
+    tail: tuple[int, int] = (0, 0)
 
     @property
     def topology(self) -> FlavorTopology:
@@ -64,6 +68,13 @@ class _Replacement:
         """Returns the pods in each domain of a level."""
         counts: Ints = np.add.reduceat(self.pods, self.topology.starts[level])
         return counts
+
+    def beyond_slices(self, layer: SliceLayer) -> Ints:
+        """Returns the pods of each domain of a layer that make up no whole slice and no tail."""
+        counts = self.inside(self.level_of(layer.level))
+        domain, pods = self.tail
+        counts[domain] -= pods
+        return counts % layer.size
 
 
 _Attempt = Callable[[_Replacement], "_Replacement | PlacementShortfall"]
@@ -107,9 +118,18 @@ def _first_success(
         found = way(plan)
         if not isinstance(found, PlacementShortfall):
             plan.context.assumed.update(found.context.assumed)
-            return assignment_of(plan.topology, found.pods)
+            return _assignment(found)
         failure = found
     return failure
+
+
+def _assignment(found: _Replacement) -> TopologyAssignment:
+    """The pods in order of path (topology.md §1.5), the domain with a tail last."""
+    leaves, layers = np.flatnonzero(found.pods), found.request.slice_layers
+    if len(layers) == 1:
+        constraints = SliceConstraints(layers[0].size, found.level_of(layers[0].level))
+        leaves = leaves[tail_last(found.topology, constraints, leaves, found.pods[leaves])]
+    return assignment_of(found.topology, found.pods, leaves)
 
 
 def _started(
@@ -135,7 +155,30 @@ def _started(
     leaves = (_leaf_of(context, (host,)) for host in lost)
     may_serve[[place for place in leaves if place >= 0]] = False
     request = with_fields(asked, pod_set_group_name=None, balanced=False)
-    return _Replacement(context, pod_set, request, pods, missing, may_serve)
+    plan = _Replacement(context, pod_set, request, pods, missing, may_serve)
+    return replace(plan, tail=_tail(plan, given)) if missing else plan
+
+
+def _tail(plan: _Replacement, given: TopologyAssignment) -> tuple[int, int]:
+    """The domain of the last pods of an assignment and their number beyond whole slices.
+
+    Nothing where the whole domain is lost: they are placed anew with the other missing pods. Of
+    hosts that are gone the domain is not known; then it is that of the last others, if pods beyond
+    whole slices are there.
+    """
+    layers = plan.request.slice_layers
+    pods = pod_count(given) % layers[0].size if len(layers) == 1 else 0
+    if not pods:
+        return 0, 0
+    leaves = [_leaf_of(plan.context, domain.values) for domain in reversed(given.domains)]
+    last = next((leaf for leaf in leaves if leaf >= 0), -1)
+    if last < 0:
+        return 0, 0
+    level = plan.level_of(layers[0].level)
+    domain = int(np.searchsorted(plan.topology.starts[level], last, side="right")) - 1
+    inside = int(plan.inside(level)[domain])
+    is_there = inside > 0 if leaves[0] == last else inside % layers[0].size > 0
+    return (domain, pods) if is_there else (0, 0)
 
 
 def _leaf_of(context: PlacementContext, values: DomainId) -> int:
@@ -155,10 +198,7 @@ def _attempts(plan: _Replacement) -> tuple[_Attempt, ...]:
 
 
 def _is_broken(plan: _Replacement) -> bool:
-    return any(
-        bool((plan.inside(plan.level_of(layer.level)) % layer.size).any())
-        for layer in plan.request.slice_layers
-    )
+    return any(bool(plan.beyond_slices(layer).any()) for layer in plan.request.slice_layers)
 
 
 def _into_the_broken_domain(plan: _Replacement) -> _Replacement | PlacementShortfall:
@@ -166,7 +206,8 @@ def _into_the_broken_domain(plan: _Replacement) -> _Replacement | PlacementShort
     for layer in reversed(plan.request.slice_layers):
         if plan.missing % layer.size:
             level = plan.level_of(layer.level)
-            whole = (plan.inside(level) + plan.missing) % layer.size == 0
+            beyond = plan.beyond_slices(layer)
+            whole = (beyond > 0) & ((beyond + plan.missing) % layer.size == 0)
             if not whole.any():
                 break
             fitting = [each for each in plan.request.slice_layers if not plan.missing % each.size]
@@ -184,10 +225,13 @@ def _slice_by_slice(plan: _Replacement) -> _Replacement | PlacementShortfall:
     """Completes each broken slice, innermost layers first; whole slices come last."""
     layers = plan.request.slice_layers
     for number in range(len(layers) - 1, -1, -1):
-        size, level = layers[number].size, plan.level_of(layers[number].level)
+        layer, level = layers[number], plan.level_of(layers[number].level)
         request = with_fields(plan.request, slice_layers=layers[number + 1 :])
-        for domain in np.flatnonzero(plan.inside(level) % size):
-            lacks = size - int(plan.inside(level)[domain]) % size
+        for domain in np.flatnonzero(plan.beyond_slices(layer)):
+            if not plan.missing:
+                break
+            lacks = layer.size - int(plan.beyond_slices(layer)[domain])
+            lacks = min(lacks, plan.missing)
             mended = _placed_in(plan, lacks, request, _domain(plan, level, int(domain)))
             if isinstance(mended, PlacementShortfall):
                 return mended

@@ -11,7 +11,7 @@ from itertools import pairwise
 import msgspec
 import numpy as np
 
-from headgate.domain.kinds.configuration import TopologyRules
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.scheduling.placement.domain_capacities import (
     MIN_INDEXED_DOMAINS,
     UNREACHABLE,
@@ -112,7 +112,7 @@ def _invalid_slices(
     asked = request.required or request.preferred
     if asked and levels.index(layers[0].level) < levels.index(asked):
         return message("SliceLevelTooWide", slice_level=layers[0].level, requested=asked)
-    if layers[0].size < 1 or count % layers[0].size:
+    if layers[0].size < 1 or (len(layers) > 1 and count % layers[0].size):
         return message("PodsNotDivisible", pods=count, size=layers[0].size)
     for above, layer in pairwise(layers):
         if levels.index(layer.level) <= levels.index(above.level):
@@ -162,13 +162,21 @@ def distribute_to_children(
 
     At and below the slice level (topology.md §4.6, loop 2; example E10).
     """
-    size, last = capacities.constraints.size, len(capacities.topology.starts) - 1
+    size = capacities.constraints.size
     domains, units, leader = selection.domains, selection.units, selection.leader
     if size > 1:
         units = units * size
-    if selection.level == last and leader < 0:
-        return LeafSelection(domains, units)
-    selection = DomainSelection(selection.level, domains, units, leader)
+    pods = DomainSelection(selection.level, domains, units, leader)
+    return distribute_pods(capacities, request, pods)
+
+
+def distribute_pods(
+    capacities: Capacities, request: SearchRequest, selection: DomainSelection
+) -> LeafSelection | SearchShortfall:
+    """Returns the leaves below a selection in pods, for these pods and the leader."""
+    last = len(capacities.topology.starts) - 1
+    if selection.level == last and selection.leader < 0:
+        return LeafSelection(selection.domains, selection.units)
     while selection.level < last:
         lower = _distribute_level(capacities, request, selection)
         if lower is None:

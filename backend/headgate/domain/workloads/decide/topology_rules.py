@@ -11,9 +11,10 @@ from headgate.domain.field_rules import (
     name_violations,
     range_violations,
 )
+from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.message import Message, message
-from headgate.domain.workloads.specs import PodSet, SliceLayer, TopologyRequest
+from headgate.domain.workloads.specs import PodSet, SliceLayer, TopologyRequest, WorkloadSpec
 
 MAX_SLICE_LAYERS = 3
 PODSETS_IN_GROUP = 2
@@ -45,6 +46,30 @@ def group_violations(place: str, pod_sets: tuple[PodSet, ...]) -> Iterator[Viola
         if broken is not None:
             for index in indexes:
                 yield Violation(child(place, index, "topologyRequest", "podSetGroupName"), broken)
+
+
+def slice_violations(spec: WorkloadSpec, rules: TopologyRules) -> Iterator[Violation]:
+    """Violations of what the Configuration switched off: partial slices, slices in groups."""
+    for index, pod_set in enumerate(spec.pod_sets):
+        request, count = pod_set.topology_request, pod_set.count
+        place = child("/spec/podSets", index, "topologyRequest")
+        if request is None or not request.slice_layers:
+            continue
+        size = request.slice_layers[0].size
+        if (
+            len(request.slice_layers) == 1
+            and not rules.partial_slices
+            and count > size > 0 < count % size
+        ):
+            yield violation(
+                child(place, "podSetSliceSize"),
+                "SliceSizeRemainder",
+                size=size,
+                count=count,
+                remainder=count % size,
+            )
+        if request.pod_set_group_name is not None and not rules.grouped_pod_set_slicing:
+            yield violation(child(place, "podSetGroupName"), "GroupWithSlices")
 
 
 def slice_pointers(place: str, layers: int) -> list[tuple[str, str]]:
@@ -85,14 +110,16 @@ def _layer_violations(
     outer = None
     for layer, (level_at, size_at) in zip(layers, pointers, strict=True):
         yield from _level_violations(level_at, layer.level)
-        yield from _size_violations(size_at, layer.size, outer, count)
+        yield from _size_violations(size_at, layer.size, outer, count, len(layers))
         outer = layer.size
     yield from duplicate_violations(
         (level_at, layer.level) for layer, (level_at, _) in zip(layers, pointers, strict=True)
     )
 
 
-def _size_violations(pointer: str, size: int, outer: int | None, count: int) -> Iterator[Violation]:
+def _size_violations(
+    pointer: str, size: int, outer: int | None, count: int, layers: int
+) -> Iterator[Violation]:
     if size < 1:
         yield from range_violations(pointer, size, 1)
     elif outer is not None:
@@ -100,7 +127,7 @@ def _size_violations(pointer: str, size: int, outer: int | None, count: int) -> 
             yield violation(pointer, "SliceSizeNotDivisor", size=size, outer=outer)
     elif size > count:
         yield violation(pointer, "SliceSizeAboveCount", size=size, count=count)
-    elif count % size:
+    elif layers > 1 and count % size:
         yield violation(
             pointer, "SliceSizeRemainder", size=size, count=count, remainder=count % size
         )
@@ -113,8 +140,6 @@ def _group_name_violations(place: str, request: TopologyRequest) -> Iterator[Vio
     pointer = child(place, "podSetGroupName")
     if not name or name.isdecimal():
         yield violation(pointer, "GroupNameInvalid")
-    if request.slice_layers:
-        yield violation(pointer, "GroupWithSlices")
     if not (request.required or request.preferred):
         yield violation(pointer, "GroupWithoutLevel")
 

@@ -181,14 +181,18 @@ def _surplus(workload: Workload, needed: Admission) -> Iterator[EvictionUnit]:
             continue
         size = _slice_size(pod_set)
         core = -(-guaranteed_count(workload.spec, pod_set) // size) * size
-        usage, places = _usage(given, size), given.topology_assignment
-        groups = _from_the_end(places.domains, size) if places is not None else repeat(())
-        for index in range(given.count - size, core - 1, -size):
+        places, end = given.topology_assignment, given.count
+        tail = end % size
+        groups = _from_the_end(places.domains, size, tail) if places is not None else repeat(())
+        while end > core:
+            pods, tail = tail or size, 0
+            end -= pods
             here = None if places is None else replace(places, domains=next(groups))
-            alone = replace(given, count=size, resource_usage=usage, topology_assignment=here)
-            name = f"{workload.key}{UNIT_SEPARATOR}{given.name}/{index}"
+            usage = _usage(given, pods)
+            alone = replace(given, count=pods, resource_usage=usage, topology_assignment=here)
+            name = f"{workload.key}{UNIT_SEPARATOR}{given.name}/{end}"
             admission = replace(needed, pod_set_assignments=(alone,))
-            yield EvictionUnit(name, {given.name: size}, admission, eviction_order)
+            yield EvictionUnit(name, {given.name: pods}, admission, eviction_order)
             eviction_order += 1
 
 
@@ -219,13 +223,16 @@ def _last(given: PodSetAssignment, count: int, later: int = 0) -> PodSetAssignme
 
 
 def _from_the_end(
-    domains: tuple[TopologyDomain, ...], size: int
+    domains: tuple[TopologyDomain, ...], size: int, tail: int = 0
 ) -> Iterator[tuple[TopologyDomain, ...]]:
-    """The last `size` pods of the domains, then the `size` before them, and so on without end."""
+    """The last `size` pods of the domains, then the `size` before them, and so on without end.
+
+    The first of them are `tail` pods, if that is any.
+    """
     left = [(domain, domain.count) for domain in domains]
+    missing = tail or size
     while True:
         found: list[TopologyDomain] = []
-        missing = size
         while missing and left:
             domain, count = left.pop()
             taken = min(missing, count)
@@ -234,6 +241,7 @@ def _from_the_end(
             if count > taken:
                 left.append((domain, count - taken))
         yield tuple(reversed(found))
+        missing = size
 
 
 def _usage(given: PodSetAssignment, count: int) -> Requests:

@@ -5732,6 +5732,10 @@ export interface components {
             failFast?: boolean;
             /** @default true */
             nodeFeasibilityForAllLevels?: boolean;
+            /** @default true */
+            partialSlices?: boolean;
+            /** @default true */
+            groupedPodSetSlicing?: boolean;
         };
         /** TopologySpec */
         TopologySpec: {
