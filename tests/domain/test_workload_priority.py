@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from headgate.domain.kinds.workload_priority_class import MAX_PRIORITY
+from headgate.domain.object_set import ObjectSet
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.priority import resolve_priority
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
@@ -65,6 +67,23 @@ def test_an_unknown_class_is_told_together_with_all_other_broken_rules() -> None
         "/spec/preemptionPriorityClassName",
         "/spec/podSets/0/count",
     ]
+
+
+def test_the_critical_classes_of_the_system_need_not_be_created() -> None:
+    """KEP-5710: the two highest priorities, the first above the second (5710-6)."""
+    config = ObjectSet(workload_priority_classes=dict(CLASSES))
+    named = [
+        of(
+            a_workload_spec(priority_class=PriorityClassReference(name=name)),
+            config.priority_classes,
+        ).priority
+        for name in ("system-node-critical", "system-cluster-critical", "high")
+    ]
+    assert named == [MAX_PRIORITY, MAX_PRIORITY - 1, 100]
+    own = by_name(a_priority_class("system-node-critical", 7))
+    config = ObjectSet(workload_priority_classes=own)
+    spec = a_workload_spec(priority_class=PriorityClassReference(name="system-node-critical"))
+    assert of(spec, config.priority_classes).priority == 7
 
 
 def test_protection_is_never_below_priority() -> None:

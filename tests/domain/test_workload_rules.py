@@ -103,7 +103,7 @@ def test_only_one_pod_set_may_shrink() -> None:
     [
         ({"count": -1}, "count"),
         ({"count": 2, "min_count": 3}, "minCount"),
-        ({"count": 2, "min_count": 0}, "minCount"),
+        ({"count": 2, "min_count": -1}, "minCount"),
     ],
 )
 def test_counts_are_sensible(fields: dict[str, Any], field: str) -> None:

@@ -1,5 +1,7 @@
 """Every configured object as it stands, by kind."""
 
+from collections import ChainMap
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -7,6 +9,7 @@ import msgspec
 from headgate.domain.kinds.configuration import CONFIGURATION_NAME, ConfigurationSpec
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.registry import KINDS, KINDS_BY_STREAM
+from headgate.domain.kinds.workload_priority_class import SYSTEM_CLASSES
 from headgate.domain.values.instants import Instant
 
 if TYPE_CHECKING:
@@ -68,6 +71,11 @@ class ObjectSet(_ObjectsByKind, kw_only=True):
         """The rules of the whole installation; Kueue's defaults where there is no Configuration."""
         written = self.configurations.get(CONFIGURATION_NAME)
         return written.spec if written else DEFAULT_CONFIGURATION
+
+    @property
+    def priority_classes(self) -> "Mapping[str, Configured[WorkloadPriorityClassSpec]]":
+        """The priority classes by name, those of the system among them."""
+        return ChainMap(self.workload_priority_classes, SYSTEM_CLASSES)  # type: ignore[arg-type]  # it is never written to
 
     def copied(self) -> "ObjectSet":
         """The same objects in containers of their own."""

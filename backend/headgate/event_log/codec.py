@@ -52,10 +52,10 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "node.changed": 3,
     "executor.created": 3,
     "executor.changed": 3,
-    "configuration.created": 7,
-    "configuration.changed": 7,
-    "cluster_queue.created": 3,
-    "cluster_queue.changed": 3,
+    "configuration.created": 8,
+    "configuration.changed": 8,
+    "cluster_queue.created": 4,
+    "cluster_queue.changed": 4,
 }
 """The current schema version by stored name; names that are absent are at version 1.
 

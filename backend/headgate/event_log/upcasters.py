@@ -215,6 +215,20 @@ def _before_readings_of_limits(fields: Fields) -> Fields:
     return fields
 
 
+def _with_usage_from_admission(fields: Fields) -> Fields:
+    """Configurations up to version 7: usage counted from the admission on, and still does."""
+    shares = fields["spec"].get("admission_fair_sharing")
+    if not shares:
+        return fields
+    counted = {**shares, "usage_anchor": "Admitted"}
+    return {**fields, "spec": {**fields["spec"], "admission_fair_sharing": counted}}
+
+
+def _before_partial_admission(fields: Fields) -> Fields:
+    """Queues of before the timeouts and sizes that may be chosen: as by default."""
+    return fields
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
@@ -253,6 +267,10 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("configuration.changed", 6): _before_partial_slices,
     ("cluster_queue.created", 2): _before_readings_of_limits,
     ("cluster_queue.changed", 2): _before_readings_of_limits,
+    ("configuration.created", 7): _with_usage_from_admission,
+    ("configuration.changed", 7): _with_usage_from_admission,
+    ("cluster_queue.created", 3): _before_partial_admission,
+    ("cluster_queue.changed", 3): _before_partial_admission,
     **{
         (str(event.__struct_config__.tag), 1): _without_written
         for kind in KINDS

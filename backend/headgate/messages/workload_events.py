@@ -20,6 +20,7 @@ TEXTS: Mapping[str, Text] = {
     "CancellationRequested": Text("Cancellation requested"),
     "WorkloadDeactivated": Text("The workload is deactivated"),
     "PodsNotReadyInTime": Text("Pods not ready within {limit:duration}"),
+    "PodsNotScheduledInTime": Text("Pods not started on their nodes within {limit:duration}"),
     "PodsNotReadyAfterAttempts": Text("Pods not ready in time after {attempts:attempt}"),
     "PodsNotReadyOverAllAttempts": Text("Pods not ready within {limit:duration} over all attempts"),
     "ExecutionTimeReached": Text("Maximum execution time of {limit:duration} reached"),

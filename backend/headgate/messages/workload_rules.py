@@ -190,6 +190,14 @@ TEXTS: Mapping[str, Text] = {
         "A workload slice must replace a workload of its own namespace",
         "Use a name like {namespace}/name.",
     ),
+    "TimeoutsOfRunningWorkload": Text(
+        "The pods-ready timeouts cannot change while the workload has a quota reservation",
+        "Keep the annotation, or change it while the workload is pending.",
+    ),
+    "WorkloadTimeoutsInvalid": Text(
+        "Must be JSON with timeoutSeconds and, if wanted, recoveryTimeoutSeconds",
+        'Write for example {{"timeoutSeconds":30,"recoveryTimeoutSeconds":40}}.',
+    ),
     # Priorities
     "BoostAboveDelta": Text(
         "Boost {boost} exceeds maxProtectionDelta {delta} of the priority class",

@@ -49,7 +49,9 @@ def share_by_usage(installed: Installed, config: Mapping[str, Any], since: str =
         for name in ("usageHalfLifeTime", "usageSamplingInterval")
     )
     weights = config.get("resourceWeights") or {}
-    shares = {"usageHalfLifeTime": half_life, "usageSamplingInterval": interval}
+    # The cases are older than the gate AdmissionFairSharingAnchorAtQuotaReservation.
+    anchor = {"usageAnchor": "Admitted"}
+    shares = {"usageHalfLifeTime": half_life, "usageSamplingInterval": interval, **anchor}
     weighed = {"resourceWeights": {name: str(weight) for name, weight in weights.items()}}
     installed.configure(since, admissionFairSharing={**shares, **(weighed if weights else {})})
 

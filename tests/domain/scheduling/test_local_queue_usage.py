@@ -1,5 +1,10 @@
 """LocalQueues that used little of late go first; what they used fades and is never lost."""
 
+from typing import Literal
+
+import pytest
+from msgspec.structs import replace
+
 from headgate.application.queries.queues.pending_order import pending_order
 from headgate.application.queries.queues.status import consumed_by
 from headgate.domain.cluster_state import ClusterState
@@ -13,12 +18,13 @@ from tests.builders.world import World, quotas
 BY_USAGE = "UsageBasedAdmissionFairSharing"
 UNIT = 10**9
 HOUR = AdmissionFairSharing(usage_half_life_seconds=3600, usage_sampling_interval_seconds=600)
+FROM_ADMISSION = replace(HOUR, usage_anchor="Admitted")
 
 
-def two_local_queues(nominal: int = 4, **spec: object) -> World:
+def two_local_queues(nominal: int = 4, rules: AdmissionFairSharing = HOUR, **spec: object) -> World:
     """One ClusterQueue by usage, reached through LocalQueues `a` and `b`."""
     world = World()
-    world.configure(admission_fair_sharing=HOUR)
+    world.configure(admission_fair_sharing=rules)
     world.flavor("default")
     world.cluster_queue("q", quotas(default=nominal), admission_mode=BY_USAGE, **spec)
     world.local_queue("a", "q")
@@ -114,7 +120,8 @@ def test_usage_has_no_say_where_the_cluster_queue_does_not_ask_for_it() -> None:
 
 
 def test_a_reserved_workload_is_counted_while_it_waits_for_its_checks() -> None:
-    world = two_local_queues(admission_checks=(AdmissionCheckRule(name="budget"),))
+    checks = (AdmissionCheckRule(name="budget"),)
+    world = two_local_queues(rules=FROM_ADMISSION, admission_checks=checks)
     world.admission_check("budget")
     key = world.submit("w", "a", {"gpu": 4})
     world.settle()
@@ -129,7 +136,8 @@ def test_a_reserved_workload_is_counted_while_it_waits_for_its_checks() -> None:
 
 
 def test_a_reservation_that_comes_to_nothing_leaves_no_trace() -> None:
-    world = two_local_queues(admission_checks=(AdmissionCheckRule(name="budget"),))
+    checks = (AdmissionCheckRule(name="budget"),)
+    world = two_local_queues(rules=FROM_ADMISSION, admission_checks=checks)
     world.admission_check("budget")
     key = world.submit("w", "a", {"gpu": 4})
     world.settle()
@@ -141,7 +149,8 @@ def test_a_reservation_that_comes_to_nothing_leaves_no_trace() -> None:
 
 
 def test_history_and_pending_penalties_survive_a_restart() -> None:
-    world = two_local_queues(admission_checks=(AdmissionCheckRule(name="budget"),))
+    checks = (AdmissionCheckRule(name="budget"),)
+    world = two_local_queues(rules=FROM_ADMISSION, admission_checks=checks)
     world.admission_check("budget")
     for name, queue in (("x", "a"), ("y", "b")):
         world.submit(name, queue, {"gpu": 2})
@@ -174,6 +183,34 @@ def test_pods_that_ended_are_used_no_more() -> None:
     world.reclaim(key, 3)
     world.wait(200 * 3600)
     assert used(world, "a") == 1
+
+
+@pytest.mark.parametrize(("anchor", "consumed"), [("QuotaReserved", 2.0), ("Admitted", 0.0)])
+def test_usage_counts_from_the_reservation_or_the_admission(
+    anchor: Literal["QuotaReserved", "Admitted"], consumed: float
+) -> None:
+    """Kueue 0.20: a check takes an hour, and its workload holds 4 GPUs meanwhile (#15000)."""
+    world = two_local_queues(admission_checks=(AdmissionCheckRule(name="slow"),))
+    world.configure(admission_fair_sharing=replace(HOUR, usage_anchor=anchor))
+    world.admission_check("slow")
+    world.submit("w", "a", {"gpu": 4})
+    world.settle()
+    penalty = 4 * (1 - 0.5 ** (600 / 3600)) if anchor == "QuotaReserved" else 0
+    assert abs(used(world, "a") - penalty) < 1e-6
+    world.wait(3600)
+    assert abs(used(world, "a") - consumed - penalty / 2) < 1e-6
+
+
+def test_a_moved_anchor_counts_reservations_anew() -> None:
+    world = two_local_queues(admission_checks=(AdmissionCheckRule(name="slow"),))
+    world.admission_check("slow")
+    world.submit("w", "a", {"gpu": 4})
+    world.settle()
+    for anchor, usage in (("Admitted", {}), ("QuotaReserved", {"gpu": 4}), ("Admitted", {})):
+        rules = replace(HOUR, usage_anchor=anchor)
+        world.configure(admission_fair_sharing=rules)
+        found = world.cluster_state.usage_history.queues["team/a"]
+        assert (found.usage, found.penalties) == (usage, {})
 
 
 def test_switching_it_on_starts_from_nothing_and_counts_from_then() -> None:

@@ -70,6 +70,36 @@ def test_more_pods_with_victims_go_before_fewer_without() -> None:
     assert given_to(world, key).count == 4
 
 
+def test_fewer_pods_without_victims_go_first_where_the_queue_says_so() -> None:
+    """KEP-5710, gang scheduling: minCount is met at once, and nothing is evicted (5710-49)."""
+    world = queue_of(4, replace(LOWER, partial_admission="BeforePreemption"))
+    low = world.submit("low", "q", {"gpu": 2}, priority=0)
+    world.settle()
+    key = world.submit("high", "q", {"gpu": 1}, count=(4, 1), priority=5)
+    world.settle()
+    assert phase_of(world[low]) == "Starting"
+    assert given_to(world, key).count == 2
+    over = world.submit("over", "q", {"gpu": 1}, count=(4, 1), priority=9)
+    world.settle()
+    assert phase_of(world[over]) == "Nominated", "no size fits, so that it preempts for all"
+
+
+def test_a_workload_starts_without_its_optional_pods_where_minimum_count_is_0() -> None:
+    """Kueue 0.20, PartialAdmission: 0 <= minCount <= count (#14720)."""
+    world = queue_of(1)
+    scheduling = Scheduling(requests={"gpu": 1})
+    launcher = PodSet(name="launcher", scheduling=scheduling)
+    workers = PodSet(name="workers", count=4, min_count=0, scheduling=scheduling)
+    key = world.submit_pod_sets("job", "q", launcher, workers)
+    world.settle()
+    admission = world[key].admission
+    assert admission is not None
+    assert [(each.name, each.count) for each in admission.pod_set_assignments] == [
+        ("launcher", 1),
+        ("workers", 0),
+    ]
+
+
 def test_victims_are_taken_for_a_part_where_all_would_never_fit() -> None:
     world = queue_of(4)
     low = world.submit("low", "q", {"gpu": 3})

@@ -3,25 +3,34 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec, Retention
 from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import (
+    WORKLOAD_TIMEOUTS,
+    RequeuingStrategy,
+    WaitForPodsReady,
+    workload_timeout_violations,
+)
 from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.scheduling.queueing.queue_checks import effective_spec
 from headgate.domain.workloads.events import (
+    ReportedPods,
     WorkloadActivated,
     WorkloadDeactivated,
     WorkloadEvicted,
     WorkloadHeld,
     WorkloadPodsNotReady,
     WorkloadPodsReady,
+    WorkloadPodsReported,
     WorkloadReleased,
 )
 from headgate.domain.workloads.pod_events import FailedPods, WorkloadRetried
+from headgate.domain.workloads.specs import PodSet, Scheduling
 from headgate.domain.workloads.state import is_condition_true, phase_of
 from headgate.messages.catalogue import sentence_of
 from tests.builders.world import World, names, quotas
@@ -111,6 +120,105 @@ def test_lost_readiness_is_waited_for_as_long_as_the_timeout_unless_told(
     assert world.settle() == []
     world.wait(1)
     assert names(world.settle()) == (["WorkloadEvicted"] if evicted_after else [])
+
+
+def started(world: World, key: str, *indices: tuple[int, int]) -> None:
+    """Its executor has started these pods."""
+    pods = ReportedPods(pod_set="main", indices=indices, run=1, node="n", type="started")
+    reported = WorkloadPodsReported(
+        uid=world[key].uid, attempt=world[key].attempt, executor="x", pods=(pods,)
+    )
+    world.record(f"workload/{key}", reported)
+
+
+@pytest.mark.parametrize(
+    ("indices", "evicted_after", "cause"),
+    [
+        ((), 40, "WaitForScheduling"),
+        ((0, 0), 40, "WaitForScheduling"),
+        ((0, 1), 100, "WaitForStart"),
+    ],
+)
+def test_pods_that_are_not_started_have_a_timeout_of_their_own(
+    indices: tuple[int, int] | tuple[()], evicted_after: int, cause: str
+) -> None:
+    """KEP-13502: timeout 100 s and unscheduledTimeout 40 s, both from the admission."""
+    rules = replace(waits(), unscheduled_timeout_seconds=40)
+    world = world_with(ConfigurationSpec(wait_for_pods_ready=rules))
+    key = world.submit("w", "q", count=2)
+    world.settle()
+    if indices:
+        started(world, key, indices)
+    world.wait(evicted_after - 1)
+    assert world.settle() == []
+    world.wait(1)
+    ((_, evicted),) = world.settle()
+    assert isinstance(evicted, WorkloadEvicted)
+    assert (evicted.reason, evicted.underlying_cause) == ("PodsReadyTimeout", cause)
+    assert evicted.count == 1
+
+
+def test_pods_that_start_again_are_not_waited_for_as_unstarted_ones() -> None:
+    rules = replace(waits(), unscheduled_timeout_seconds=40)
+    world = world_with(ConfigurationSpec(wait_for_pods_ready=rules))
+    key = world.submit("w", "q")
+    world.settle()
+    started(world, key, (0, 0))
+    failed = FailedPods(pod_set="main", indices=((0, 0),), run=1, reason="Error", counts=True)
+    world.record(f"workload/{key}", WorkloadRetried(action="RetryPod", pods=(failed,), retries=1))
+    world.wait(99)
+    assert world.settle() == []
+    assert world[key].pods_scheduled
+
+
+@pytest.mark.parametrize(
+    ("is_on", "text", "evicted_after"),
+    [
+        (True, '{"timeoutSeconds": 30}', 30),
+        (True, '{"timeoutSeconds": 30, "recoveryTimeoutSeconds": 5}', 30),
+        (False, '{"timeoutSeconds": 30}', 100),
+        (True, "soon", 100),
+    ],
+)
+def test_a_workload_may_have_a_timeout_of_its_own(
+    text: str, evicted_after: int, *, is_on: bool
+) -> None:
+    """KEP-4803: the annotation overrides the timeouts where the installation lets it."""
+    rules = replace(waits(), workload_timeouts=is_on)
+    world = world_with(ConfigurationSpec(wait_for_pods_ready=rules))
+    pods = PodSet(scheduling=Scheduling(requests={"gpu": 1}))
+    key = world.submit_pod_sets("w", "q", pods, annotations={WORKLOAD_TIMEOUTS: text})
+    world.settle()
+    world.wait(evicted_after - 1)
+    assert world.settle() == []
+    world.wait(1)
+    assert names(world.settle()) == ["WorkloadEvicted"]
+    assert world[key].requeue.count == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "codes"),
+    [
+        ('{"timeoutSeconds": 30, "recoveryTimeoutSeconds": 0}', None, []),
+        ('{"timeoutSeconds": 0}', None, ["NotInRange"]),
+        ('{"timeoutSeconds": 7201}', None, ["NotInRange"]),
+        ('{"timeoutSeconds": 30, "recoveryTimeoutSeconds": 7201}', None, ["NotInRange"]),
+        ('{"recoveryTimeoutSeconds": 5}', None, ["WorkloadTimeoutsInvalid"]),
+        ('{"timeoutSeconds": 30, "unscheduledTimeout": 5}', None, ["WorkloadTimeoutsInvalid"]),
+        ('{"timeoutSeconds": 30}', '{"timeoutSeconds": 30}', []),
+        ('{"timeoutSeconds": 40}', '{"timeoutSeconds": 30}', ["TimeoutsOfRunningWorkload"]),
+        ("", '{"timeoutSeconds": 30}', ["TimeoutsOfRunningWorkload"]),
+    ],
+)
+def test_the_rules_of_a_workloads_own_timeouts(
+    text: str, before: str | None, codes: list[str]
+) -> None:
+    rules = WaitForPodsReady(workload_timeouts=True)
+    annotations = {WORKLOAD_TIMEOUTS: text} if text else {}
+    found = list(workload_timeout_violations(rules, annotations, before))
+    assert [each.message.code for each in found] == codes
+    off = WaitForPodsReady()
+    assert list(workload_timeout_violations(off, annotations, before)) == []
 
 
 def test_a_queues_own_rules_count_before_the_installations() -> None:

@@ -121,6 +121,7 @@ _ADMISSION_FAIR_SHARING = Record(
     duration("usageHalfLifeTime", "usage_half_life_seconds"),
     duration("usageSamplingInterval", "usage_sampling_interval_seconds"),
     milli_map("resourceWeights", "resource_weights_milli", missing=1000),
+    field("usageAnchor", omits_usual=True),
 )
 
 _RESOURCES = Record(
@@ -263,11 +264,15 @@ class InstallationFairSharingSchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class AdmissionFairSharingSchema(ManifestSchema, kw_only=True, frozen=True):
-    """LocalQueues that used little come first; off where this is not given."""
+    """LocalQueues that used little come first; off where this is not given.
+
+    Usage counts from the quota reservation, or from the admission (`usageAnchor`).
+    """
 
     usage_half_life_time: Duration = "0s"
     usage_sampling_interval: Duration = "5m0s"
     resource_weights: dict[str, Quantity] = {}
+    usage_anchor: Literal["QuotaReserved", "Admitted"] = "QuotaReserved"
 
 
 class TransformationSchema(ManifestSchema, kw_only=True, frozen=True):

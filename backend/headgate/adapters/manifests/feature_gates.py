@@ -79,7 +79,7 @@ FairSharingPreemptWithinNominal Beta on On
 FairSharingPrioritizeNonBorrowing Beta on On
 RecomputeAssignmentUponPreemptionTargetsOverlap Beta on On
 PriorityBoost Alpha off Field
-AdmissionFairSharingAnchorAtQuotaReservation Beta on Off
+AdmissionFairSharingAnchorAtQuotaReservation Beta on Field
 FairSharingRefill Alpha off Off
 FairSharingReevaluatePreemptionCandidates Alpha off Off
 ConfigurablePreemptions Alpha off Off
@@ -88,8 +88,8 @@ ElasticJobsViaWorkloadSlices Beta on On
 ElasticJobsViaWorkloadSlicesWithTAS Alpha off On
 FastQuotaReleaseInPodIntegration Alpha off Field
 DisableWaitForPodsReady Alpha off Field
-WaitForPodsReadyUnscheduledTimeout Alpha off Off
-WorkloadLevelWaitForPodsReady Alpha off Off
+WaitForPodsReadyUnscheduledTimeout Alpha off Field
+WorkloadLevelWaitForPodsReady Alpha off Field
 WaitForPodsReadyMaxNotReady Alpha off Off
 PodIntegrationCountSucceededPodsAsReady Beta on Off
 ElasticJobsViaWorkloadSlicesFlavorChangeFromZero Alpha off Off
@@ -162,6 +162,11 @@ _HONOURED: dict[str, tuple[str, dict[bool, Any]]] = {
         {True: "30s", False: "Never"},
     ),
     "PriorityBoost": ("preemption.priorityBoost", {}),
+    "AdmissionFairSharingAnchorAtQuotaReservation": (
+        "admissionFairSharing.usageAnchor",
+        {True: "QuotaReserved", False: "Admitted"},
+    ),
+    "WorkloadLevelWaitForPodsReady": ("waitForPodsReady.workloadTimeouts", {}),
     "FastQuotaReleaseInPodIntegration": (
         "quotaRelease",
         {True: "OnTerminating", False: "OnStopped"},
@@ -169,7 +174,14 @@ _HONOURED: dict[str, tuple[str, dict[bool, Any]]] = {
 }
 """The field that a gate sets where it is absent, and its value by that of the gate (else equal)."""
 
-_ELSEWHERE = {"TASBalancedPlacement": "balanced", "DisableWaitForPodsReady": "waitForPodsReady"}
+_SWITCHES = ("admissionFairSharing", "waitForPodsReady")
+"""Sections that switch something on by being there: a gate sets a field of one that is there."""
+
+_ELSEWHERE = {
+    "TASBalancedPlacement": "balanced",
+    "DisableWaitForPodsReady": "waitForPodsReady",
+    "WaitForPodsReadyUnscheduledTimeout": "waitForPodsReady.unscheduledTimeout",
+}
 """Gates that no field of the Configuration follows from, with the field that says it."""
 
 
@@ -187,7 +199,11 @@ def honour_feature_gates(spec: Fields) -> None:
             gates.note(name, "NotBoolean")
         elif name in _HONOURED:
             path, values = _HONOURED[name]
-            _set_if_absent(spec, path.split("."), values.get(value, value))
+            section = path.partition(".")[0]
+            if section not in _SWITCHES or spec.has(section):
+                _set_if_absent(spec, path.split("."), values.get(value, value))
+            elif value != gate.default:
+                gates.warn(name, "FeatureGateIsField", gate=name, field=path)
         else:
             _warn_of(gates, gate, value=value)
 

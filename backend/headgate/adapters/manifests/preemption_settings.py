@@ -15,6 +15,7 @@ from headgate.adapters.manifests.fields import Fields, read_seconds, rfc3339
 from headgate.adapters.manifests.metadata import Metadata, rendered_condition
 from headgate.adapters.manifests.pod_templates import Template
 from headgate.adapters.manifests.topology_requests import ANNOTATION_PLACES
+from headgate.domain.kinds.wait_for_pods_ready import WORKLOAD_TIMEOUTS
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.pods.pod_ranks import INDEX_OFFSET
 from headgate.domain.workloads.predicates import closed_preemption_gates
@@ -332,6 +333,7 @@ WRITTEN_BY_KUEUE = (
 READ_SETTINGS = (
     *(KUEUE_PREFIX + name for name in NAMED_IN_MANIFESTS),
     *(annotation for _, annotation in ANNOTATION_PLACES),
+    WORKLOAD_TIMEOUTS,
     *(ADMISSION_GATES, ALLOWED_FLAVORS, ELASTIC, INDEX_OFFSET, JOB_UID, PRIORITY_BOOST, REPLACES),
 )
 

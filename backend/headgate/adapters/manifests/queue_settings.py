@@ -153,6 +153,7 @@ PREEMPTION_RECORD = Record(
         omits_usual=True,
     ),
     field("reserveForPendingNonPreemptible", omits_usual=True),
+    field("partialAdmission", omits_usual=True),
     nested(
         "rateLimit",
         Record(PreemptionRate, field("perMinute", read=_read_per_minute), field("burst")),
@@ -193,7 +194,11 @@ class PreemptionRateSchema(ManifestSchema, kw_only=True, frozen=True):
 
 
 class PreemptionSchema(ManifestSchema, kw_only=True, frozen=True):
-    """Which workloads may be preempted for those of this ClusterQueue, and how they are evicted."""
+    """Which workloads may be preempted for those of this ClusterQueue, and how they are evicted.
+
+    `partialAdmission`: a workload with a minCount starts with the pods that fit before it preempts,
+    or after preemption cannot help.
+    """
 
     within_cluster_queue: str | None = None
     reclaim_within_cohort: str | None = None
@@ -203,6 +208,7 @@ class PreemptionSchema(ManifestSchema, kw_only=True, frozen=True):
     soft_eviction: SoftEvictionSchema | None = None
     reserve_for_pending_non_preemptible: bool = False
     rate_limit: PreemptionRateSchema | None = None
+    partial_admission: Literal["AfterPreemption", "BeforePreemption"] = "AfterPreemption"
 
 
 class CohortPreemptionSchema(ManifestSchema, kw_only=True, frozen=True):
@@ -231,6 +237,9 @@ WAIT_RECORD = Record(
     WaitForPodsReady,
     duration("timeout", "timeout_seconds", read=_read_timeout),
     duration("recoveryTimeout", "recovery_timeout_seconds"),
+    duration("unscheduledTimeout", "unscheduled_timeout_seconds", omits_usual=True),
+    field("workloadTimeouts", omits_usual=True),
+    duration("maxTimeoutOnWorkload", "max_timeout_on_workload_seconds", omits_usual=True),
     nested(
         "requeuingStrategy",
         Record(
@@ -274,9 +283,15 @@ class InstallationWaitSchema(ManifestSchema, kw_only=True, frozen=True):
     """How long admitted pods may take to become ready; for queues that say nothing themselves.
 
     `recoveryTimeout`, for pods that were ready before, is by default the timeout; 0 is no limit.
+    `unscheduledTimeout`, at most the timeout, is for pods that no executor has started; 0 is no
+    limit. With `workloadTimeouts` the annotation kueue.x-k8s.io/wait-for-pods-ready of a workload
+    sets both timeouts, up to `maxTimeoutOnWorkload`.
     """
 
     timeout: Duration = "30m0s"
     recovery_timeout: Duration | None = None
+    unscheduled_timeout: Duration = "0s"
+    workload_timeouts: bool = False
+    max_timeout_on_workload: Duration = "2h0m0s"
     block_admission: bool = False
     requeuing_strategy: RequeuingStrategySchema | None = None

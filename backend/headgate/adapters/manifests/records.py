@@ -140,9 +140,17 @@ def listed(
     return field(name, attribute, read=read, render=render, omits_usual=omits_usual)
 
 
-def duration(name: str, attribute: str, *, read: ReadField | None = None) -> RecordField:
+def duration(
+    name: str, attribute: str, *, read: ReadField | None = None, omits_usual: bool = False
+) -> RecordField:
     """Returns a field that holds a length of time; None is left out."""
-    return field(name, attribute, read=read or _read_duration, render=_rendered_duration)
+    return field(
+        name,
+        attribute,
+        read=read or _read_duration,
+        render=_rendered_duration,
+        omits_usual=omits_usual,
+    )
 
 
 def duration_or_never(name: str, attribute: str) -> RecordField:

@@ -16,8 +16,10 @@ from headgate.application.commands.requests import (
 from headgate.application.commands.workload_commands import authority_over, rules_for_roles
 from headgate.application.cooperative import each, run_yielding
 from headgate.domain.field_rules import raise_if_invalid
+from headgate.domain.kinds.wait_for_pods_ready import WORKLOAD_TIMEOUTS, workload_timeout_violations
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import EventMetadata
+from headgate.domain.scheduling.queueing.queue_checks import pods_ready_rules
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD, with_default_queue
 from headgate.domain.workloads.decide.spec_rules import workload_violations
@@ -30,6 +32,7 @@ from headgate.domain.workloads.pods.limit_ranges import (
     with_pod_defaults,
 )
 from headgate.domain.workloads.pods.templates import with_known_templates
+from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.priority import (
     diverging_pod_sets,
     resolve_priority,
@@ -89,7 +92,7 @@ def submission(
     def decide(context: DecisionContext) -> tuple[WorkloadEvent, ...]:
         identity.require(SUBMIT_WORKLOADS, namespace=desired.namespace)
         config = context.config
-        classes, rules = config.workload_priority_classes, config.configuration.preemption
+        classes, rules = config.priority_classes, config.configuration.preemption
         spec = resolve_priority(
             _placed(desired, config),
             classes,
@@ -100,6 +103,7 @@ def submission(
             spec, desired.annotations, classes, is_allowed=rules.priority_boost
         )
         _require_bounds(identity, desired, spec, None, config)
+        _require_timeouts(desired, spec, None, config)
         command = Submit(
             uid=uid,
             namespace=desired.namespace,
@@ -131,7 +135,7 @@ def change_of_spec(
         config = context.config
         identity.require(SUBMIT_WORKLOADS, namespace=desired.namespace)
         authority = authority_over(identity, f"{desired.namespace}/{desired.name}", context)
-        classes = config.workload_priority_classes
+        classes = config.priority_classes
         known = state if isinstance(state, Workload) else None
         before = without_priority_boost(known.spec) if known else None
         rules = config.configuration.preemption
@@ -145,6 +149,7 @@ def change_of_spec(
         boosts = rules.priority_boost
         spec = with_priority_boost(spec, desired.annotations, classes, known, is_allowed=boosts)
         _require_bounds(identity, desired, spec, known.spec if known else None, config)
+        _require_timeouts(desired, spec, known, config)
         command = ChangeSpec(
             labels=desired.labels,
             annotations=desired.annotations,
@@ -174,8 +179,20 @@ def _require_bounds(
 ) -> None:
     """Raises `InvalidObject` where the rules for the user's roles forbid priority or protection."""
     bounds = rules_for_roles(identity, SUBMIT_WORKLOADS, desired.namespace, config)
-    found = submission_violations(spec, before, bounds, config.workload_priority_classes)
+    found = submission_violations(spec, before, bounds, config.priority_classes)
     raise_if_invalid("Workload", desired.name, found)
+
+
+def _require_timeouts(
+    desired: DesiredObject, spec: WorkloadSpec, known: Workload | None, config: ObjectSet
+) -> None:
+    """Raises `InvalidObject` where the workload's own pods-ready timeouts break a rule."""
+    local = config.local_queues.get(f"{desired.namespace}/{spec.queue_name}")
+    waits = pods_ready_rules(config, local.spec.cluster_queue if local else "")
+    is_held = known is not None and has_quota_reservation(known)
+    before = known.annotations.get(WORKLOAD_TIMEOUTS, "") if known and is_held else None
+    found = workload_timeout_violations(waits, desired.annotations, before)
+    raise_if_invalid("Workload", desired.name, tuple(found))
 
 
 def _placed(

@@ -184,7 +184,7 @@ async def protect(
         if isinstance(context.state, Absent):
             return WORKLOAD.decide(context.state, ChangeProtection(), context.at)
         raise_if_invalid("Workload", desired.workload, _class_violations(desired, context))
-        classes = context.config.workload_priority_classes
+        classes = context.config.priority_classes
         spec = context.state.spec
         named = classes[desired.class_name].spec.value if desired.class_name else desired.priority
         command = ChangeProtection(
@@ -235,7 +235,7 @@ async def set_gate(
 
 
 def _class_violations(desired: Protection, context: DecisionContext) -> Iterator[Violation]:
-    classes = context.config.workload_priority_classes
+    classes = context.config.priority_classes
     yield from class_name_violations(POINTER, desired.class_name, classes)
     if desired.class_name and desired.priority is not None:
         fields = ("preemptionPriorityClassName", "preemptionPriority")

@@ -53,12 +53,14 @@ class AdmissionFairSharing(msgspec.Struct, frozen=True, kw_only=True):
 
     Past usage counts half after the half-life; a half-life of 0 forgets at once.
     `resource_weights_milli` are thousandths of a weight for one base unit (a core, a byte, a
-    device) of a resource; a resource that is absent weighs 1000.
+    device) of a resource, else 1000. `usage_anchor` is when a workload begins to count (Kueue:
+    `AdmissionFairSharingAnchorAtQuotaReservation`).
     """
 
     usage_half_life_seconds: int = 0
     usage_sampling_interval_seconds: int = 300
     resource_weights_milli: dict[str, int] = {}
+    usage_anchor: Literal["QuotaReserved", "Admitted"] = "QuotaReserved"
 
 
 class Transformation(msgspec.Struct, frozen=True, kw_only=True):
@@ -294,9 +296,8 @@ def _transformation_violations(
 def _retention_violations(retention: Retention) -> Iterator[Violation]:
     part = "/spec/objectRetentionPolicies/workloads"
     yield from range_violations(f"{part}/afterFinished", retention.after_finished_seconds, 0)
-    yield from range_violations(
-        f"{part}/afterDeactivatedByKueue", retention.after_deactivated_seconds, 0
-    )
+    deactivated = retention.after_deactivated_seconds
+    yield from range_violations(f"{part}/afterDeactivatedByKueue", deactivated, 0)
 
 
 def _preemption_violations(rules: PreemptionRules) -> Iterator[Violation]:

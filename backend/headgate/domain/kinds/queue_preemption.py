@@ -60,7 +60,8 @@ class ClusterQueuePreemption(msgspec.Struct, frozen=True, kw_only=True):
     """Which workloads a ClusterQueue's may preempt, in which order, and how victims are evicted.
 
     `reserve_for_pending_non_preemptible` keeps nominal quota for pending non-preemptible workloads
-    (§6.4).
+    (§6.4). `partial_admission` says whether a workload with a minCount preempts for all of its pods
+    before it starts with fewer (Kueue), or starts with those that fit (KEP-5710, gang scheduling).
     """
 
     within_cluster_queue: WithinClusterQueuePolicy = "Never"
@@ -71,6 +72,7 @@ class ClusterQueuePreemption(msgspec.Struct, frozen=True, kw_only=True):
     soft_eviction: SoftEviction = SoftEviction()
     reserve_for_pending_non_preemptible: bool = False
     rate_limit: PreemptionRate | None = None
+    partial_admission: Literal["AfterPreemption", "BeforePreemption"] = "AfterPreemption"
 
 
 MAX_GRACE_SECONDS = 86_400

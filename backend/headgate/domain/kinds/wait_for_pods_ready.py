@@ -1,13 +1,15 @@
 """waitForPodsReady: the pods-ready timeout and the backoff of requeueing (queueing.md §5.6)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.domain.field_rules import range_violations
-from headgate.domain.rejection import Violation
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 
 
@@ -45,12 +47,18 @@ class WaitForPodsReady(msgspec.Struct, frozen=True, kw_only=True):
     """How long admitted pods may take to become ready, and what follows (queueing.md §5.6).
 
     `recovery_timeout_seconds` is how long lost readiness may last: None is as `timeout_seconds`, 0
-    is without limit (Kueue: v1beta2 `SetDefaults`).
+    is without limit (Kueue: v1beta2 `SetDefaults`). `unscheduled_timeout_seconds` is how long pods
+    may take to be started on their nodes, 0 without limit (KEP-13502). Where `workload_timeouts` is
+    on, the annotation of a workload overrides both timeouts, up to
+    `max_timeout_on_workload_seconds` (KEP-4803).
     """
 
     timeout_seconds: int = 1800
     recovery_timeout_seconds: int | None = None
     requeuing_strategy: RequeuingStrategy = RequeuingStrategy()
+    unscheduled_timeout_seconds: int = 0
+    workload_timeouts: bool = False
+    max_timeout_on_workload_seconds: int = 7200
 
     @property
     def recovery_limit_seconds(self) -> int:
@@ -67,6 +75,7 @@ def wait_violations(pointer: str, wait: WaitForPodsReady | None) -> Iterator[Vio
     lengths = (
         ("timeout", wait.timeout_seconds),
         ("recoveryTimeout", wait.recovery_timeout_seconds),
+        ("maxTimeoutOnWorkload", wait.max_timeout_on_workload_seconds),
         ("requeuingStrategy/backoffLimitCount", requeuing.backoff_limit_count),
         ("requeuingStrategy/backoffBaseSeconds", requeuing.backoff_base_seconds),
         ("requeuingStrategy/backoffMaxSeconds", requeuing.backoff_max_seconds),
@@ -75,6 +84,71 @@ def wait_violations(pointer: str, wait: WaitForPodsReady | None) -> Iterator[Vio
     )
     for field, length in lengths:
         yield from range_violations(f"{pointer}/{field}", length, 0)
+    unscheduled = wait.unscheduled_timeout_seconds
+    yield from range_violations(
+        f"{pointer}/unscheduledTimeout", unscheduled, 0, max(0, wait.timeout_seconds)
+    )
+
+
+WORKLOAD_TIMEOUTS = "kueue.x-k8s.io/wait-for-pods-ready"
+"""The annotation with the timeouts of one workload, as JSON (Kueue: KEP-4803)."""
+
+
+class WorkloadTimeouts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """The timeouts of one workload: `recovery_timeout_seconds` is the other one unless given."""
+
+    timeout_seconds: int
+    recovery_timeout_seconds: int | None = None
+
+
+@lru_cache(maxsize=1_024)
+def timeouts_of(annotation: str) -> WorkloadTimeouts | None:
+    """The timeouts that an annotation says; None for a text that says none."""
+    try:
+        return msgspec.json.decode(annotation, type=WorkloadTimeouts)
+    except msgspec.DecodeError:
+        return None
+
+
+def with_workload_timeouts(
+    wait: WaitForPodsReady, annotations: Mapping[str, str]
+) -> WaitForPodsReady:
+    """The rules with the timeouts of a workload's annotation, where workloads may have some."""
+    if not wait.workload_timeouts or WORKLOAD_TIMEOUTS not in annotations:
+        return wait
+    own = timeouts_of(annotations[WORKLOAD_TIMEOUTS])
+    if own is None:
+        return wait
+    return replace(
+        wait,
+        timeout_seconds=own.timeout_seconds,
+        recovery_timeout_seconds=own.recovery_timeout_seconds,
+        unscheduled_timeout_seconds=min(wait.unscheduled_timeout_seconds, own.timeout_seconds),
+    )
+
+
+def workload_timeout_violations(
+    wait: WaitForPodsReady | None, annotations: Mapping[str, str], before: str | None
+) -> Iterator[Violation]:
+    """Broken rules of the annotation of a workload.
+
+    `before` is the annotation of a workload that holds quota, which cannot change; None for others.
+    """
+    told = annotations.get(WORKLOAD_TIMEOUTS, "")
+    if wait is None or not wait.workload_timeouts:
+        return
+    pointer = child("/metadata/annotations", WORKLOAD_TIMEOUTS)
+    if before is not None and before != told:
+        yield violation(pointer, "TimeoutsOfRunningWorkload")
+    if not told:
+        return
+    own = timeouts_of(told)
+    if own is None:
+        yield violation(pointer, "WorkloadTimeoutsInvalid")
+        return
+    maximum = wait.max_timeout_on_workload_seconds
+    yield from range_violations(pointer, own.timeout_seconds, 1, maximum)
+    yield from range_violations(pointer, own.recovery_timeout_seconds, 0, maximum)
 
 
 MAX_DOUBLINGS = 40

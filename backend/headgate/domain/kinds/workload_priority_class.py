@@ -1,11 +1,14 @@
 """WorkloadPriorityClass: a named priority and its protection (queueing.md §1.5)."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 
 import msgspec
 
 from headgate.domain.field_rules import length_violations, range_violations
 from headgate.domain.kinds.configured_object import (
+    Configured,
     ObjectChanged,
     ObjectCreated,
     ObjectDeleted,
@@ -86,3 +89,20 @@ WORKLOAD_PRIORITY_CLASS: Kind[WorkloadPriorityClassSpec] = Kind(
     deleted=WorkloadPriorityClassDeleted,
     rules=priority_class_violations,
 )
+
+
+SYSTEM_CLASSES: Mapping[str, Configured[WorkloadPriorityClassSpec]] = MappingProxyType(
+    {
+        name: Configured(
+            name=name, uid="", created_at=0, spec=WorkloadPriorityClassSpec(value=value)
+        )
+        for name, value in (
+            ("system-node-critical", MAX_PRIORITY),
+            ("system-cluster-critical", MAX_PRIORITY - 1),
+        )
+    }
+)
+"""Classes that need not be created, of the two highest priorities (KEP-5710, Workload priorities).
+
+A class of the same name that was created counts instead.
+"""

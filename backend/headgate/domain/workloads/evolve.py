@@ -257,6 +257,7 @@ def _admitted(workload: Workload, at: Instant) -> Workload:
         workload,
         conditions=conditions,
         not_ready_cause="WaitForStart",
+        pods_scheduled=False,
         not_ready_since=at if workload.not_ready_since is None else workload.not_ready_since,
     )
 

@@ -193,6 +193,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
 
     `not_ready_since` is set from the first start, or the loss of ready pods, until all pods are
     ready. A pods-ready timeout keeps it; every other loss of the admission clears it.
+    `pods_scheduled`: executors have started every pod of this admission once.
     """
 
     uid: str
@@ -232,6 +233,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True, tag="workload", gc=Fal
     explanation: Explanation | None = None
     explained_at: Instant | None = None
     not_ready_cause: NotReadyCause | None = None
+    pods_scheduled: bool = False
     accumulated_execution_seconds: int = 0
     finished_at: Instant | None = None
 

@@ -92,9 +92,18 @@ def _evaluate(
         return evaluator.evaluate(fixed_flavors=fixed_flavors)
 
     full = evaluate_size(pod_sets)
+    if full.mode == Mode.PREEMPT and _starts_smaller_first(partition, full.cluster_queue):
+        found = largest_fitting(pod_sets, evaluate_size, lambda one: one.mode == Mode.FIT)
+        return found or full
     if full.mode != Mode.NO_FIT:
         return full
     return largest_fitting(pod_sets, evaluate_size, lambda one: one.mode != Mode.NO_FIT) or full
+
+
+def _starts_smaller_first(partition: Partition, cluster_queue: str) -> bool:
+    """Whether a smaller size without victims goes before all pods with victims."""
+    spec = partition.config.cluster_queues[cluster_queue].spec
+    return spec.preemption.partial_admission == "BeforePreemption"
 
 
 def _evaluate_nominated(

@@ -1,6 +1,6 @@
 """waitForPodsReady: deadlines, backoff and blocked admission (queueing.md §5.5, §5.6)."""
 
-from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
+from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady, with_workload_timeouts
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.queueing.queue_checks import (
@@ -22,8 +22,21 @@ from headgate.domain.workloads.state import Workload, condition, is_admitted, is
 
 
 def waits_for_pods_ready(config: ObjectSet, workload: Workload) -> WaitForPodsReady | None:
-    """The waitForPodsReady rules of the workload's ClusterQueue, or else of the installation."""
-    return pods_ready_rules(config, cluster_queue_of(config, workload))
+    """The waitForPodsReady rules of the workload's ClusterQueue, or else of the installation.
+
+    Its annotation may set the timeouts, where the rules let it.
+    """
+    waits = pods_ready_rules(config, cluster_queue_of(config, workload))
+    return waits and with_workload_timeouts(waits, workload.annotations)
+
+
+def awaits_pods_scheduled(waits: WaitForPodsReady, workload: Workload) -> bool:
+    """Whether pods that no executor has started yet are bounded in time (KEP-13502)."""
+    return (
+        waits.unscheduled_timeout_seconds > 0
+        and not workload.pods_scheduled
+        and workload.not_ready_cause == "WaitForStart"
+    )
 
 
 def pods_ready_deadline(config: ObjectSet, workload: Workload) -> Instant | None:
@@ -37,7 +50,10 @@ def pods_ready_deadline(config: ObjectSet, workload: Workload) -> Instant | None
         return seconds_after(ready.last_transition_at, limit) if limit else None
     admitted = condition(workload, "Admitted")
     assert admitted is not None, "a running workload is admitted"
-    return seconds_after(admitted.last_transition_at, waits.timeout_seconds)
+    limit = waits.timeout_seconds
+    if awaits_pods_scheduled(waits, workload):
+        limit = waits.unscheduled_timeout_seconds
+    return seconds_after(admitted.last_transition_at, limit)
 
 
 def retry_deadline(config: ObjectSet, workload: Workload) -> Instant | None:

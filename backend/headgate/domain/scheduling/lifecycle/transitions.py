@@ -18,6 +18,7 @@ from headgate.domain.scheduling.lifecycle.admission_checks import (
     checks_outcome,
 )
 from headgate.domain.scheduling.lifecycle.pods_ready import (
+    awaits_pods_scheduled,
     is_admitted_and_not_evicting,
     pods_ready_deadline,
     requeue_count_reset_at,
@@ -62,6 +63,8 @@ Events: TypeAlias = tuple[WorkloadEvent, ...]
 
 TransitionEvents: TypeAlias = Callable[[Instant, str], Events]
 """The events of a transition at an instant; the text is the id of the eviction it may begin."""
+
+PodsReadyTimeoutCause = Literal["WaitForStart", "WaitForRecovery", "WaitForScheduling"]
 
 StopReason = Literal["ClusterQueueStopped", "LocalQueueStopped"]
 
@@ -366,13 +369,18 @@ def _pods_ready_timeout(
         why = message("PodsNotReadyAfterAttempts", attempts=count)
         return _deactivate(workload, "RequeuingLimitExceeded", why, eviction_id)
     again = at + backoff_microseconds(strategy, count, workload.uid)
-    is_recovering = workload.not_ready_cause == "WaitForRecovery"
-    limit = waits.recovery_limit_seconds if is_recovering else waits.timeout_seconds
+    cause: PodsReadyTimeoutCause = workload.not_ready_cause or "WaitForStart"
+    why = message("PodsNotReadyInTime", limit=waits.timeout_seconds)
+    if cause == "WaitForRecovery":
+        why = message("PodsNotReadyInTime", limit=waits.recovery_limit_seconds)
+    elif awaits_pods_scheduled(waits, workload):
+        cause = "WaitForScheduling"
+        why = message("PodsNotScheduledInTime", limit=waits.unscheduled_timeout_seconds)
     evicted = WorkloadEvicted(
         eviction=eviction_id,
         reason="PodsReadyTimeout",
-        underlying_cause=workload.not_ready_cause or "WaitForStart",
-        message=message("PodsNotReadyInTime", limit=limit),
+        underlying_cause=cause,
+        message=why,
         count=count,
         requeue_at=max(again, workload.requeue.requeue_at or 0),
     )

@@ -37,10 +37,11 @@ ScaledAmounts: TypeAlias = dict[str, int]
 
 
 class Consumption(msgspec.Struct, frozen=True, kw_only=True):
-    """The usage that one LocalQueue had consumed at `at`, and its admitted `usage` since then.
+    """The usage that one LocalQueue had consumed at `at`, and its `usage` since then.
 
-    `penalties` are what workloads with reserved quota add when they are admitted, by their keys: a
-    reservation counts at once, long before the usage shows.
+    `penalties` are what workloads with reserved quota add when they are admitted, by their keys,
+    where usage counts from the admission: a reservation counts at once, long before the usage
+    shows.
     """
 
     at: Instant
@@ -159,9 +160,16 @@ class UsageHistory:
             self.queues = {}
         else:
             self.queues = {key: decayed(found, at, old_rules) for key, found in before.items()}
-        if rules is not None and old_rules is None:
+        if rules is not None and old_rules is None and not self._counts_reservations:
             for workload in workloads:
                 self.replace(None, workload, at)
+        elif rules is not None and (
+            old_rules is None or old_rules.usage_anchor != rules.usage_anchor
+        ):
+            self.queues = {key: _settled(found) for key, found in self.queues.items()}
+            for workload in workloads:
+                if has_quota_reservation(workload):
+                    self._change(_queue_of(workload), at, self._used(workload))
         return {key: before.get(key) for key in sorted({*before, *self.queues})}
 
     def replace(self, old: Workload | None, new: Workload | None, at: Instant) -> UsageUndo:
@@ -171,10 +179,13 @@ class UsageHistory:
         changed = {_queue_of(workload) for workload in (old, new) if workload is not None}
         before: UsageUndo = {key: self.queues.get(key) for key in sorted(changed)}
         if old is not None:
-            self._change(_queue_of(old), at, _negated(_used(old)))
+            self._change(_queue_of(old), at, _negated(self._used(old)))
         if new is not None:
-            self._change(_queue_of(new), at, _used(new))
-        self._penalize(old, new)
+            self._change(_queue_of(new), at, self._used(new))
+        if self._counts_reservations:
+            self._add_penalty(old, new)
+        else:
+            self._penalize(old, new)
         return before
 
     def restore(self, before: UsageUndo) -> None:
@@ -216,6 +227,27 @@ class UsageHistory:
         left = {name: amount for name, amount in added(found.usage, usage).items() if amount}
         self.queues[key] = replace(found, usage=left)
 
+    @property
+    def _counts_reservations(self) -> bool:
+        return self.rules is not None and self.rules.usage_anchor == "QuotaReserved"
+
+    def _used(self, workload: Workload) -> Requests:
+        """Returns the usage of a workload that counts from the anchor on."""
+        if not has_quota_reservation(workload):
+            return {}
+        counts = self._counts_reservations or is_admitted(workload)
+        return _reserved(workload) if counts else {}
+
+    def _add_penalty(self, old: Workload | None, new: Workload | None) -> None:
+        """Adds the penalty with each reservation; what was added stays when it ends."""
+        was_reserved = old is not None and has_quota_reservation(old)
+        if new is None or was_reserved or not has_quota_reservation(new):
+            return
+        assert self.rules is not None, "nothing is penalized while it is switched off"
+        found = self.queues[_queue_of(new)]
+        consumed = summed(found.consumed, entry_penalty(_reserved(new), self.rules))
+        self.queues[_queue_of(new)] = replace(found, consumed=consumed)
+
     def _penalize(self, old: Workload | None, new: Workload | None) -> None:
         """Sets the penalty at reservation, adds it at admission, and drops it without either."""
         if old is not None and (new is None or _queue_of(new) != _queue_of(old)):
@@ -242,6 +274,11 @@ class UsageHistory:
         self.queues[_queue_of(workload)] = replace(found, consumed=consumed, penalties=penalties)
 
 
+def _settled(found: Consumption) -> Consumption:
+    """Returns the consumption with pending penalties added and no usage: the anchor has moved."""
+    return replace(found, consumed=with_penalties(found), usage={}, penalties={})
+
+
 def _matters(old: Workload | None, new: Workload | None) -> bool:
     """Whether quota is reserved before or after, and something about it changed."""
     if old is None or new is None:
@@ -258,11 +295,6 @@ def _account(workload: Workload) -> tuple[object, ...]:
 
 def _queue_of(workload: Workload) -> str:
     return f"{workload.namespace}/{workload.spec.queue_name}"
-
-
-def _used(workload: Workload) -> Requests:
-    """Returns the admitted usage of a workload; a reservation uses nothing yet."""
-    return _reserved(workload) if has_quota_reservation(workload) and is_admitted(workload) else {}
 
 
 def _reserved(workload: Workload) -> Requests:

@@ -99,7 +99,7 @@ def _pod_set_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
     count = pod_set.count
     yield from name_violations(child(place, "name"), pod_set.name.lower(), broken_rule_of_dns_label)
     yield from range_violations(child(place, "count"), count, 0, MAX_PODS)
-    yield from range_violations(child(place, "minCount"), pod_set.min_count, 1, max(1, count))
+    yield from range_violations(child(place, "minCount"), pod_set.min_count, 0, count)
 
 
 def _template_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from headgate.domain.values.index_ranges import IndexRanges, contains, joined, without
+from headgate.domain.values.index_ranges import IndexRanges, contains, count_of, joined, without
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.events import ReportedPods
 
@@ -39,6 +39,14 @@ class PodProgress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 NO_PROGRESS = PodProgress()
+
+
+def scheduled_count(progress: PodProgress, reclaimable: int) -> int:
+    """How many pods of a set run, or have succeeded or are reclaimable."""
+    ended = joined(joined(progress.succeeded, progress.failed), progress.stopped)
+    succeeded = count_of(progress.succeeded)
+    running = count_of(joined(progress.started, ended)) - count_of(ended)
+    return running + max(succeeded, reclaimable)
 
 
 class DelayedPods(msgspec.Struct, frozen=True, kw_only=True):

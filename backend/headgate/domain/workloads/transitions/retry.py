@@ -16,9 +16,12 @@ from headgate.domain.workloads.pod_events import (
 from headgate.domain.workloads.pods.attempt_pods import next_run
 from headgate.domain.workloads.pods.completions import advanced
 from headgate.domain.workloads.pods.pod_progress import (
+    NO_PROGRESS,
     DelayedPods,
+    ProgressBySet,
     RetryState,
     after_report,
+    scheduled_count,
     without_pods_at,
 )
 from headgate.domain.workloads.state import Workload
@@ -29,7 +32,21 @@ def _reported(workload: Workload, event: WorkloadPodsReported) -> Workload:
     if event.attempt != workload.attempt:
         return workload
     progress = after_report(workload.progress, event.pods)
-    return advanced(replace(workload, progress=progress))
+    is_scheduled = workload.pods_scheduled or _is_scheduled(workload, progress)
+    return advanced(replace(workload, progress=progress, pods_scheduled=is_scheduled))
+
+
+def _is_scheduled(workload: Workload, progress: ProgressBySet) -> bool:
+    """Whether every pod runs or has succeeded (Kueue: condition PodsScheduled)."""
+    if workload.admission is None:
+        return False
+    return all(
+        scheduled_count(
+            progress.get(given.name, NO_PROGRESS), workload.reclaimable.get(given.name, 0)
+        )
+        >= given.count
+        for given in workload.admission.pod_set_assignments
+    )
 
 
 def apply_pod_event(workload: Workload, event: WorkloadPodsReported | RetryEvent) -> Workload:

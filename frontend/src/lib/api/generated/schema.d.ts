@@ -2636,6 +2636,11 @@ export interface components {
             resourceWeights?: {
                 [key: string]: string | number;
             };
+            /**
+             * @default QuotaReserved
+             * @enum {string}
+             */
+            usageAnchor?: "QuotaReserved" | "Admitted";
         };
         /** AdvicePage */
         AdvicePage: {
@@ -3996,6 +4001,12 @@ export interface components {
             /** @default 30m0s */
             timeout?: string;
             recoveryTimeout?: string | null;
+            /** @default 0s */
+            unscheduledTimeout?: string;
+            /** @default false */
+            workloadTimeouts?: boolean;
+            /** @default 2h0m0s */
+            maxTimeoutOnWorkload?: string;
             /** @default false */
             blockAdmission?: boolean;
             requeuingStrategy?: components["schemas"]["RequeuingStrategy"] | null;
@@ -4668,6 +4679,11 @@ export interface components {
             /** @default false */
             reserveForPendingNonPreemptible?: boolean;
             rateLimit?: components["schemas"]["PreemptionRate"] | null;
+            /**
+             * @default AfterPreemption
+             * @enum {string}
+             */
+            partialAdmission?: "AfterPreemption" | "BeforePreemption";
         };
         /** PreemptionGate */
         PreemptionGate: {
