@@ -58,6 +58,15 @@ EXAMPLES = {
         _job("apps/v1", "Deployment", f"  replicas: 4\n  template: {{spec: {{{POD}}}}}\n"),
         (("main", 4),),
     ),
+    "PodGroup": JobExample(
+        _job("scheduling.kai.nvidia.com/v2alpha2", "PodGroup", "  queue: lq\n  minMember: 2\n")
+        + "".join(
+            f"---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: p{number}\n"
+            f"  annotations: {{pod-group-name: x}}\nspec: {{{POD}}}\n"
+            for number in range(3)
+        ),
+        (("pods-7fdff637", 3),),
+    ),
     "StatefulSet": JobExample(
         _job("apps/v1", "StatefulSet", f"  template: {{spec: {{{POD}}}}}\n"), (("main", 1),)
     ),

@@ -180,7 +180,6 @@ def test_manifests_for_kueue_are_read_as_they_are(text: str) -> None:
         ("trainer.kubeflow.org/v1alpha1", "TrainJob", "Send the JobSet"),
         ("batch/v1", "CronJob", "jobTemplate"),
         ("kueue.x-k8s.io/v1beta1", "ProvisioningRequestConfig", "Omit it"),
-        ("scheduling.kai.nvidia.com/v2alpha2", "PodGroup", "preemptibility"),
         ("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", "nominalQuota"),
         ("rbac.authorization.k8s.io/v1", "ClusterRole", "Known kinds"),
     ],

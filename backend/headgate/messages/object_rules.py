@@ -227,11 +227,6 @@ MANIFEST_TEXTS: Mapping[str, Text] = {
         "Use a ClusterQueue: nominalQuota is guaranteed, borrowingLimit is on top.",
     ),
     "KindIsJob": Text("Kind {kind} is not supported", "Send its jobTemplate as a Job when due."),
-    "KindIsPodSets": Text(
-        "Kind {kind} is not supported",
-        "Use a Workload: its podSets are the pods of the group; set preemptibility, preemptionMode"
-        " and priorityClassRef on it.",
-    ),
     "KindIsWorkload": Text(
         "Kind {kind} is not supported",
         "Use a Workload with a pod set for each kind of pod, or a Job or JobSet.",
@@ -262,6 +257,18 @@ MANIFEST_TEXTS: Mapping[str, Text] = {
     "PodGroupIncomplete": Text(
         "Group {group} has {count:pod} in the request[; {total} announced]",
         "Send all pods of the group at once, and set the annotation to their number.",
+    ),
+    "PodGroupStructure": Text(
+        "Subgroups and topology constraints of a PodGroup are not supported",
+        "Use a Workload: its podSets are the subgroups, each with its topologyRequest.",
+    ),
+    "PodGroupTooSmall": Text(
+        "The request has {count:pod} of the group; minMember is {minimum}",
+        "Send at least {minimum} pods with the PodGroup, or lower minMember.",
+    ),
+    "PodGroupWithoutPods": Text(
+        "No pod of PodGroup {group} is in the request",
+        "Send its pods in the same request, with the annotation pod-group-name: {group}.",
     ),
     "PodGroupQueues": Text(
         "Pods of group {group} go to several queues: {queues:all}", "Give all of them one queue."

@@ -92,26 +92,22 @@ def _unless_disabled_by(disabled: str) -> ReadField:
 def _read_eviction_mode(fields: Fields, name: str, usual: EvictionMode) -> EvictionMode:
     """How victims leave, under its name or under Koordinator's argument."""
 
-    def given(field: str) -> EvictionMode | None:
+    def given(field: str) -> Any:
         if not fields.has(field):
             return None
         if field == name:
-            mode: EvictionMode = fields.choice(name, EVICTION_MODES, usual)
-            return mode
+            return fields.choice(name, EVICTION_MODES, usual)
         return "Immediate" if fields.flag(field, default=True) else "Soft"
 
-    return either(fields, name, "podShouldBeDeletedWhenPreempted", given) or usual
-
-
-KAI_THRESHOLD = 100
-"""The priority from which KAI takes workloads without a setting as non-preemptible."""
+    found: EvictionMode | None = either(fields, name, "podShouldBeDeletedWhenPreempted", given)
+    return found or usual
 
 
 def _read_threshold(fields: Fields, name: str, _: object) -> int | None:
-    """The threshold, or KAI's where `legacyPreemptibility` asks for that."""
+    """The threshold, or KAI's of 100 where `legacyPreemptibility` asks for that."""
     is_as_kai = fields.flag("legacyPreemptibility", default=False)
     given = fields.optional_integer(name)
-    return KAI_THRESHOLD if given is None and is_as_kai else given
+    return 100 if given is None and is_as_kai else given
 
 
 _FAIR_SHARING = Record(FairSharing, field("preemptionStrategies", read=_read_strategies))

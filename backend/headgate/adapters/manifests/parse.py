@@ -12,7 +12,7 @@ from headgate.adapters.manifests.fields import Fields, Problems
 from headgate.adapters.manifests.job_kinds import JOB_KINDS_BY_NAME, read_job_kind
 from headgate.adapters.manifests.jobs import ReadJob, read_job, read_job_set
 from headgate.adapters.manifests.metadata import ManifestKind, Metadata, read_metadata
-from headgate.adapters.manifests.pods import PodGroup, grouped, read_pods
+from headgate.adapters.manifests.pods import PodGroup, grouped, read_pod_group, read_pods
 from headgate.adapters.manifests.registry import CODECS_BY_NAME, read_kind
 from headgate.adapters.manifests.workload import read_workload
 from headgate.adapters.manifests.written import written_body
@@ -177,6 +177,8 @@ def _read_job(
             return read_job_set(root, spec, metadata)
         case "Pod":
             return read_pods(root, spec, metadata, group)
+        case "PodGroup":
+            return read_pod_group(root, spec, metadata, group)
         case name:
             return read_job_kind(JOB_KINDS_BY_NAME[name], root, spec, metadata)
 

@@ -2,7 +2,8 @@
 
 Pods with the label of one group make one workload of that name: equal pods are one pod set, and
 all pods of the group come in one request, as many as the first says. Koordinator's label of groups
-means the same, without a number (KOO-18).
+means the same, without a number (KOO-18), and so does KAI's annotation. A PodGroup in the request
+says the rest of its pods: queue, priority class, preemptibility and the least number (KAI-4).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,18 +23,38 @@ from headgate.adapters.manifests.jobs import (
 )
 from headgate.adapters.manifests.metadata import Metadata
 from headgate.adapters.manifests.pod_templates import template_bodies
+from headgate.adapters.manifests.preemption_settings import settings_of
 from headgate.adapters.manifests.priority_classes import class_of_job
 from headgate.adapters.manifests.retry_policy import JobPolicy
 from headgate.adapters.manifests.topology_requests import ANNOTATION_PLACES
 from headgate.domain.rejection import child, violation
 from headgate.domain.values.message import message
-from headgate.domain.workloads.specs import NO_RETRIES, PodIndex, RetryPolicy, RetryRule
+from headgate.domain.workloads.specs import (
+    NO_RETRIES,
+    PodIndex,
+    RetryPolicy,
+    RetryRule,
+    WorkloadSpec,
+)
 
 GROUP_NAME = "kueue.x-k8s.io/pod-group-name"
 GROUP_COUNT = "kueue.x-k8s.io/pod-group-total-count"
 KOORDINATOR_GROUP = "pod-group.scheduling.sigs.k8s.io"
+KAI_GROUP = "pod-group-name"
 GROUP_INDEX = "kueue.x-k8s.io/pod-group-pod-index"
 _ANNOTATIONS = tuple(annotation for _, annotation in ANNOTATION_PLACES)
+
+
+POD_GROUP_VERSIONS = ("scheduling.kai.nvidia.com/v2alpha2", "scheduling.sigs.k8s.io/v1alpha1")
+_WITHOUT_EFFECT = (
+    "backgroundJob",
+    "markUnschedulable",
+    "minResources",
+    "scheduleTimeoutSeconds",
+    "schedulingBackoff",
+    "stalenessGracePeriod",
+)
+"""Fields of a PodGroup that a queue manager has no use for."""
 
 
 class PodGroup(msgspec.Struct, frozen=True):
@@ -55,23 +76,63 @@ def grouped(documents: Iterable[Document]) -> Iterator[tuple[Document, PodGroup]
     for key, members in found.items():
         if isinstance(key, int):
             yield members[0], NO_GROUP
-        else:
-            yield members[0], PodGroup(key[1], tuple(member.value for member in members))
+            continue
+        pods = tuple(member.value for member in members if member.value["kind"] == "Pod")
+        # A PodGroup speaks for its pods; of two of a name the second is an object of its own.
+        heads = [member for member in members if member.value["kind"] == "PodGroup"]
+        yield (*heads, members[0])[0], PodGroup(key[1], pods)
+        yield from ((other, NO_GROUP) for other in heads[1:])
 
 
 def _group_of(value: Any) -> tuple[str, str] | None:
-    """Namespace and name of the group of a pod; None for what is in no group."""
-    if not isinstance(value, dict) or value.get("kind") != "Pod":
+    """Namespace and name of a PodGroup or the group of a pod; None for what is in no group."""
+    if not isinstance(value, dict) or value.get("kind") not in ("Pod", "PodGroup"):
         return None
     metadata = _mapping(value.get("metadata"))
     labels = _mapping(metadata.get("labels"))
-    name = labels.get(GROUP_NAME) or labels.get(KOORDINATOR_GROUP)
+    annotations = _mapping(metadata.get("annotations"))
+    name = labels.get(GROUP_NAME) or labels.get(KOORDINATOR_GROUP) or annotations.get(KAI_GROUP)
+    if value["kind"] == "PodGroup":
+        name = metadata.get("name")
     return (str(metadata.get("namespace") or ""), name) if isinstance(name, str) and name else None
+
+
+def read_pod_group(root: Fields, spec: Fields, metadata: Metadata, group: PodGroup) -> ReadJob:
+    """A PodGroup of KAI or of the coscheduling plugin, with the pods that came with it."""
+    spec.pass_over(*_WITHOUT_EFFECT)
+    for name in ("subGroups", "topologyConstraint"):
+        spec.reject_unsupported(name, "PodGroupStructure")
+    queue, least = spec.text("queue"), spec.optional_integer("minMember")
+    named = spec.text("priorityClassName")
+    settings = settings_of(spec, metadata, ())
+    if not group.pods:
+        root.note("kind", "PodGroupWithoutPods", group=metadata.name)
+        return WorkloadSpec(pod_sets=()), (("/spec/podSets", "/kind"),), ()
+    if least is not None and least > len(group.pods):
+        spec.note("minMember", "PodGroupTooSmall", count=len(group.pods), minimum=least)
+    of_kind = (named, child(spec.pointer, "priorityClassName")) if named else None
+    read, places, templates = _read_pods(root, metadata, group, of_kind)
+    if settings.preemptibility_source == "Spec":
+        read = msgspec.structs.replace(
+            read, preemptibility=settings.preemptibility, preemptibility_source="Spec"
+        )
+    if least is not None and len(read.pod_sets) == 1 and 0 <= least < len(group.pods):
+        pod_sets = (msgspec.structs.replace(read.pod_sets[0], min_count=least),)
+        read = msgspec.structs.replace(read, pod_sets=pod_sets)
+    places = (*places, ("/spec/podSets/0/minCount", child(spec.pointer, "minMember")))
+    return msgspec.structs.replace(read, queue_name=queue or read.queue_name), places, templates
 
 
 def read_pods(root: Fields, spec: Fields, metadata: Metadata, group: PodGroup) -> ReadJob:
     """A pod, or the pods of a group: one pod set for each kind of equal pods."""
     spec.ignore(*spec.values)
+    return _read_pods(root, metadata, group)
+
+
+def _read_pods(
+    root: Fields, metadata: Metadata, group: PodGroup, of_kind: tuple[str, str] | None = None
+) -> ReadJob:
+    """The pods of a group, or one; `of_kind` is the class that a PodGroup names, and its place."""
     pods = group.pods or (root.values,)
     if group.pods:
         _check_group(root, metadata, group)
@@ -80,7 +141,7 @@ def read_pods(root: Fields, spec: Fields, metadata: Metadata, group: PodGroup) -
         for number, (name, equal) in enumerate(_equal_pods(pods, is_group=bool(group.pods)))
     ]
     templates = [pods.template for pods in found]
-    named = class_of_job(metadata, templates)
+    named = class_of_job(metadata, templates, of_kind)
     read = workload_of(
         root, metadata, [(p.pod_set, p.template) for p in found], named, _policy(found)
     )

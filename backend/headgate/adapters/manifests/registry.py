@@ -14,6 +14,7 @@ from headgate.adapters.manifests.local_queue import LOCAL_QUEUE_CODEC
 from headgate.adapters.manifests.metadata import ManifestKind
 from headgate.adapters.manifests.namespace import NAMESPACE_CODEC
 from headgate.adapters.manifests.node import NODE_CODEC
+from headgate.adapters.manifests.pods import POD_GROUP_VERSIONS
 from headgate.adapters.manifests.resource_flavor import RESOURCE_FLAVOR_CODEC
 from headgate.adapters.manifests.runtime_class import RUNTIME_CLASS_CODEC
 from headgate.adapters.manifests.topology import TOPOLOGY_CODEC
@@ -52,6 +53,7 @@ _OTHER_KINDS = (
         name="JobSet", versions=("jobset.x-k8s.io/v1alpha2",), becomes="Workload", namespaced=True
     ),
     ManifestKind(name="Pod", versions=("v1",), becomes="Workload", namespaced=True),
+    ManifestKind(name="PodGroup", versions=POD_GROUP_VERSIONS, becomes="Workload", namespaced=True),
     *(kind.manifest for kind in JOB_KINDS),
 )
 
@@ -90,7 +92,6 @@ INSTEAD: dict[str, str] = {
         ("MultiKueueCluster", "MultiKueueConfig", "ProvisioningRequestConfig"), "KindOfController"
     ),
     "CronJob": "KindIsJob",
-    "PodGroup": "KindIsPodSets",
 }
 """Kinds that come with manifests for Kueue, KAI and Koordinator, and the codes of what
 serves in their place."""

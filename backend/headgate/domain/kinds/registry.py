@@ -48,6 +48,7 @@ JOB_KINDS = (
     "Job",
     "JobSet",
     "Pod",
+    "PodGroup",
     "Deployment",
     "StatefulSet",
     "LeaderWorkerSet",
