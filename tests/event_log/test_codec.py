@@ -1,5 +1,7 @@
 """Strict both ways: what cannot be read again is not written, what is not known is not read."""
 
+from collections.abc import Collection, Iterator
+
 import msgspec
 import pytest
 
@@ -29,6 +31,14 @@ from headgate.event_log.codec import (
 )
 from headgate.event_log.upcasters import UPCASTERS
 from headgate.messages.catalogue import text_of
+from tests.event_log.golden_files import path_of
+
+MAY_BE_IGNORED = {
+    "workload": {"needs", "readable_since"},
+    # Without workload_timeouts, which is declared, the maximum has no effect.
+    "cluster_queue": {"max_timeout_on_workload_seconds"},
+}
+"""Fields without which a release before them decides the same, by the kind of event."""
 
 
 def test_the_name_stands_beside_the_fields_not_among_them() -> None:
@@ -187,3 +197,31 @@ def test_a_workload_without_retries_is_read_by_the_first_tolerant_release(
     name, version, fields = encode(event)
     assert (b'{"readable_since":5,' in fields) is is_declared
     assert decode(name, version, fields) == event
+
+
+@pytest.mark.parametrize("name", sorted(codec.READABLE_SINCE))
+def test_each_added_field_is_declared_or_one_that_earlier_releases_may_ignore(name: str) -> None:
+    earlier, current = (
+        msgspec.json.decode(path_of(name, version).read_bytes())
+        for version in (codec.READABLE_SINCE[name], SCHEMA_VERSIONS[name])
+    )
+    known = {field for field, _ in fields_in(earlier)}
+    added = [
+        (field, msgspec.json.encode({field: value}))
+        for field, value in fields_in(current, known)
+        if field not in known
+    ]
+
+    undeclared = {field for field, stored in added if not codec.has_later_fields(name, stored)}
+
+    assert undeclared == MAY_BE_IGNORED[name.partition(".")[0]]
+
+
+def fields_in(stored: object, known: Collection[str] | None = None) -> Iterator[tuple[str, object]]:
+    """All fields, however deep; with `known`, none of those below a field that is not known."""
+    for part in stored if isinstance(stored, list) else ():
+        yield from fields_in(part, known)
+    for name, part in stored.items() if isinstance(stored, dict) else ():
+        yield name, part
+        if known is None or name in known:
+            yield from fields_in(part, known)

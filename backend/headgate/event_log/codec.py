@@ -68,17 +68,26 @@ nodeLossPolicy; then a workload's spec has its retries and completions, and last
 of executors.
 """
 
-READABLE_SINCE: dict[str, int] = {"workload.submitted": 5, "workload.spec_changed": 4}
+READABLE_SINCE: dict[str, int] = {
+    "workload.submitted": 5,
+    "workload.spec_changed": 4,
+    "cluster_queue.created": 2,
+    "cluster_queue.changed": 2,
+}
 """By stored name the least schema version that reads an event written now, if it is a lower one.
 
-A release of that version finds all it needs: what was added since are fields that it may ignore.
+A release of that version finds all it needs, unless the event `has_later_fields`: what was
+added since are fields that it may ignore.
 """
-LATER_FIELDS = re.compile(
+_OF_A_SPEC = re.compile(
     rb'"(?:completions|retry_policy|ttl_seconds_after_finished)":(?!null)|"success_rules":\[(?!\])'
 )
-"""What in the fields of an event a release before retries may not do without."""
-READABLE_SINCE_RETRIES: dict[str, int] = {"workload.submitted": 6, "workload.spec_changed": 5}
-"""The least schema version that reads an event with such a field; releases before it wait."""
+_OF_A_QUEUE = re.compile(
+    rb'"partial_admission":"B|"backoff_limit_counts":"T|"retry_limit_from":"Q'
+    rb'|"unscheduled_timeout_seconds":[1-9]|"workload_timeouts":true'
+)
+READABLE_WITH_LATER_FIELDS: dict[str, int] = {"workload.submitted": 6, "workload.spec_changed": 5}
+"""The least schema version that reads an event with such a field; else it is the current one."""
 IGNORABLE: frozenset[str] = frozenset({"workload.session_opened"})
 """Stored names of events without effect on any state that releases before them fold."""
 
@@ -134,11 +143,18 @@ def encode(event: DomainEvent) -> tuple[str, int, bytes]:
     return name, schema_version_of(name), _declared(name, fields)
 
 
+def has_later_fields(name: str, fields: bytes) -> bool:
+    """Whether an event has fields, other than their defaults, that releases before them need."""
+    if name.startswith("cluster_queue."):
+        return _OF_A_QUEUE.search(fields) is not None
+    return _OF_A_SPEC.search(fields) is not None
+
+
 def _declared(name: str, fields: bytes) -> bytes:
     """The fields with what releases before this one need to know about the event (ADR 0028)."""
     since = READABLE_SINCE.get(name)
-    if since is not None and LATER_FIELDS.search(fields):
-        since = READABLE_SINCE_RETRIES.get(name)
+    if since is not None and has_later_fields(name, fields):
+        since = READABLE_WITH_LATER_FIELDS.get(name)
     if name not in IGNORABLE and since is None:
         return fields
     said = b'"ignorable":true' if name in IGNORABLE else b'"readable_since":%d' % (since or 0)

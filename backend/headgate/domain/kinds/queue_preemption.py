@@ -39,7 +39,7 @@ class MinimumRuntime(msgspec.Struct, frozen=True, kw_only=True):
     reclaim_seconds: int = 0
 
 
-class SoftEviction(msgspec.Struct, frozen=True, kw_only=True):
+class SoftEviction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How workloads without an evictionPolicy are evicted, and the longest grace period.
 
     A `default` of None is that of the installation.
