@@ -97,7 +97,7 @@ lint: $(READY)
 
 .PHONY: types
 types: $(READY)
-	@$(BIN)/mypy
+	@$(BIN)/mypy $(if $(CI),--cache-dir=/dev/null)
 
 .PHONY: imports
 imports: $(READY)

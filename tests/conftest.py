@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import psutil
 import psycopg
@@ -18,7 +17,7 @@ from headgate.adapters.postgres.maintenance import migrate
 from headgate.embedded.servers import EmbeddedPostgres, start_postgres
 from tests.directories import RUN_VARIABLE, databases_root, run_directory
 from tests.hypothesis_profiles import is_full_depth, load_profile
-from tests.xdist_scheduling import LongFilesFirst, long_files_first
+from tests.parallel_run import OPTION, add_option, long_files_first, run_in_processes
 
 PREFIX = "hg-"
 TEMPLATE = "headgate_template"
@@ -28,22 +27,25 @@ FOR_TESTS = {"fsync": "off", "full_page_writes": "off", "shared_buffers": "64MB"
 _numbers = count(1)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """The first process of a run gives it a directory; the others inherit its name."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Tests may run in several processes."""
+    add_option(parser)
+
+
+def pytest_configure() -> None:
+    """A run has a directory of its own, which all its processes share."""
     load_profile()
     # Imports of tests leave little garbage: looking for it is a third of their time.
     gc.disable()
-    if not hasattr(config, "workerinput"):
-        _remove_leftovers()
-        directory = databases_root() / f"{PREFIX}{os.getpid()}"
-        directory.mkdir(mode=0o711)
-        os.environ[RUN_VARIABLE] = str(directory)
+    _remove_leftovers()
+    directory = databases_root() / f"{PREFIX}{os.getpid()}"
+    directory.mkdir(mode=0o711)
+    os.environ[RUN_VARIABLE] = str(directory)
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """The first process of a run ends its server, if any test has asked for one."""
-    if not hasattr(config, "workerinput"):
-        _remove(Path(os.environ.pop(RUN_VARIABLE)))
+def pytest_unconfigure() -> None:
+    """End the server of the run, if any test has asked for one."""
+    _remove(Path(os.environ.pop(RUN_VARIABLE)))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -62,10 +64,14 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LongFilesFirst:
-    """Share the tests out in that order."""
-    return LongFilesFirst(config, log)
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Share the tests out among processes, if the run is to have more than this one."""
+    count: int = session.config.getoption(OPTION)
+    if not count or session.config.option.collectonly or session.testsfailed:
+        return None
+    run_in_processes(session, count)
+    return True
 
 
 @pytest.fixture(scope="session")
