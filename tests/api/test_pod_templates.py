@@ -189,19 +189,23 @@ IGNORED = {
         "podAntiAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [
                 {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
-            ]
+            ],
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 1, "podAffinityTerm": {"topologyKey": "rack", "labelSelector": {}}}
+            ],
         },
     },
     "nodeName": "host-1",
     "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}],
     "topologySpreadConstraints": [
-        {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+        {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"},
+        {"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"},
     ],
 }
 
 
 def test_fields_that_no_placement_considers_are_warned_of_where_they_stand(admin: Api) -> None:
-    """KEP-2724, Stable: pod affinity is at least told to be ignored (requirement 2724-42)."""
+    """What is preferred of pods around is told to be ignored (requirement 2724-42)."""
     claiming = {"name": "main", "image": "a", "resources": {"claims": [{"name": "gpu"}]}}
     template = {"spec": {**IGNORED, "containers": [claiming]}}
     made = admin.post(HERE, running("spread", template)).json()
@@ -211,10 +215,10 @@ def test_fields_that_no_placement_considers_are_warned_of_where_they_stand(admin
     assert warned == {
         f"{pods}/{field}": f"{field} is ignored when hosts are chosen."
         for field in (
-            "affinity/podAntiAffinity",
+            "affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution",
             "nodeName",
             "resourceClaims",
-            "topologySpreadConstraints",
+            "topologySpreadConstraints/1",
             "containers/0/resources/claims",
         )
     }

@@ -21,8 +21,8 @@ from headgate.domain.kinds.topology import HOSTNAME_LABEL, TopologySpec
 from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.scheduling.placement.capacity_cache import RequestShape, capacities_for
 from headgate.domain.scheduling.placement.flavor_topology import build_host_table
+from headgate.domain.scheduling.placement.group_placement import place_pod_set
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.placement.place import place_pod_set
 from headgate.domain.scheduling.placement.placement_context import (
     PlacedPods,
     PlacementContext,

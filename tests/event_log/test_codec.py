@@ -7,6 +7,7 @@ import pytest
 
 from headgate.domain.recorded_event import EventIgnored
 from headgate.domain.values.message import Message, message
+from headgate.domain.values.selectors import PodConstraints
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
     WorkloadDeleted,
@@ -186,6 +187,14 @@ def test_what_earlier_releases_need_to_know_is_written(monkeypatch: pytest.Monke
         ),
         (
             WorkloadSpec(pod_sets=(PodSet(completions=3, scheduling=Scheduling(requests={})),)),
+            False,
+        ),
+        (
+            WorkloadSpec(
+                pod_sets=(
+                    PodSet(scheduling=Scheduling(requests={}, pod_constraints=PodConstraints())),
+                )
+            ),
             False,
         ),
     ],

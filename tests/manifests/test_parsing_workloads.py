@@ -3,8 +3,16 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.domain.values.message import message
+from headgate.domain.values.selectors import (
+    LabelSelector,
+    PodConstraints,
+    PodTerm,
+    Requirement,
+    SpreadConstraint,
+)
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.specs import (
     EvictionPolicy,
@@ -259,3 +267,70 @@ def test_gates_and_a_policy_for_leaving_are_read() -> None:
     assert [found.pointer for found in workload_violations(careless)] == [
         "/spec/evictionPolicy/requireAck"
     ]
+
+
+CONSTRAINTS = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: Workload
+metadata: {name: w, namespace: team}
+spec:
+  queueName: q
+  podSets:
+  - name: main
+    count: 2
+    template:
+      metadata: {labels: {app: web, rev: "7"}}
+      spec:
+        containers: [{name: c, resources: {requests: {cpu: 1}}}]
+        affinity:
+          podAffinity:
+            requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: rack
+              labelSelector: {matchLabels: {app: db}}
+              namespaceSelector: {}
+          podAntiAffinity:
+            requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector: {matchLabels: {app: web}}
+              matchLabelKeys: [rev, none]
+              namespaces: [other]
+            preferredDuringSchedulingIgnoredDuringExecution:
+            - {weight: 1, podAffinityTerm: {topologyKey: rack}}
+        topologySpreadConstraints:
+        - {topologyKey: zone, maxSkew: 2, minDomains: 3, whenUnsatisfiable: DoNotSchedule,
+           labelSelector: {matchLabels: {app: web}}, nodeTaintsPolicy: Honor}
+        - {topologyKey: rack, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway}
+"""
+
+
+def test_what_pods_require_of_the_pods_around_them_is_read() -> None:
+    """Kubernetes: required inter-pod affinity, anti-affinity, spreading with DoNotSchedule."""
+    (pod_set,) = read(CONSTRAINTS).spec.pod_sets
+    web, db = LabelSelector(match_labels={"app": "web"}), LabelSelector(match_labels={"app": "db"})
+    revision = Requirement(key="rev", operator="In", values=("7",))
+    assert pod_set.scheduling.pod_constraints == PodConstraints(
+        affinity=(PodTerm(topology_key="rack", selector=db, namespace_selector=LabelSelector()),),
+        anti_affinity=(
+            PodTerm(
+                topology_key="kubernetes.io/hostname",
+                selector=replace(web, match_expressions=(revision,)),
+                namespaces=("other",),
+            ),
+        ),
+        spread=(
+            SpreadConstraint(
+                topology_key="zone", max_skew=2, min_domains=3, selector=web, honors_taints=True
+            ),
+        ),
+    )
+
+
+def test_what_is_wrong_in_such_a_constraint_is_reported_where_it_stands() -> None:
+    wrong = CONSTRAINTS.replace("maxSkew: 2", "maxSkew: 0").replace("topologyKey: rack\n", "x: 1\n")
+    spec = "/spec/podSets/0/template/spec"
+    terms = f"{spec}/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/0"
+    assert set(refused(wrong)) == {
+        f"{terms}/topologyKey",
+        f"{terms}/x",
+        f"{spec}/topologySpreadConstraints/0/maxSkew",
+    }

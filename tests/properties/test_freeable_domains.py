@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from headgate.domain.scheduling.evaluation.evaluate import evaluate
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.flavor_topology import leaf_range
+from headgate.domain.scheduling.placement.group_placement import place_pod_set
 from headgate.domain.scheduling.placement.host_table import PROJECTED, Bools
-from headgate.domain.scheduling.placement.place import place_pod_set
 from headgate.domain.scheduling.placement.placement_context import (
     PlacedPods,
     PlacementContext,

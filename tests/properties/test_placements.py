@@ -23,12 +23,9 @@ from headgate.domain.scheduling.placement.capacity_cache import (
 from headgate.domain.scheduling.placement.domain_capacities import Capacities, refresh
 from headgate.domain.scheduling.placement.domain_selection import plain_order, select_in_order
 from headgate.domain.scheduling.placement.flavor_topology import build_host_table
+from headgate.domain.scheduling.placement.group_placement import PodSetPlacement
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
-from headgate.domain.scheduling.placement.place import (
-    PlacementFailure,
-    PodSetPlacement,
-    place_pod_sets,
-)
+from headgate.domain.scheduling.placement.place import PlacementFailure, place_pod_sets
 from headgate.domain.scheduling.placement.placement_context import (
     PlacedPods,
     PlacementContext,

@@ -39,8 +39,8 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "round.committed": 2,
     "workload.eviction_cancelled": 2,
     "workload.explained": 2,
-    "workload.submitted": 7,
-    "workload.spec_changed": 6,
+    "workload.submitted": 8,
+    "workload.spec_changed": 7,
     "workload.evicted": 2,
     "workload.pods_evicted": 2,
     "workload.reservation_dropped": 2,
@@ -64,8 +64,8 @@ of those of the Configuration the limit of objects in a namespace, version 4 its
 and version 5 whether nodes below topologies are checked, version 4 of a workload's submission and
 version 3 of its change the pod templates that stand beside the log.
 The versions after these have what executors say of nodes and of themselves, and a workload's own
-nodeLossPolicy; then a workload's spec has its retries and completions, and last what its pods need
-of executors.
+nodeLossPolicy; then a workload's spec has its retries and completions, then what its pods need of
+executors, and last what they require of the pods around them.
 """
 
 READABLE_SINCE: dict[str, int] = {
@@ -86,6 +86,8 @@ _OF_A_QUEUE = re.compile(
     rb'"partial_admission":"B|"backoff_limit_counts":"T|"retry_limit_from":"Q'
     rb'|"unscheduled_timeout_seconds":[1-9]|"workload_timeouts":true'
 )
+_OF_AROUND_PODS = re.compile(rb'"pod_constraints":\{')
+"""What only the current version reads: releases before it would place such pods anywhere."""
 READABLE_WITH_LATER_FIELDS: dict[str, int] = {"workload.submitted": 6, "workload.spec_changed": 5}
 """The least schema version that reads an event with such a field; else it is the current one."""
 IGNORABLE: frozenset[str] = frozenset({"workload.session_opened"})
@@ -147,14 +149,15 @@ def has_later_fields(name: str, fields: bytes) -> bool:
     """Whether an event has fields, other than their defaults, that releases before them need."""
     if name.startswith("cluster_queue."):
         return _OF_A_QUEUE.search(fields) is not None
-    return _OF_A_SPEC.search(fields) is not None
+    return _OF_A_SPEC.search(fields) is not None or _OF_AROUND_PODS.search(fields) is not None
 
 
 def _declared(name: str, fields: bytes) -> bytes:
     """The fields with what releases before this one need to know about the event (ADR 0028)."""
     since = READABLE_SINCE.get(name)
     if since is not None and has_later_fields(name, fields):
-        since = READABLE_WITH_LATER_FIELDS.get(name)
+        is_newest = _OF_AROUND_PODS.search(fields) is not None
+        since = schema_version_of(name) if is_newest else READABLE_WITH_LATER_FIELDS.get(name)
     if name not in IGNORABLE and since is None:
         return fields
     said = b'"ignorable":true' if name in IGNORABLE else b'"readable_since":%d' % (since or 0)

@@ -229,6 +229,11 @@ def _before_partial_admission(fields: Fields) -> Fields:
     return fields
 
 
+def _before_pod_constraints(fields: Fields) -> Fields:
+    """Specs of before pods could require anything of those around them: they do not."""
+    return fields
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
@@ -245,6 +250,8 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.spec_changed", 4): _before_retries,
     ("workload.submitted", 6): _before_needs,
     ("workload.spec_changed", 5): _before_needs,
+    ("workload.submitted", 7): _before_pod_constraints,
+    ("workload.spec_changed", 6): _before_pod_constraints,
     ("node.created", 2): _before_executors,
     ("node.changed", 2): _before_executors,
     ("executor.created", 2): _before_executors,

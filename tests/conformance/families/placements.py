@@ -7,12 +7,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.placement.group_placement import PodSetPlacement
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PODS, leaf_id
-from headgate.domain.scheduling.placement.place import (
-    PlacementFailure,
-    PodSetPlacement,
-    place_pod_sets,
-)
+from headgate.domain.scheduling.placement.place import PlacementFailure, place_pod_sets
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.replacement import RunningPods, place_scale_up
 from headgate.domain.workloads.specs import PodSet

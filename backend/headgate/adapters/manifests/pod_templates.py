@@ -1,11 +1,15 @@
 """What a pod template says about nodes and room (reference queueing.md §3.3)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
 from headgate.adapters.manifests.fields import Fields, quantity_text
-from headgate.adapters.manifests.selectors import read_node_affinity, read_tolerations
+from headgate.adapters.manifests.selectors import (
+    read_node_affinity,
+    read_pod_constraints,
+    read_tolerations,
+)
 from headgate.domain.values.quantities import NotAQuantity, Requests, nanos_of
 from headgate.domain.workloads.pods.requests import ALWAYS, Nanos, PodResources, pod_requests
 from headgate.domain.workloads.pods.templates import TemplateParts, template_parts
@@ -35,7 +39,7 @@ def read_template(fields: Fields) -> Template:
     pod = fields.child_or_empty("spec")
     pod.ignore(*POD_FIELDS)
     read = Template(
-        scheduling=_scheduling(pod),
+        scheduling=_scheduling(pod, labels),
         priority_class_name=pod.text("priorityClassName"),
         preemption_policy=pod.choice("preemptionPolicy", ("PreemptLowerPriority", "Never"), ""),
         labels=labels,
@@ -54,7 +58,7 @@ def template_bodies(templates: Iterable[Template]) -> tuple[bytes, ...]:
     return tuple(dict.fromkeys(t.parts.body for t in templates if t.parts.body))
 
 
-def _scheduling(pod: Fields) -> Scheduling:
+def _scheduling(pod: Fields, labels: Mapping[str, str]) -> Scheduling:
     affinity = pod.child("affinity")
     node_affinity = affinity.child("nodeAffinity") if affinity else None
     terms, wishes = read_node_affinity(node_affinity) if node_affinity else ((), ())
@@ -64,6 +68,7 @@ def _scheduling(pod: Fields) -> Scheduling:
         tolerations=read_tolerations(pod),
         affinity=terms,
         preferred_affinity=wishes,
+        pod_constraints=read_pod_constraints(pod, labels),
     )
 
 

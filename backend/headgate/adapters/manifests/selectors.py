@@ -1,6 +1,9 @@
 """Selectors, node affinity, taints and tolerations in their Kubernetes form."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
+
+from msgspec.structs import replace
 
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.metadata import ManifestSchema
@@ -9,8 +12,11 @@ from headgate.domain.values.selectors import (
     LabelSelector,
     NodeSelectorTerm,
     Operator,
+    PodConstraints,
+    PodTerm,
     PreferredTerm,
     Requirement,
+    SpreadConstraint,
     Taint,
     TaintEffect,
     Toleration,
@@ -87,6 +93,95 @@ def _wish(fields: Fields) -> PreferredTerm:
     term = NODE_TERM_RECORD.read_nested(fields.child_or_empty("preference"))
     fields.reject_unknown()
     return PreferredTerm(weight=weight, term=term)
+
+
+_MATCH_KEYS: tuple[tuple[str, Operator], ...] = (
+    ("matchLabelKeys", "In"),
+    ("mismatchLabelKeys", "NotIn"),
+)
+_REQUIRED_TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
+_SOFT_TERMS = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def read_pod_constraints(pod: Fields, labels: Mapping[str, str]) -> PodConstraints | None:
+    """Returns what the spec of a pod with these labels requires of pods around it, None if nothing.
+
+    Preferences, and constraints with ScheduleAnyway, are left out.
+    """
+    affinity = pod.child("affinity") if pod.has("affinity") else None
+    found = PodConstraints(
+        affinity=_pod_terms(affinity, "podAffinity", labels),
+        anti_affinity=_pod_terms(affinity, "podAntiAffinity", labels),
+        spread=tuple(
+            spread
+            for each in pod.children("topologySpreadConstraints")
+            if (spread := _spread(each, labels)) is not None
+        ),
+    )
+    return None if found == PodConstraints() else found
+
+
+def _pod_terms(
+    affinity: Fields | None, name: str, labels: Mapping[str, str]
+) -> tuple[PodTerm, ...]:
+    fields = affinity.child(name) if affinity is not None else None
+    if fields is None:
+        return ()
+    fields.ignore(_SOFT_TERMS)
+    found = tuple(_pod_term(each, labels) for each in fields.children(_REQUIRED_TERMS))
+    fields.reject_unknown()
+    return found
+
+
+def _pod_term(fields: Fields, labels: Mapping[str, str]) -> PodTerm:
+    fields.require("topologyKey")
+    selector = fields.child("namespaceSelector")
+    found = PodTerm(
+        topology_key=fields.required_text("topologyKey"),
+        selector=_selector(fields, labels),
+        namespaces=fields.texts("namespaces"),
+        namespace_selector=None
+        if selector is None
+        else LABEL_SELECTOR_RECORD.read_nested(selector),
+    )
+    fields.reject_unknown()
+    return found
+
+
+def _spread(fields: Fields, labels: Mapping[str, str]) -> SpreadConstraint | None:
+    """Returns a spread constraint that is required; None for one that is only preferred."""
+    policies = ("Honor", "Ignore")
+    for name in ("whenUnsatisfiable", "maxSkew"):
+        fields.require(name)
+    action = fields.choice("whenUnsatisfiable", ("DoNotSchedule", "ScheduleAnyway"), "")
+    found = SpreadConstraint(
+        topology_key=fields.required_text("topologyKey"),
+        max_skew=fields.integer("maxSkew", 1),
+        selector=_selector(fields, labels),
+        min_domains=fields.integer("minDomains", 1),
+        honors_affinity=fields.choice("nodeAffinityPolicy", policies, "Honor") == "Honor",
+        honors_taints=fields.choice("nodeTaintsPolicy", policies, "Ignore") == "Honor",
+    )
+    for name, value in (("maxSkew", found.max_skew), ("minDomains", found.min_domains)):
+        if value < 1:
+            fields.note(name, "BelowMinimum", value=value, minimum=1)
+    fields.reject_unknown()
+    return found if action == "DoNotSchedule" else None
+
+
+def _selector(fields: Fields, labels: Mapping[str, str]) -> LabelSelector | None:
+    """Returns the label selector with the pod's own values of the label keys to match."""
+    given = fields.child("labelSelector")
+    keys = [
+        Requirement(key=key, operator=operator, values=(labels[key],))
+        for name, operator in _MATCH_KEYS
+        for key in fields.texts(name)
+        if key in labels
+    ]
+    if given is None:
+        return None
+    found = LABEL_SELECTOR_RECORD.read_nested(given)
+    return replace(found, match_expressions=(*found.match_expressions, *keys))
 
 
 def read_tolerations(fields: Fields) -> tuple[Toleration, ...]:

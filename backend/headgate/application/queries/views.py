@@ -102,6 +102,9 @@ def _fields_of(schema: type[msgspec.Struct]) -> tuple[tuple[str, bool], ...]:
 EXCLUSION_WORDS = {
     "Affinity": "affinity",
     "NodeSelector": "nodeSelector",
+    "PodAffinity": 'podAffinity "{}"',
+    "PodAntiAffinity": 'podAntiAffinity "{}"',
+    "TopologySpread": 'topologySpreadConstraints "{}"',
     "Resource": 'resource "{}"',
     "Taint": 'taint "{}"',
     "TopologyDomain": "topologyDomain",

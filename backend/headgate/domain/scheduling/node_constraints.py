@@ -4,12 +4,14 @@ The meaning is Kubernetes'; queueing.md §3.4 has what counts for flavors, topol
 hosts.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
 from headgate.domain.values.selectors import (
     LabelSelector,
     NodeSelectorTerm,
+    PodTerm,
     Requirement,
     Taint,
     Toleration,
@@ -17,6 +19,9 @@ from headgate.domain.values.selectors import (
 
 HARD_EFFECTS = ("NoSchedule", "NoExecute")
 NAME_FIELD = "metadata.name"
+
+NamespaceLabels: TypeAlias = Callable[[str], Mapping[str, str]]
+"""Returns the labels of a namespace by its name."""
 
 
 def node_is_of_flavor(labels: Mapping[str, str], flavor: ResourceFlavorSpec) -> bool:
@@ -69,6 +74,19 @@ def matches_selector(labels: Mapping[str, str], selector: LabelSelector | None) 
     return all(labels.get(key) == value for key, value in selector.match_labels.items()) and all(
         satisfies(labels, requirement) for requirement in selector.match_expressions
     )
+
+
+def term_selects(
+    term: PodTerm, own: str, namespace: str, labels: Mapping[str, str], all_labels: NamespaceLabels
+) -> bool:
+    """Whether a term of a pod in the namespace `own` selects a pod of `namespace` with `labels`."""
+    selector = term.namespace_selector
+    in_namespace = namespace in term.namespaces or (
+        matches_selector(all_labels(namespace), selector)
+        if selector is not None
+        else not term.namespaces and namespace == own
+    )
+    return in_namespace and matches_selector(labels, term.selector)
 
 
 def matches_node(labels: Mapping[str, str], name: str, terms: Iterable[NodeSelectorTerm]) -> bool:

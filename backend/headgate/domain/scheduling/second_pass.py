@@ -3,7 +3,7 @@
 The preview of a drain tells what second passes would do to the workloads of a node.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,12 +17,11 @@ from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.explanation import described_shortfall
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.partition.topology_assignment import neighbors_of
+from headgate.domain.scheduling.placement.group_placement import PodSetPlacement
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED, Ints, host_name
-from headgate.domain.scheduling.placement.place import (
-    PlacementFailure,
-    PodSetPlacement,
-    place_pod_sets,
-)
+from headgate.domain.scheduling.placement.neighbors import Neighbors
+from headgate.domain.scheduling.placement.place import PlacementFailure, place_pod_sets
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.replacement import add_pods, replace_hosts
 from headgate.domain.scheduling.results import PlacementShortfall
@@ -132,13 +131,14 @@ def _replace_failed_hosts(
     assumed: dict[str, Ints] = {}
     lost = set(_failed_hosts(workload))
     given: list[PodSetAssignment] = []
+    around = _own_neighbors(partition, workload, admission, lost)
     for assigned, pod_set in _with_pod_sets(workload, admission):
         known = assigned.topology_assignment
         is_ended = has_ended(pod_set, assigned, workload.reclaimable)
         if is_ended or known is None or lost.isdisjoint(",".join(d.values) for d in known.domains):
             given.append(assigned)
             continue
-        context = _placement_context(partition, assigned, assumed)
+        context = _placement_context(partition, assigned, assumed, around)
         if context is None:
             return FLAVOR_LOST_TOPOLOGY
         found = replace_hosts(context, pod_set, known, lost)
@@ -154,9 +154,10 @@ def _assign_pending_hosts(
     assumed: dict[str, Ints] = {}
     seats = []
     places: dict[str, TopologyAssignment] = {}
+    around = _own_neighbors(partition, workload, admission, ())
     for assigned, pod_set in _with_pod_sets(workload, admission):
         if assigned.delayed_topology_request == "Pending" and assigned.count:
-            context = _placement_context(partition, assigned, assumed)
+            context = _placement_context(partition, assigned, assumed, around)
             if context is None:
                 return FLAVOR_LOST_TOPOLOGY
             if assigned.topology_assignment is None:
@@ -188,8 +189,23 @@ def _with_pod_sets(
         yield given, replace(pod_sets[given.name], count=given.count)
 
 
+def _own_neighbors(
+    partition: Partition, workload: Workload, admission: Admission, lost: Collection[str]
+) -> Neighbors | None:
+    """The pods around those of a workload, its own among them that are not on lost hosts."""
+    pod_sets = pod_sets_after_checks(workload)
+    around = neighbors_of(partition, workload.key, pod_sets.values(), (ACTUAL, PROJECTED))
+    if around is None:
+        return None
+    around.add_own(partition.charges.charge_of(workload, admission).placed, lost)
+    return around
+
+
 def _placement_context(
-    partition: Partition, given: PodSetAssignment, assumed: dict[str, Ints]
+    partition: Partition,
+    given: PodSetAssignment,
+    assumed: dict[str, Ints],
+    around: Neighbors | None,
 ) -> PlacementContext | None:
     name = next((name for name in given.flavors.values() if name in partition.topologies), None)
     if name is None:
@@ -201,6 +217,7 @@ def _placement_context(
         (ACTUAL, PROJECTED),
         assumed,
         rules=partition.config.configuration.topology,
+        neighbors=around,
     )
 
 

@@ -37,6 +37,41 @@ class PreferredTerm(msgspec.Struct, frozen=True, kw_only=True):
     term: NodeSelectorTerm
 
 
+class PodTerm(msgspec.Struct, frozen=True, kw_only=True):
+    """Pods near which a pod must be, or must not be: in one domain of the label `topology_key`.
+
+    Without `namespaces` and `namespace_selector` the pods are those of the pod's own namespace.
+    """
+
+    topology_key: str
+    selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+
+
+class SpreadConstraint(msgspec.Struct, frozen=True, kw_only=True):
+    """How much more selected pods of its namespace a pod's domain may have than any other domain.
+
+    Domains are those of nodes that the pod may use: with `honors_affinity` by its node selector and
+    affinity, with `honors_taints` by their taints. Fewer than `min_domains` count as an empty one.
+    """
+
+    topology_key: str
+    max_skew: int
+    selector: LabelSelector | None = None
+    min_domains: int = 1
+    honors_affinity: bool = True
+    honors_taints: bool = False
+
+
+class PodConstraints(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pod requires of the pods around it (Kubernetes: inter-pod affinity, spreading)."""
+
+    affinity: tuple[PodTerm, ...] = ()
+    anti_affinity: tuple[PodTerm, ...] = ()
+    spread: tuple[SpreadConstraint, ...] = ()
+
+
 class Taint(msgspec.Struct, frozen=True, kw_only=True):
     """A mark on a node that keeps away pods that do not tolerate it."""
 

@@ -28,7 +28,16 @@ BlockerType = Literal[
 ]
 
 ExclusionCause = Literal[
-    "Affinity", "NodeSelector", "Recorded", "Resource", "Taint", "TopologyDomain", "Unusable"
+    "Affinity",
+    "NodeSelector",
+    "PodAffinity",
+    "PodAntiAffinity",
+    "Recorded",
+    "Resource",
+    "Taint",
+    "TopologyDomain",
+    "TopologySpread",
+    "Unusable",
 ]
 """Why hosts take none of the pods; `Unusable` ones are not ready or cordoned, and may come back.
 
@@ -37,7 +46,10 @@ ExclusionCause = Literal[
 
 
 class HostExclusion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How many hosts one cause excludes; `detail` is the resource, or the taint as kubectl's."""
+    """How many hosts one cause excludes.
+
+    `detail` is the resource, the taint as kubectl's, or the topology key of what pods require.
+    """
 
     cause: ExclusionCause
     detail: str = ""
@@ -103,10 +115,13 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 EXCLUSION_CODES: dict[ExclusionCause, str] = {
     "Affinity": "HostsExcludedByAffinity",
     "NodeSelector": "HostsExcludedByNodeSelector",
+    "PodAffinity": "HostsExcludedByPodAffinity",
+    "PodAntiAffinity": "HostsExcludedByPodAntiAffinity",
     "Recorded": "HostsExcludedByRecorded",
     "Resource": "HostsExcludedByResource",
     "Taint": "HostsExcludedByTaint",
     "TopologyDomain": "HostsExcludedByTopologyDomain",
+    "TopologySpread": "HostsExcludedByTopologySpread",
     "Unusable": "HostsExcludedByUnusable",
 }
 

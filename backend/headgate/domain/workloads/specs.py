@@ -8,7 +8,12 @@ import msgspec
 from headgate.domain.values.index_ranges import IndexRanges
 from headgate.domain.values.message import Message
 from headgate.domain.values.quantities import Requests
-from headgate.domain.values.selectors import NodeSelectorTerm, PreferredTerm, Toleration
+from headgate.domain.values.selectors import (
+    NodeSelectorTerm,
+    PodConstraints,
+    PreferredTerm,
+    Toleration,
+)
 
 Preemptibility = Literal["Preemptible", "NonPreemptible", "SemiPreemptible"]
 PreemptionPolicy = Literal["PreemptLowerPriority", "Never"]
@@ -53,7 +58,7 @@ class Scheduling(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The scheduling constraints of a pod template, resolved at submission.
 
     `requests` are the amounts of one pod. `affinity` terms are alternatives; without any, every
-    node fits.
+    node fits. `pod_constraints` are None where the template has none that are required.
     """
 
     requests: Requests
@@ -61,6 +66,7 @@ class Scheduling(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tolerations: tuple[Toleration, ...] = ()
     affinity: tuple[NodeSelectorTerm, ...] = ()
     preferred_affinity: tuple[PreferredTerm, ...] = ()
+    pod_constraints: PodConstraints | None = None
 
 
 class PodDefaults(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ from headgate.domain.scheduling.placement.host_table import (
     Ints,
     leaf_id,
 )
+from headgate.domain.scheduling.placement.neighbors import PlacedIndex, PlacedWorkload
 from headgate.domain.scheduling.placement.placement_context import single_pod_requests
 from headgate.domain.scheduling.quota.tree import FlavorResourceQuantities, QuotaTree
 from headgate.domain.scheduling.quota.usage import QuotaUsage, add_usage, empty_usage, remove_usage
@@ -96,16 +97,22 @@ def charged_admissions(workload: Workload | None) -> ChargedAdmissions:
     return workload.admission, without_evicting_pods(workload.admission, workload.pod_evictions)
 
 
+NO_PODS_PLACED = PlacedWorkload((), ())
+
+
 class Charge(msgspec.Struct, frozen=True, gc=False):
     """What one admission takes: amounts of quota, and pods on hosts with the requests of each pod.
 
-    `is_whole` is false if some of its hosts are gone; pods there are charged nowhere.
+    `is_whole` is false if some of its hosts are gone; pods there are charged nowhere. `placed` are
+    the pods with their pod sets, of the workload with this key.
     """
 
     cluster_queue: str
     amounts: FlavorResourceQuantities
     pods: tuple[tuple[Ints, Ints, Requests], ...]
     is_whole: bool = True
+    workload: str = ""
+    placed: PlacedWorkload = NO_PODS_PLACED
 
 
 ChargeChange: TypeAlias = tuple[int, Callable[[int, Charge], None], Charge]
@@ -117,7 +124,8 @@ class Charges:
 
     `holding` has the charges by ClusterQueue and workload; `divisible` the eviction units of
     workloads that may lose single pods. `known_holders` caches which workloads hold most of a
-    FlavorResource below a node of the quota tree, until any charge changes.
+    FlavorResource below a node of the quota tree, until any charge changes. `neighbors` are the
+    pods on hosts in each view.
     """
 
     def __init__(
@@ -135,6 +143,7 @@ class Charges:
         self._hosts = hosts
         self._topologies = topologies
         self._admitted = AdmittedIndex(hosts)
+        self.neighbors = PlacedIndex()
         self._changed: dict[str, Workload | None] = {}
 
     def replace(self, old: Workload | None, new: Workload | None) -> list[ChargeChange]:
@@ -157,7 +166,7 @@ class Charges:
         Pods that have ended take no quota, but keep their hosts until their pod set has ended.
         """
         amounts: FlavorResourceQuantities = {}
-        pods = []
+        pods, placed = [], []
         is_whole = True
         pod_sets = workload.spec.pod_sets
         takes_quota = not has_released_quota(workload)
@@ -179,7 +188,10 @@ class Charges:
                 )
                 is_whole = is_whole and len(rows) == len(domains)
                 pods.append((rows, counts, single_pod_requests(pod_set)))
-        return Charge(admission.cluster_queue, amounts, tuple(pods), is_whole)
+                placed.append(pod_set)
+        on_hosts = tuple(pods)
+        known = PlacedWorkload(tuple(placed), on_hosts) if pods else NO_PODS_PLACED
+        return Charge(admission.cluster_queue, amounts, on_hosts, is_whole, workload.key, known)
 
     def held_by(self, workload: Workload) -> Charge:
         """Return what an admitted workload takes."""
@@ -194,6 +206,8 @@ class Charges:
             add_usage(self._tree, self.usage[view], node, charge.amounts)
         for rows, counts, requests in charge.pods:
             self._hosts.charge(view, rows, counts, requests)
+        if charge.pods:
+            self.neighbors.add(view, charge.workload, charge.placed)
 
     def release(self, view: int, charge: Charge) -> None:
         """Undo `acquire`."""
@@ -202,6 +216,8 @@ class Charges:
             remove_usage(self._tree, self.usage[view], node, charge.amounts)
         for rows, counts, requests in charge.pods:
             self._hosts.charge(view, rows, -counts, requests)
+        if charge.pods:
+            self.neighbors.remove(view, charge.workload)
 
     @contextmanager
     def without(self, workload: Workload | None) -> Iterator[None]:

@@ -3,7 +3,9 @@
 Kueue: ClusterQueueSnapshot.FindTopologyAssignmentsForWorkload.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 
 import msgspec
 
@@ -13,16 +15,16 @@ from headgate.domain.scheduling.flavors.assignment import FlavorAssignment, PodS
 from headgate.domain.scheduling.lifecycle.admission_checks import has_provisioning_check
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
+from headgate.domain.scheduling.placement.group_placement import PodSetPlacement
 from headgate.domain.scheduling.placement.host_table import Ints
-from headgate.domain.scheduling.placement.place import (
-    PlacementFailure,
-    PodSetPlacement,
-    place_pod_sets,
-)
+from headgate.domain.scheduling.placement.neighbors import Neighbors
+from headgate.domain.scheduling.placement.place import PlacementFailure, place_pod_sets
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.replacement import RunningPods, place_scale_up
+from headgate.domain.scheduling.queueing.queue_checks import namespace_labels
 from headgate.domain.workloads.admission import Admission, PodSetAssignment, TopologyAssignment
 from headgate.domain.workloads.pods.trimmed_assignments import trimmed_to
+from headgate.domain.workloads.specs import PodSet
 from headgate.domain.workloads.state import Workload
 
 NO_RUNNING_PODS: RunningPods = {}
@@ -64,9 +66,18 @@ def assign_topology(
         for each, _ in on_hosts
         if has_provisioning_check(config, demand.cluster_queue, each.flavors.values())
     )
+    around = neighbors_of(
+        partition, demand.workload.key, (each.pod_set for each, _ in on_hosts), views
+    )
     placements = [
         PodSetPlacement(
-            placement_context(partition, demand, flavor, views, assumed, domain), each.pod_set
+            replace(
+                placement_context(partition, demand, flavor, views, assumed, domain),
+                neighbors=around,
+            )
+            if around is not None
+            else placement_context(partition, demand, flavor, views, assumed, domain),
+            each.pod_set,
         )
         for each, flavor in on_hosts
         if each.pod_set.name not in delayed
@@ -101,6 +112,17 @@ def _running(
     pod_set = given.pod_set
     known = running.get(pod_set.name) if pod_set.name in delayed else None
     return None if known is None else trimmed_to(known, pod_set.count)
+
+
+def neighbors_of(
+    partition: Partition, key: str, pod_sets: Iterable[PodSet], views: tuple[int, ...]
+) -> Neighbors | None:
+    """Returns the pods around those of a workload; None where none requires anything of another."""
+    index = partition.charges.neighbors
+    if not index.matter(pod_sets, views):
+        return None
+    labels = partial(namespace_labels, partition.config)
+    return Neighbors(index, partition.hosts, views, key, labels)
 
 
 def topology_flavor(partition: Partition, given: PodSetFlavors) -> str:

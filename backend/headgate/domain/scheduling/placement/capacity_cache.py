@@ -65,14 +65,14 @@ def capacities_for(
     context: PlacementContext, shape: RequestShape
 ) -> AbstractContextManager[Capacities]:
     """Returns the present capacities of all domains, valid for the duration of a search."""
-    if context.assumed and context.within is None:
+    if context.assumed and not context.is_restricted:
         return _with_assumed(context, shape)
     return nullcontext(cached_capacities(context, shape))
 
 
 def cached_capacities(context: PlacementContext, shape: RequestShape) -> Capacities:
     """Returns the capacities without assumed usage, from the cache where all leaves may be used."""
-    if context.within is not None:
+    if context.is_restricted:
         return compute_capacities(context, shape)
     return _up_to_date(context, shape)
 

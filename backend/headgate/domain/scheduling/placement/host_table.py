@@ -213,6 +213,7 @@ class HostTable:
         self.version = 0
         self.nodes_version = 0
         self._minimum_free: dict[tuple[int, ...], MinimumFree] = {}
+        self.label_codes: dict[str, Ints] = {}
 
     def node_changed(self, node: Configured[NodeSpec]) -> bool:
         """Applies a node's report, cordon or uncordon; returns whether any leaf now offers more."""

@@ -37,7 +37,10 @@ def pod_limits(context: PlacementContext, pod_set: PodSet, leaves: "slice | Ints
         if first[0] != version or len(eligible.limits) >= MAX_CACHED_LIMITS:
             eligible.limits.clear()
         most = eligible.limits[key] = _limits(context, eligible, requests)
-    return most[leaves] if context.within is None else most[leaves] * context.within[leaves]
+    if not context.is_restricted:
+        return most[leaves]
+    found = most[leaves] if context.within is None else most[leaves] * context.within[leaves]
+    return found if context.limits is None else np.minimum(found, context.limits[leaves])
 
 
 def pod_limits_beside(

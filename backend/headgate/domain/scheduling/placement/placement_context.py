@@ -19,6 +19,7 @@ from headgate.domain.nodes.state import NodeSpec
 from headgate.domain.scheduling.node_constraints import matches_node, untolerated, written
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology
 from headgate.domain.scheduling.placement.host_table import PODS, Bools, HostTable, Ints, leaf_id
+from headgate.domain.scheduling.placement.neighbors import Neighbors
 from headgate.domain.values.quantities import Requests
 from headgate.domain.values.selectors import NodeSelectorTerm
 from headgate.domain.workloads.admission import TopologyAssignment, TopologyDomain
@@ -36,7 +37,9 @@ class PlacementContext:
     """Hosts, flavor and views in which a pod set is placed; all views must have capacity.
 
     `assumed` is usage per resource and row of earlier pod sets of the same workload. `within` is a
-    mask over the flavor's leaves where only some of them may be used.
+    mask over the flavor's leaves where only some of them may be used. `neighbors` are None where no
+    pod requires anything of others; from them follow `limits`, the most pods of each leaf, and
+    `repelled`, the leaves that other pods exclude, with the reason.
     """
 
     table: HostTable
@@ -46,6 +49,14 @@ class PlacementContext:
     assumed: dict[str, Ints]
     within: Bools | None = None
     rules: TopologyRules = DEFAULT_RULES
+    neighbors: Neighbors | None = None
+    limits: Ints | None = None
+    repelled: tuple[tuple[LeafExclusion, Bools], ...] = ()
+
+    @property
+    def is_restricted(self) -> bool:
+        """Whether some leaves take fewer pods than they have capacity for."""
+        return self.within is not None or self.limits is not None
 
 
 class PlacedPods(msgspec.Struct, frozen=True, gc=False):

@@ -13,26 +13,29 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec.structs import replace as with_fields
 
+from headgate.domain.scheduling.placement.constrained_placement import (
+    place_pod_set_within_constraints,
+    place_within_constraints,
+)
 from headgate.domain.scheduling.placement.domain_capacities import SliceConstraints
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, leaf_range
+from headgate.domain.scheduling.placement.group_placement import (
+    PlacementGroup,
+    PodSetPlacement,
+)
 from headgate.domain.scheduling.placement.host_table import Bools, DomainId, Ints, leaf_id
 from headgate.domain.scheduling.placement.partial_slices import tail_last
 from headgate.domain.scheduling.placement.place import (
     PlacementFailure,
-    PlacementGroup,
-    PodSetPlacement,
-    place_group,
-    place_pod_set,
+    assume_placed,
     placement_groups,
 )
 from headgate.domain.scheduling.placement.placement_context import (
     PlacedPods,
     PlacementContext,
-    add_assumed_usage,
     assignment_of,
     merge_placed,
     pods_of_assignment,
-    single_pod_requests,
 )
 from headgate.domain.scheduling.results import PlacementShortfall
 from headgate.domain.values.message import message
@@ -118,6 +121,8 @@ def _first_success(
         found = way(plan)
         if not isinstance(found, PlacementShortfall):
             plan.context.assumed.update(found.context.assumed)
+            if plan.context.neighbors is not None and found.context.neighbors is not None:
+                plan.context.neighbors.beside[:] = found.context.neighbors.beside
             return _assignment(found)
         failure = found
     return failure
@@ -269,10 +274,12 @@ def _placed_in(
     pod_set = with_fields(plan.pod_set, count=count, topology_request=request)
     assumed = {resource: taken.copy() for resource, taken in plan.context.assumed.items()}
     context = replace(plan.context, assumed=assumed, within=plan.may_serve & within)
-    placed = place_pod_set(context, pod_set)
+    if context.neighbors is not None:
+        context = replace(context, neighbors=context.neighbors.with_pods())
+    placed = place_pod_set_within_constraints(context, pod_set)
     if isinstance(placed, PlacementShortfall):
         return placed
-    add_assumed_usage(context, placed, single_pod_requests(pod_set))
+    assume_placed(context, pod_set, placed)
     pods = merge_placed(plan.topology, plan.pods, placed)
     return replace(plan, context=context, pods=pods, missing=plan.missing - count)
 
@@ -303,11 +310,8 @@ def place_scale_up(
         kept.update(stays)
         for placement in group:
             if placement.pod_set.name in stays:
-                add_assumed_usage(
-                    placement.context,
-                    stays[placement.pod_set.name],
-                    single_pod_requests(placement.pod_set),
-                )
+                kept_pods = stays[placement.pod_set.name]
+                assume_placed(placement.context, placement.pod_set, kept_pods)
     found: dict[str, PlacedPods] = {}
     for group in groups:
         for name, placed in _placed(group, kept):
@@ -357,12 +361,12 @@ def _placed(
         for placement in group:
             yield placement.pod_set.name, _grown(placement, kept[placement.pod_set.name])
         return
-    afresh = place_group(workers, leaders[0].pod_set if leaders else None)
+    afresh = place_within_constraints(workers, leaders[0].pod_set if leaders else None)
     if isinstance(afresh, PlacementShortfall):
         yield workers.pod_set.name, afresh
         return
     for placement, placed in zip(group, afresh, strict=True):
-        add_assumed_usage(workers.context, placed, single_pod_requests(placement.pod_set))
+        assume_placed(workers.context, placement.pod_set, placed)
         yield placement.pod_set.name, placed
 
 

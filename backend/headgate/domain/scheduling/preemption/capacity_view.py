@@ -13,6 +13,7 @@ from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.topology_assignment import (
     PlacementDemand,
     assign_topology,
+    neighbors_of,
     placement_context,
     topology_flavor,
 )
@@ -29,6 +30,7 @@ from headgate.domain.scheduling.placement.freeable_domains import (
     is_sum_of_hosts,
 )
 from headgate.domain.scheduling.placement.host_table import ACTUAL, OVERLAY, PROJECTED
+from headgate.domain.scheduling.placement.neighbors import is_allowed
 from headgate.domain.scheduling.placement.placement_context import PlacementContext
 from headgate.domain.scheduling.placement.search import slice_constraints
 from headgate.domain.scheduling.preemption.candidates import CandidateMask
@@ -111,9 +113,13 @@ def preemption_domains(
 
     Leaves out domains that could not hold the pods without all eligible workloads, and those
     beyond the configured limit. Empty for workloads that need no single domain: several pods
-    without a requested level, or with several pod sets that are no group.
+    without a requested level, or with several pod sets that are no group; and for pods that require
+    something of others, which decides which domain evictions can free.
     """
     pod_sets = demand.assignment.pod_sets
+    around = (each.pod_set for each in pod_sets)
+    if neighbors_of(partition, demand.workload.key, around, (PROJECTED,)) is not None:
+        return []
     placed = [each for each in pod_sets if topology_flavor(partition, each) and each.pod_set.count]
     group = _one_group([each.pod_set for each in placed])
     if group is None:
@@ -181,7 +187,14 @@ def charge_fits(partition: Partition, charge: Charge, views: tuple[int, ...]) ->
         charge.is_whole
         and quota_fits(node, charge.amounts)
         and all(partition.hosts.fits(view, charge.pods) for view in views)
+        and _is_allowed_beside(partition, charge, views)
     )
+
+
+def _is_allowed_beside(partition: Partition, charge: Charge, views: tuple[int, ...]) -> bool:
+    """Whether the pods of a charge may stand beside those of other workloads."""
+    around = neighbors_of(partition, charge.workload, charge.placed.pod_sets, views)
+    return around is None or is_allowed(around, charge.placed)
 
 
 class CapacityView(msgspec.Struct, gc=False):
@@ -295,7 +308,11 @@ class CapacityView(msgspec.Struct, gc=False):
         assert self.partition is not None, "a demand is for hosts of a partition"
         if self.simulation is None:
             charge = self.partition.charges.charge_of(self.demand.workload, admission)
-            return charge.is_whole and self.partition.hosts.fits(PROJECTED, charge.pods)
+            return (
+                charge.is_whole
+                and self.partition.hosts.fits(PROJECTED, charge.pods)
+                and _is_allowed_beside(self.partition, charge, (PROJECTED,))
+            )
         if self.found is not admission:
             charge = self.partition.charges.charge_of(self.demand.workload, admission)
             self.found = admission
@@ -313,15 +330,25 @@ class CapacityView(msgspec.Struct, gc=False):
 
     def _charge_hosts(self, candidate: Candidate, sign: int) -> None:
         assert self.partition is not None, "a demand is for hosts of a partition"
-        for rows, counts, requests in self._pods(candidate):
+        charge = self._charge(candidate)
+        for rows, counts, requests in charge.pods:
             self.partition.hosts.charge(PROJECTED, rows, sign * counts, requests)
+        index, key = self.partition.charges.neighbors, candidate.workload.key
+        if candidate.eviction_unit is None and charge.pods:
+            index.change(PROJECTED, key, charge.placed, is_added=sign > 0)
+        elif candidate.eviction_unit is not None:
+            part = charge.placed if sign < 0 else None
+            index.take_part(PROJECTED, key, candidate.key, part)
 
     def _pods(self, candidate: Candidate) -> tuple[PodsOnHosts, ...]:
+        return self._charge(candidate).pods
+
+    def _charge(self, candidate: Candidate) -> Charge:
         assert self.partition is not None, "a demand is for hosts of a partition"
         charges = self.partition.charges
         if candidate.eviction_unit is not None:
-            return charges.charge_of(candidate.workload, candidate.eviction_unit.admission).pods
-        return charges.held_by(candidate.workload).pods
+            return charges.charge_of(candidate.workload, candidate.eviction_unit.admission)
+        return charges.held_by(candidate.workload)
 
 
 def units_of(partition: Partition, workload: Workload) -> Iterator[Candidate]:

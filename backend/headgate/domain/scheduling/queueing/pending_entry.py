@@ -1,5 +1,7 @@
 """The entry of a workload in the pending queue of its ClusterQueue."""
 
+import msgspec
+
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.ordering.entry_order import queue_order
@@ -10,6 +12,8 @@ from headgate.domain.scheduling.queueing.queue_checks import (
     check_queues,
 )
 from headgate.domain.scheduling.results import BLOCKED_BY_CYCLE_GUARD
+from headgate.domain.values.selectors import PodConstraints
+from headgate.domain.workloads.pods.templates import pod_labels
 from headgate.domain.workloads.pods.trimmed_assignments import needed_pod_sets
 from headgate.domain.workloads.predicates import (
     closed_preemption_gates,
@@ -97,7 +101,9 @@ def requeues_on_usage_increase(workload: Workload, spec: ClusterQueueSpec) -> bo
     fewer pods or in another flavor; a cycle of evictions may open; and a workload slice takes over
     the quota of the slice that it replaces.
     """
-    if REPLACES in workload.annotations:
+    if REPLACES in workload.annotations or any(
+        each.affinity or each.spread for each in _constraints(workload)
+    ):
         return True
     found = workload.explanation
     if found is None:
@@ -109,10 +115,33 @@ def requeues_on_usage_increase(workload: Workload, spec: ClusterQueueSpec) -> bo
     return may_preempt and (is_blocked or _closes_eviction_cycle(workload))
 
 
+def _constraints(workload: Workload) -> list[PodConstraints]:
+    """What the pods of a workload require of the pods around them."""
+    found = (pod_set.scheduling.pod_constraints for pod_set in workload.spec.pod_sets)
+    return [each for each in found if each is not None]
+
+
 def _equivalence_class(workload: Workload, local_queue: str) -> EquivalenceClass:
-    """A workload refused by the cycle guard is a class of its own: others have another past."""
+    """A workload refused by the cycle guard is a class of its own: others have another past.
+
+    So is one that pods of others keep from hosts by its labels, which are no part of its class.
+    """
     shape = equivalence_class(workload, local_queue)
-    return (*shape, workload.key) if _closes_eviction_cycle(workload) else shape
+    is_own = _closes_eviction_cycle(workload) or _is_repelled(workload)
+    return (*shape, workload.key) if is_own else shape
+
+
+def _is_repelled(workload: Workload) -> bool:
+    found = workload.explanation
+    return (
+        found is not None
+        and not _constraints(workload)
+        and any(
+            excluded.cause == "PodAntiAffinity"
+            for blocker in found.blockers
+            for excluded in blocker.excluded_hosts
+        )
+    )
 
 
 def _closes_eviction_cycle(workload: Workload) -> bool:
@@ -153,13 +182,21 @@ def equivalence_class(workload: Workload, local_queue: str = "") -> EquivalenceC
         workload.round_id,
         workload.annotations.get(ALLOWED_FLAVORS, ""),
         workload.annotations.get(REPLACES, ""),
-        *map(_pod_set_class, needed_pod_sets(spec.pod_sets, workload.reclaimable)),
+        *(
+            _pod_set_class(pod_set, workload.namespace)
+            for pod_set in needed_pod_sets(spec.pod_sets, workload.reclaimable)
+        ),
     )
 
 
-def _pod_set_class(pod_set: PodSet) -> EquivalenceClass:
+def _pod_set_class(pod_set: PodSet, namespace: str) -> EquivalenceClass:
     pod = pod_set.scheduling
+    requires: EquivalenceClass = ()
+    if pod.pod_constraints is not None:
+        labels = tuple(sorted(pod_labels(pod_set).items()))
+        requires = (namespace, labels, msgspec.json.encode(pod.pod_constraints))
     return (
+        *requires,
         pod_set.count,
         pod_set.min_count,
         tuple(sorted(pod.requests.items())),

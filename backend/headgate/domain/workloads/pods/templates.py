@@ -6,6 +6,7 @@ other field stand in the template as submitted alone, once for each digest, wher
 can remove them. A template with no other fields is in the event whole, and nothing stands beside.
 """
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -30,6 +31,13 @@ POD_FIELDS_READ = (
     "tolerations",
 )
 CONTAINER_FIELDS_READ = ("name", "resources", "restartPolicy")
+
+
+def pod_labels(pod_set: PodSet) -> Mapping[str, str]:
+    """The labels of the pods of a pod set, by its template."""
+    metadata = pod_set.template.get("metadata") or {}
+    labels: Mapping[str, str] = metadata.get("labels") or {}
+    return labels
 
 
 class TemplateParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,14 +109,14 @@ def literal_secrets(template: TemplateFields) -> tuple[tuple[str, str], ...]:
 SECRET_WORDS = ("TOKEN", "PASSWORD", "PASSWD", "SECRET", "KEY", "CREDENTIALS")
 
 
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 PLACEMENT_FIELDS_IGNORED = (
-    ("affinity", "podAffinity"),
-    ("affinity", "podAntiAffinity"),
+    ("affinity", "podAffinity", _PREFERRED),
+    ("affinity", "podAntiAffinity", _PREFERRED),
     ("nodeName",),
     ("resourceClaims",),
-    ("topologySpreadConstraints",),
 )
-"""Fields of a pod that say where it runs, or on what, and that no rule reads."""
+"""Fields of a pod that say where it runs, or on what, and that no rule reads (ADR 0034)."""
 
 
 def ignored_placement_fields(template: TemplateFields) -> tuple[str, ...]:
@@ -124,7 +132,12 @@ def ignored_placement_fields(template: TemplateFields) -> tuple[str, ...]:
         for number, container in enumerate(_mappings(spec.get(field)))
         if _value_at(container, ("resources", "claims"))
     ]
-    return tuple("/".join(("/spec", *path)) for path in (*paths, *claims))
+    spreads = [
+        ("topologySpreadConstraints", str(number))
+        for number, constraint in enumerate(_mappings(spec.get("topologySpreadConstraints")))
+        if constraint.get("whenUnsatisfiable") == "ScheduleAnyway"
+    ]
+    return tuple("/".join(("/spec", *path)) for path in (*paths, *spreads, *claims))
 
 
 def _value_at(values: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - what was written
