@@ -7,6 +7,7 @@ from prometheus_client import Metric
 from headgate.application.cooperative import at_once
 from headgate.application.metrics_gauges import read_gauges
 from headgate.domain.kinds.configuration import AdmissionFairSharing
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from tests.builders.world import World, quotas
 
 
@@ -83,3 +84,32 @@ def test_recent_usage_is_told_where_it_orders_local_queues() -> None:
     ((labels, usage),) = shown(world, "local_queue_admission_fair_sharing_usage").items()
     assert labels == ("a", "team", "a")
     assert usage > 0
+
+
+def test_the_oldest_open_round_of_a_queue_is_told_by_its_beginning() -> None:
+    """KEP-5710, Risks: a round that victims hold up is seen by its age."""
+    lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("a", quotas(default=2), preemption=lower)
+    for name in ("v", "w"):
+        world.submit(name, "a")
+    world.settle()
+    began = []
+    for name in ("first", "second"):
+        world.wait(60)
+        world.submit(name, "a", priority=5)
+        world.settle()
+        began.append(world.at / 1_000_000)
+    name = "headgate_oldest_preemption_round_start_time_seconds"
+
+    def oldest() -> list[float]:
+        (found,) = [one for one in _gauges(world) if one.name == name]
+        return [sample.value for sample in found.samples]
+
+    assert oldest() == [began[0]]
+    (first, _) = sorted(world.cluster_state.rounds.values(), key=lambda each: each.committed_at)
+    for victim in first.victims:
+        world.stop(victim.workload)
+    world.settle()
+    assert oldest() == [began[1]]

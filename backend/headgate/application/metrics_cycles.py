@@ -1,10 +1,14 @@
-"""Durations of runs of cycles since the process began, from their records."""
+"""Durations of runs of cycles since the process began, and the age of preemption rounds."""
 
+from collections.abc import Iterator
 from threading import Lock
 
-from prometheus_client import CollectorRegistry, Histogram
+from prometheus_client import CollectorRegistry, Histogram, Metric
 
+from headgate.application.metrics_counters import CLUSTER_QUEUE_LABELS, gauge
 from headgate.application.scheduling_loop.cycles import CycleStore, CycleTiming
+from headgate.domain.cluster_state import ClusterState
+from headgate.domain.rounds.state import is_open
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 
 RUN_BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -65,3 +69,21 @@ class CycleDurations:
     def _go_on(self, newest: Instant, *, late: int) -> None:
         self._since = max(self._since or 0, newest - late)
         self._seen = {one: at for one, at in self._seen.items() if at >= self._since}
+
+
+def round_gauges(cluster_state: ClusterState) -> Iterator[Metric]:
+    """When the oldest open preemption round of each ClusterQueue began.
+
+    Its age is `time()` without this value; a round that victims hold up grows old.
+    """
+    began: dict[str, Instant] = {}
+    for found in cluster_state.rounds.values():
+        if is_open(found):
+            queue = found.cluster_queue
+            began[queue] = min(found.committed_at, began.get(queue, found.committed_at))
+    yield gauge(
+        "headgate_oldest_preemption_round_start_time_seconds",
+        "When the oldest open preemption round began, in seconds since 1970",
+        CLUSTER_QUEUE_LABELS,
+        [((name,), at / MICROSECONDS_PER_SECOND) for name, at in sorted(began.items())],
+    )

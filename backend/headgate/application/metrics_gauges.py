@@ -14,6 +14,7 @@ from headgate.application.metrics_counters import (
     gauge,
     local_queue_labels,
 )
+from headgate.application.metrics_cycles import round_gauges
 from headgate.application.queries.queues.status import (
     counts_of,
     local_queue_key,
@@ -108,6 +109,7 @@ def queue_gauges(cluster_state: ClusterState, unadmitted: Unadmitted) -> Iterato
     yield from _pending_gauges(cluster_state, unadmitted)
     yield from _share_gauges(cluster_state)
     yield from _cohort_gauges(cluster_state)
+    yield from round_gauges(cluster_state)
     yield from _local_queue_gauges(cluster_state, unadmitted)
 
 

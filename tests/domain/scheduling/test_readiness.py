@@ -365,6 +365,19 @@ def test_the_requeuing_timeout_is_over_once_pods_are_ready() -> None:
     assert world.settle() == []
 
 
+def test_a_workload_that_has_finished_is_never_deactivated() -> None:
+    """KEP-1282, Evaluation: the controller looks whether it is finished first (1282-13)."""
+    rules = waits(retry_limit_seconds=240, backoff_limit_count=0)
+    world = world_with(ConfigurationSpec(), wait_for_pods_ready=rules)
+    key = world.submit("w", "q")
+    world.settle()
+    world.wait(99)
+    world.finish(key)
+    world.wait(1_000)
+    assert world.settle() == []
+    assert world[key].deactivation is None
+
+
 @pytest.mark.parametrize(("reset", "count"), [(300, 1), (None, 2)])
 def test_the_count_starts_over_only_where_the_queue_says_so(reset: int | None, count: int) -> None:
     world = world_with(ConfigurationSpec(), wait_for_pods_ready=waits(reset_after_seconds=reset))

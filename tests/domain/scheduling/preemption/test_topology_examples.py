@@ -37,11 +37,17 @@ class Racks(World):
         self.cluster_queue("q", group, preemption=policies("LowerPriority"))
 
     def stands(
-        self, name: str, priority: int, *hosts: str, gpus: int = 8, watched: str = ""
+        self,
+        name: str,
+        priority: int,
+        *hosts: str,
+        gpus: int = 8,
+        watched: str = "",
+        **fields: Any,
     ) -> str:
         """A workload with one pod of so many gpus on each host, a second after the last one."""
         pods = PodSet(count=len(hosts), scheduling=Scheduling(requests={"gpu": gpus}))
-        spec = WorkloadSpec(queue_name="q", pod_sets=(pods,), priority=priority)
+        spec = WorkloadSpec(queue_name="q", pod_sets=(pods,), priority=priority, **fields)
         labels = {"budget": watched} if watched else {}
         submitted = WorkloadSubmitted(
             uid=f"uid-{name}", namespace="team", name=name, labels=labels, spec=spec
@@ -103,6 +109,26 @@ def test_for_a_pod_the_least_protected_of_many_hosts_is_found() -> None:
     for host in range(10, 50):
         world.stands(f"w{host}", 2 if host == 49 else 3, f"n{host}")
     assert names_of(world.round_for(60, 1, None)) == {"w49"}
+
+
+@pytest.mark.parametrize(("preempts", "victim"), [("a", "b"), ("b", "a"), ("", "b"), ("ab", "b")])
+def test_of_equal_domains_the_one_without_a_cascade_gives(preempts: str, victim: str) -> None:
+    """KEP-5710, Principles 2: a victim that would preempt `low` in turn costs more (5710-3)."""
+    world = Racks("b/r/n1", "b/r/n2", "b/r/n3")
+    world.stands("safe", 9, "n3", gpus=7, preemptibility="NonPreemptible")
+    world.stands("low", 1, "n3", gpus=1)
+    for name, host in (("a", "n1"), ("b", "n2")):
+        world.stands(name, 5, host, can_preempt=name in preempts)
+    assert names_of(world.round_for(60, 1, None)) == {victim}
+
+
+def test_a_lower_protection_goes_before_a_cascade() -> None:
+    world = Racks("b/r/n1", "b/r/n2", "b/r/n3")
+    world.stands("safe", 9, "n3", gpus=7, preemptibility="NonPreemptible")
+    world.stands("low", 1, "n3", gpus=1)
+    world.stands("a", 5, "n1")
+    world.stands("b", 6, "n2", can_preempt=False)
+    assert names_of(world.round_for(60, 1, None)) == {"a"}
 
 
 def one_domain() -> Racks:

@@ -94,6 +94,19 @@ class AdmittedIndex:
         found: Bools = self._in_queue[: len(self.names)] == number
         return found
 
+    def least_protected(self, queue: str, limit: int) -> list[tuple[int, str]]:
+        """Returns the least protected holders of a ClusterQueue that may be preempted, in order.
+
+        Each with its protection; at most about `limit`, in order of protection and name.
+        """
+        numbers = (self.in_cluster_queue(queue) & self.preemptible).nonzero()[0]
+        protections = self.protections[numbers]
+        if len(numbers) > limit:
+            chosen = np.argpartition(protections, limit)[:limit]
+            numbers, protections = numbers[chosen], protections[chosen]
+        names = (self.names[number] for number in numbers.tolist())
+        return sorted(zip(protections.tolist(), names, strict=True))
+
     def single_pods(self) -> Bools:
         """Returns a mask of the holders that are single pods of a workload."""
         return mask_of(self, chain.from_iterable(self.units_of.values()))

@@ -3,7 +3,7 @@
 Of several topology domains the plan that costs least is taken (preemption.md §6.6, §6.7).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from typing import TypeAlias
@@ -12,11 +12,12 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.workload_priority_class import FIRST_PRIORITY
+from headgate.domain.kinds.workload_priority_class import FIRST_PRIORITY, MAX_PRIORITY
 from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.partition.eviction_graph import Epoch
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.topology_assignment import PlacementDemand
+from headgate.domain.scheduling.placement.admitted_index import AdmittedIndex
 from headgate.domain.scheduling.placement.host_table import PROJECTED
 from headgate.domain.scheduling.preemption.candidates import (
     CandidateMask,
@@ -48,6 +49,11 @@ from headgate.domain.values.quantities import FlavorResource
 from headgate.domain.workloads.pods.eviction_units import workload_of
 from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload, WorkloadsByKey
+
+MAX_FOLLOW_UPS = 256
+"""Workloads of a ClusterQueue looked at for follow-up preemptions; more victims count as none."""
+
+_QUEUE = "clusterqueue/"
 
 PlanScore: TypeAlias = tuple[int, int, int, int, int, Instant, str]
 
@@ -157,6 +163,47 @@ class PreemptionContext(msgspec.Struct, frozen=True, gc=False):
         return local_queue_usage
 
 
+class FollowUps:
+    """Counts victims that may preempt others of their ClusterQueue once they are requeued.
+
+    One step is reckoned, in the own ClusterQueue alone: what these in turn would do is not.
+    """
+
+    def __init__(self, partition: Partition, admitted: AdmittedIndex) -> None:
+        self._partition = partition
+        self._admitted = admitted
+        self._least_protected: dict[str, list[tuple[int, str]]] = {}
+        self._counts: dict[str, int] = {}
+
+    def count(self, domain: str, victims: Sequence[Victim]) -> int:
+        """How many victims of a domain's plan could preempt a workload that is no victim."""
+        found = self._counts.get(domain)
+        if found is None:
+            nodes = dict.fromkeys(victim.candidate.node for victim in victims)
+            gone = {victim.workload.key for victim in victims}
+            lowest = {node: self._lowest_left(node[len(_QUEUE) :], gone) for node in nodes}
+            found = self._counts[domain] = sum(
+                lowest[victim.candidate.node] < victim.workload.spec.priority
+                and victim.workload.spec.can_preempt
+                and (
+                    victim.candidate.eviction_unit is None
+                    or victim.candidate.eviction_unit.is_remainder
+                )
+                for victim in victims
+            )
+        return found
+
+    def _lowest_left(self, queue: str, gone: Container[str]) -> int:
+        """The lowest protection in a ClusterQueue beside the victims, if it may preempt at all."""
+        if self._partition.specs[queue].preemption.within_cluster_queue == "Never":
+            return MAX_PRIORITY
+        found = self._least_protected.get(queue)
+        if found is None:
+            found = self._admitted.least_protected(queue, MAX_FOLLOW_UPS)
+            self._least_protected[queue] = found
+        return next((least for least, name in found if workload_of(name) not in gone), MAX_PRIORITY)
+
+
 def find_victims(context: PreemptionContext, demand: PlacementDemand) -> VictimPlan:
     """Returns the plan after which the whole workload fits.
 
@@ -228,6 +275,7 @@ def _best_domain_plan(  # noqa: PLR0913, PLR0917 - one search, of several that s
     short = _contested(context, request.amounts, has_hosts=True)
     eligible = mask.names() if short else []
     best: tuple[PlanScore, VictimPlan] | None = None
+    follow_ups = FollowUps(context.partition, mask.admitted)
     protected: ExcludedVictims = {}
     for domain_candidate in sorted(level, key=lambda each: each.min_cost):
         if best is not None and best[0][:3] < (0, *domain_candidate.min_cost):
@@ -241,9 +289,23 @@ def _best_domain_plan(  # noqa: PLR0913, PLR0917 - one search, of several that s
         if found.admission is not None:
             violations = rules.budgets.violations(found.victims)
             score = plan_score(found.victims, violations, domain.name)
-            if best is None or score < best[0]:
+            if best is None or _costs_less((score, found), best, follow_ups):
                 best = score, found
     return VictimPlan((), None, protected=protected) if best is None else best[1]
+
+
+def _costs_less(
+    one: tuple[PlanScore, VictimPlan], other: tuple[PlanScore, VictimPlan], follow_ups: FollowUps
+) -> bool:
+    """Whether one plan costs less; where budgets, protection and weight tie, by follow-ups first.
+
+    KEP-5710, Principles 2: preemptions that victims cause when they come back are part of the cost.
+    """
+    (score, plan), (least, best) = one, other
+    if score[:3] != least[:3]:
+        return score < least
+    fewer = follow_ups.count(score[-1], plan.victims) - follow_ups.count(least[-1], best.victims)
+    return fewer < 0 or (fewer == 0 and score < least)
 
 
 def _host_view(
@@ -290,7 +352,8 @@ def plan_score(victims: Sequence[Victim], violations: int, domain: str) -> PlanS
     """Returns the cost of a plan, the lower the better (§6.6 SCORE, traps P11 and P14).
 
     In this order: violated budgets, the highest protection, pods weighted by priority, workloads,
-    pods, the earliest start among the best protected (later is better), the domain's name.
+    pods, the earliest start among the best protected (later is better), the domain's name. Of
+    plans that tie in the first three, that with fewer `FollowUps` goes first.
     kube-scheduler: pickOneNodeForPreemption.
     """
     protections = [protection_of(victim.workload.spec) for victim in victims]
