@@ -8,6 +8,10 @@ from headgate.domain.kinds.cluster_queue import ClusterQueueSpec, cluster_queue_
 from headgate.domain.kinds.configuration import ConfigurationCreated, ConfigurationSpec
 from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.kinds.wait_for_pods_ready import RequeuingStrategy, WaitForPodsReady
+from headgate.domain.kinds.workload_priority_class import (
+    WorkloadPriorityClassCreated,
+    WorkloadPriorityClassSpec,
+)
 from headgate.domain.lint import LintWarning, capacity_of_flavors, lint
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.values.message import Amount, Message
@@ -164,6 +168,21 @@ def test_a_strict_queue_by_creation_is_reported(
     world.record("configuration/default", created)
     world.cluster_queue("q", quotas(one=4), queueing_strategy=strategy)
     assert [rule for rule, _, _ in told(world.cluster_state.config)] == rules
+
+
+def test_several_global_defaults_are_reported_on_each() -> None:
+    """KEP-5710: of pods' classes a second default is refused; here both are told (5710-8)."""
+    world = a_world()
+    for name, value in (("high", 9), ("low", 1), ("other", 5)):
+        spec = WorkloadPriorityClassSpec(value=value, global_default=name != "other")
+        created = WorkloadPriorityClassCreated(uid=name, name=name, spec=spec)
+        world.record(f"workloadpriorityclass/{name}", created)
+    found = [one for one in lint(world.cluster_state.config) if one.kind != "ClusterQueue"]
+    assert [(one.rule, one.name) for one in found] == [
+        ("GlobalDefaultRepeated", "high"),
+        ("GlobalDefaultRepeated", "low"),
+    ]
+    assert "low is the one that counts" in text_of(found[0].message)
 
 
 def test_what_does_not_exist_is_reported_where_it_is_named() -> None:

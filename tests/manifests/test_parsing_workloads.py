@@ -90,6 +90,12 @@ def test_preemptibility_comes_from_the_spec_then_labels_then_templates() -> None
     assert spec_of(podSets=two).preemptibility == "Preemptible"
 
 
+def test_a_word_of_the_spec_that_means_nothing_is_refused() -> None:
+    """KAI, API 1: the enum of the field; labels fall back instead (KAI-8, KAI-9)."""
+    found = refused(a_workload_manifest(preemptibility="maybe"))
+    assert list(found) == ["/spec/preemptibility"]
+
+
 def test_a_label_may_keep_a_workload_from_preempting() -> None:
     label = {"labels": {"kueue.x-k8s.io/can-preempt": "false"}}
     assert not spec_of(None, label).can_preempt

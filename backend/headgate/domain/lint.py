@@ -30,6 +30,7 @@ LintRule = Literal[
     "QueueWithoutLocalQueue",
     "QueueWithoutNamespaces",
     "StrictQueueByCreation",
+    "GlobalDefaultRepeated",
     "MissingReference",
     "CohortCycle",
 ]
@@ -265,25 +266,15 @@ def _in_group(
         pointer = child("/spec/resourceGroups", index, "flavors", place)
         known = config.resource_flavors.get(flavor.name)
         if known is None:
-            yield LintWarning(
-                kind="ClusterQueue",
-                name=queue,
-                pointer=pointer,
-                rule="MissingReference",
-                message=message("MissingResourceFlavor", flavor=flavor.name),
-            )
+            missing = message("MissingResourceFlavor", flavor=flavor.name)
+            yield _of_queue(queue, pointer, "MissingReference", missing)
             continue
         spec = known.spec
         same = (tuple(sorted(spec.node_labels.items())), spec.node_taints, spec.topology_name)
         first = seen.setdefault(same, flavor.name)
         if first != flavor.name and spec.node_labels:
-            yield LintWarning(
-                kind="ClusterQueue",
-                name=queue,
-                pointer=pointer,
-                rule="ShadowedFlavor",
-                message=message("ShadowedFlavor", flavor=flavor.name, first=first),
-            )
+            shadowed = message("ShadowedFlavor", flavor=flavor.name, first=first)
+            yield _of_queue(queue, pointer, "ShadowedFlavor", shadowed)
 
 
 def _empty_quotas(config: ObjectSet) -> Iterator[LintWarning]:
@@ -319,13 +310,9 @@ def queue_warnings(config: ObjectSet) -> Iterator[LintWarning]:
     for name, queue in sorted(config.cluster_queues.items()):
         yield from _of_cluster_queue(config, name, has_local_queue=name in local_queues)
         if queue.spec.namespace_selector is None:
-            yield LintWarning(
-                kind="ClusterQueue",
-                name=name,
-                pointer="/spec/namespaceSelector",
-                rule="QueueWithoutNamespaces",
-                message=message("QueueWithoutNamespaces"),
-            )
+            unusable = message("QueueWithoutNamespaces")
+            pointer = "/spec/namespaceSelector"
+            yield _of_queue(name, pointer, "QueueWithoutNamespaces", unusable)
     for local in config.local_queues.values():
         if local.spec.cluster_queue not in config.cluster_queues:
             yield LintWarning(
@@ -337,6 +324,7 @@ def queue_warnings(config: ObjectSet) -> Iterator[LintWarning]:
                 message=message("MissingClusterQueue", queue=local.spec.cluster_queue),
             )
     yield from _cohort_cycles(config)
+    yield from _global_defaults(config)
 
 
 def _of_cluster_queue(
@@ -391,3 +379,17 @@ def _cohort_cycles(config: ObjectSet) -> Iterator[LintWarning]:
                 rule="CohortCycle",
                 message=message("CohortsFormCycle", path=" → ".join((*path, name))),
             )
+
+
+def _global_defaults(config: ObjectSet) -> Iterator[LintWarning]:
+    """Yields the priority classes that are the global default beside another (KEP-5710)."""
+    classes = config.workload_priority_classes
+    defaults = sorted((c.spec.value, name) for name, c in classes.items() if c.spec.global_default)
+    for _, name in defaults if len(defaults) > 1 else ():
+        yield LintWarning(
+            kind="WorkloadPriorityClass",
+            name=name,
+            pointer="/globalDefault",
+            rule="GlobalDefaultRepeated",
+            message=message("GlobalDefaultRepeated", counts=defaults[0][1], classes=len(defaults)),
+        )

@@ -225,6 +225,10 @@ TEXTS: Mapping[str, Text] = {
         " workload returns to the head of the queue, and others wait behind it.",
         "Set queueingStrategy BestEffortFIFO, or requeuingStrategy.timestamp Eviction.",
     ),
+    "GlobalDefaultRepeated": Text(
+        "{classes} priority classes are the global default; {counts} is the one that counts.",
+        "Set globalDefault on one class.",
+    ),
     "MissingAdmissionCheck": Text(
         "AdmissionCheck {check} does not exist: the queue admits no workloads.",
         "Create the check, or remove it here.",

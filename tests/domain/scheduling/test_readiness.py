@@ -365,6 +365,56 @@ def test_the_requeuing_timeout_is_over_once_pods_are_ready() -> None:
     assert world.settle() == []
 
 
+def test_without_a_limit_a_workload_is_requeued_without_end() -> None:
+    """KEP-1282: maxBackOffRetryCount is null by default (1282-7)."""
+    world = world_with(ConfigurationSpec(wait_for_pods_ready=waits()))
+    key = world.submit("w", "q")
+    world.settle()
+    for _ in range(50):
+        fail_to_start(world, key)
+    assert world[key].requeue.count == 50
+    assert world[key].deactivation is None
+
+
+@pytest.mark.parametrize(("base", "phase"), [(0, "Starting"), (10, "Retrying")])
+def test_an_evicted_workload_takes_another_flavor_after_its_backoff(base: int, phase: str) -> None:
+    """KEP-1282, story 1: capacity came free on the first flavor meanwhile (1282-19)."""
+    rules = waits(backoff_base_seconds=base)
+    world = World()
+    for flavor in ("first", "second"):
+        world.flavor(flavor)
+    world.cluster_queue("q", quotas(first=4, second=4), wait_for_pods_ready=rules)
+    holder = world.submit("holder", "q", {"gpu": 4})
+    world.settle()
+    world.ready(holder)
+    key = world.submit("w", "q", {"gpu": 4})
+    world.settle()
+    world.finish(holder)
+    world.wait(100)
+    world.settle()
+    world.stop(key)
+    world.settle()
+    assert phase_of(world[key]) == phase
+    admission = world[key].admission
+    if admission is not None:
+        (given,) = admission.pod_set_assignments
+        assert given.flavors == {"gpu": "first"}
+
+
+@pytest.mark.parametrize(("rules", "evicted"), [(None, False), (WaitForPodsReady(), True)])
+def test_pods_are_waited_for_where_the_installation_says_so(
+    rules: WaitForPodsReady | None, *, evicted: bool
+) -> None:
+    """Kueue waits 30 min by default; here the section switches that on (1282-29)."""
+    world = world_with(ConfigurationSpec(wait_for_pods_ready=rules))
+    world.submit("w", "q")
+    world.settle()
+    world.wait(1_799)
+    assert world.settle() == []
+    world.wait(1)
+    assert names(world.settle()) == (["WorkloadEvicted"] if evicted else [])
+
+
 def test_a_workload_that_has_finished_is_never_deactivated() -> None:
     """KEP-1282, Evaluation: the controller looks whether it is finished first (1282-13)."""
     rules = waits(retry_limit_seconds=240, backoff_limit_count=0)

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from headgate.domain.kinds.configuration import PreemptionRules
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.rounds.state import Round
 from headgate.domain.values.message import ObjectReference, message
-from headgate.domain.values.selectors import LabelSelector
+from headgate.domain.values.selectors import LabelSelector, Taint
 from headgate.domain.workloads.admission import (
     Admission,
     PodSetAssignment,
@@ -109,6 +110,29 @@ def test_for_a_pod_the_least_protected_of_many_hosts_is_found() -> None:
     for host in range(10, 50):
         world.stands(f"w{host}", 2 if host == 49 else 3, f"n{host}")
     assert names_of(world.round_for(60, 1, None)) == {"w49"}
+
+
+@pytest.mark.parametrize(("most_domains", "victims"), [(32, {"b", "c", "d", "e"}), (1, {"a"})])
+def test_the_configuration_says_how_many_domains_are_examined(
+    most_domains: int, victims: set[str]
+) -> None:
+    """KEP-5710, Algorithm 2 examines all; here those with the fewest pods to move (5710-28)."""
+    world = Racks("b/r1/n1", "b/r1/n2", "b/r2/n3", "b/r2/n4")
+    world.configure(preemption=PreemptionRules(most_domains=most_domains))
+    world.stands("a", 5, "n1", "n2")
+    for name, host in (("b", "n3"), ("c", "n3"), ("d", "n4"), ("e", "n4")):
+        world.stands(name, 3, host, gpus=4)
+    assert names_of(world.round_for(60, 2, RACK)) == victims
+
+
+def test_hosts_that_no_eviction_would_make_usable_are_left_out() -> None:
+    """Koordinator, PostFilter 3: a host with a taint that is not tolerated (KOO-24)."""
+    world = Racks("b/r/n1")
+    taint = Taint(key="broken", value="yes", effect="NoSchedule")
+    world.node("b/r/n2", allocatable={"gpu": 8, "pods": 110}, taints=(taint,))
+    world.stands("low", 1, "n2")
+    world.stands("higher", 5, "n1")
+    assert names_of(world.round_for(60, 1, None)) == {"higher"}
 
 
 @pytest.mark.parametrize(("preempts", "victim"), [("a", "b"), ("b", "a"), ("", "b"), ("ab", "b")])
