@@ -5,7 +5,12 @@ from typing import Any
 from headgate.adapters.manifests.desired import as_written, named
 from headgate.domain.rejection import InvalidObject, violation
 from headgate.domain.workloads.decide.spec_rules import workload_violations
-from headgate.domain.workloads.specs import PriorityClassReference, SliceLayer, TopologyRequest
+from headgate.domain.workloads.specs import (
+    PodIndex,
+    PriorityClassReference,
+    SliceLayer,
+    TopologyRequest,
+)
 from tests.manifests.readers import a_manifest, read, refused
 from tests.manifests.workloads import TEMPLATE
 
@@ -90,6 +95,11 @@ def test_a_job_set_has_a_pod_set_for_each_replicated_job() -> None:
     )
     found = read(job_set)
     assert [(s.name, s.count) for s in found.spec.pod_sets] == [("leader", 1), ("workers", 8)]
+    assert found.spec.pod_sets[1].pod_index == PodIndex(
+        label="batch.kubernetes.io/job-completion-index",
+        sub_group_label="jobset.sigs.k8s.io/job-index",
+        sub_group_count=2,
+    )
     assert found.spec.queue_name == "lq"
     same = [replicated("a", 1, 1), replicated("a", 1, 1)]
     bad = job_set | {"spec": {"replicatedJobs": same, "networks": {}}}

@@ -1,0 +1,136 @@
+"""What KEP-2724 says of topologies and requests, by the ids of its requirements."""
+
+import pytest
+
+from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.nodes.state import NodeChanged
+from headgate.domain.values.message import message
+from headgate.domain.workloads.admission import TopologyAssignment
+from headgate.domain.workloads.events import (
+    WorkloadActivated,
+    WorkloadDeactivated,
+    WorkloadEvicted,
+)
+from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
+from headgate.domain.workloads.state import phase_of
+from headgate.messages.catalogue import sentence_of
+from tests.builders.world import World, quotas
+
+RACK = TopologyRequest(required="rack")
+DEACTIVATED = message("WorkloadDeactivated")
+ONE_CPU = Scheduling(requests={"cpu": 1})
+
+
+def on(hosts: dict[str, int], **spec: object) -> World:
+    world = World()
+    world.hosts(hosts)
+    world.cluster_queue("q", quotas("cpu", tas=100), **spec)
+    return world
+
+
+def assignments(world: World, key: str) -> list[TopologyAssignment | None]:
+    admission = world[key].admission
+    assert admission is not None, f"{key} is not admitted"
+    return [given.topology_assignment for given in admission.pod_set_assignments]
+
+
+def test_2724_5_a_node_without_the_label_of_a_level_is_not_counted() -> None:
+    world = on({"b1/r1/h1": 2})
+    world.node("b1//h2", allocatable={"cpu": 9, "pods": 110})
+    node = world.cluster_state.config.nodes["h2"]
+    labels = {name: value for name, value in node.labels.items() if name != "rack"}
+    world.record("node/h2", NodeChanged(labels=labels, spec=node.spec))
+    key = world.submit("w", "q", {"cpu": 1}, count=3)
+    world.settle()
+    assert phase_of(world[key]) == "Pending"
+
+
+def test_2724_6_a_flavor_without_topology_assigns_no_hosts() -> None:
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=1))
+    key = world.submit("w", "q")
+    world.settle()
+    assert assignments(world, key) == [None]
+
+
+def test_2724_12_a_level_that_the_topology_lacks_is_named_and_deactivates_nothing() -> None:
+    """Differs: the document deactivates; a level may be added, and Kueue waits too."""
+    world = on({"b1/r1/h1": 2})
+    key = world.submit("w", "q", {"cpu": 1}, topology=TopologyRequest(required="zone"))
+    world.settle()
+    explanation = world[key].explanation
+    assert explanation is not None
+    assert world[key].spec.active
+    assert "zone" in sentence_of(explanation)
+
+
+def test_2724_13_pod_sets_with_and_without_a_level_are_admitted_together() -> None:
+    """Differs: the document deactivates such a workload; Kueue takes it too."""
+    world = on({"b1/r1/h1": 2, "b1/r2/h2": 2})
+    level = PodSet(name="level", count=2, scheduling=ONE_CPU, topology_request=RACK)
+    key = world.submit_pod_sets("w", "q", level, PodSet(name="any", count=2, scheduling=ONE_CPU))
+    world.settle()
+    assert all(assignments(world, key))
+
+
+@pytest.mark.parametrize("topology", [None, TopologyRequest(unconstrained=True), RACK])
+def test_2724_17_18_31_hosts_are_assigned_by_name_whatever_is_requested(
+    topology: TopologyRequest | None,
+) -> None:
+    world = on({"b1/r1/h1": 1, "b1/r1/h2": 1})
+    keys = [world.submit(name, "q", {"cpu": 1}, topology=topology) for name in ("a", "b")]
+    world.settle()
+    found = [given for key in keys for given in assignments(world, key) if given]
+    assert [given.levels for given in found] == [(HOSTNAME_LABEL,)] * 2
+    assert {given.domains[0].values for given in found} == {("h1",), ("h2",)}
+
+
+def test_2724_28_workers_share_a_rack_and_all_pods_a_block() -> None:
+    """Story 3: the group requires the block, the slices of the workers a rack."""
+    world = on({"b1/r1/h1": 4, "b1/r2/h2": 3, "b2/r1/h3": 4, "b2/r2/h4": 1})
+    block = TopologyRequest(required="block", pod_set_group_name="g")
+    layers = (SliceLayer(level="rack", size=4),)
+    in_rack = TopologyRequest(required="block", pod_set_group_name="g", slice_layers=layers)
+    leader = PodSet(name="leader", scheduling=ONE_CPU, topology_request=block)
+    workers = PodSet(name="workers", count=4, scheduling=ONE_CPU, topology_request=in_rack)
+    for name in ("one", "two", "three"):
+        world.submit_pod_sets(name, "q", leader, workers)
+    world.settle()
+    placed = [
+        [domain.values[0] for given in assignments(world, key) if given for domain in given.domains]
+        for key in world.admitted()
+    ]
+    assert sorted(placed) == [["h2", "h1"], ["h4", "h3"]]
+
+
+def test_2724_36_hosts_are_freed_and_given_anew() -> None:
+    world = on({"b1/r1/h1": 1})
+    key = world.submit("w", "q", {"cpu": 1}, topology=RACK)
+    world.settle()
+    world.record(f"workload/{key}", WorkloadDeactivated(cause="Requested"))
+    world.record(
+        f"workload/{key}", WorkloadEvicted(eviction="e", reason="Deactivated", message=DEACTIVATED)
+    )
+    world.stop(key)
+    other = world.submit("other", "q", {"cpu": 1}, topology=RACK)
+    world.settle()
+    assert world.admitted() == [other]
+    world.finish(other)
+    world.record(f"workload/{key}", WorkloadActivated())
+    world.settle()
+    assert world.placed(key) == {"h1": 1}
+
+
+def test_2724_38_hosts_are_assigned_in_cohorts_and_with_preemption() -> None:
+    """Differs: the first release made such a ClusterQueue inactive."""
+    lower = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+    world = on({"b1/r1/h1": 1}, preemption=lower, cohort_name="all")
+    low = world.submit("low", "q", {"cpu": 1}, topology=RACK)
+    world.settle()
+    high = world.submit("high", "q", {"cpu": 1}, topology=RACK, priority=5)
+    world.settle()
+    world.stop(low)
+    world.settle()
+    assert world.placed(high) == {"h1": 1}
