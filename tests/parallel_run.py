@@ -107,6 +107,9 @@ class _Run:
         self.processes: dict[Connection, _Process] = {}
         # The processes share a directory; else each would make one and remove older ones.
         session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined] # noqa: SLF001
+        # Reports of many files mix, so that names of files tell nothing.
+        reporter: Any = session.config.pluginmanager.getplugin("terminalreporter")
+        reporter.showfspath = False
         # What the collector never looks at is not copied for each process either.
         gc.collect()
         gc.freeze()
