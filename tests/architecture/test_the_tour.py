@@ -77,7 +77,7 @@ def test_make_lists_the_commands_of_the_house() -> None:
 def test_headgate_commands_named_in_the_readme_exist() -> None:
     program = get_command(app)
     assert isinstance(program, Program)
-    known = program.list_commands(None)
+    known = program.commands
     found = [
         line
         for line in shell_lines(README)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from headgate.domain.kinds.registry import SUBMITTED_AS
 from headgate.domain.rejection import IllegalNow, InvalidObject
 from headgate.domain.values.selectors import (
     NodeSelectorTerm,
@@ -13,7 +14,7 @@ from headgate.domain.values.selectors import (
     Toleration,
 )
 from headgate.domain.workloads.commands import ChangeSpec, Submit
-from headgate.domain.workloads.decide.decider import SUBMITTED_AS, WORKLOAD
+from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 from headgate.domain.workloads.events import WorkloadFinished, WorkloadSpecChanged
 from headgate.domain.workloads.specs import (

@@ -31,9 +31,8 @@ from headgate.application.projections.workload_pods import (
     selected_pods,
 )
 from headgate.application.workload_filter import listed_cluster_queue
-from headgate.domain.cluster_state import ClusterState
+from headgate.domain.cluster_state import ClusterState, evolve_state
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.kinds.registry import evolve_state
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rounds.state import RoundState
 from headgate.domain.streams import kind_and_key, stream_of, workload_stream

@@ -6,7 +6,6 @@ import msgspec
 
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.domain.kinds import registry
-from headgate.domain.workloads.decide.decider import KIND_LABEL
 from headgate.messages.rendering import nearest
 
 
@@ -25,7 +24,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def label_selector(self) -> str:
         """Returns the selector of what was submitted as this kind; empty selects all."""
-        return f"{KIND_LABEL}={self.submitted_as}" if self.submitted_as else ""
+        return f"{registry.KIND_LABEL}={self.submitted_as}" if self.submitted_as else ""
 
     def require(self, found: dict[str, Any]) -> None:
         """Raises `CommandFailed` for an object that was submitted as another kind."""
@@ -49,7 +48,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
 def _submitted_as(found: dict[str, Any]) -> str:
     """Returns the kind of manifest that a workload was submitted as."""
-    return str(found["metadata"].get("labels", {}).get(KIND_LABEL, WORKLOAD.name))
+    return str(found["metadata"].get("labels", {}).get(registry.KIND_LABEL, WORKLOAD.name))
 
 
 WORKLOAD = Kind(

@@ -1,44 +1,23 @@
 """The program `headgate`: its commands, help sections, global options, and exit codes of failures.
 
-Commands that need the packages of a server are imported when they are run.
+The module of a command is imported when it is run.
 """
 
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
 
-from headgate.cli.commands import (
-    actions,
-    apply,
-    backtest,
-    cycles,
-    describe,
-    get,
-    history,
-    pods,
-    preemptions,
-    sessions,
-    simulate,
-    stuck,
-    submit,
-    tokens,
-    topology,
-    tree,
-    wait,
-    watch,
-    why,
-)
 from headgate.cli.commands.batch_script import read_script
-from headgate.cli.executor.command import executor
 from headgate.cli.failures import EXIT_CODES, CommandFailed, ExitCode, Failure, exit_for
 from headgate.cli.options import Flags, option
-from headgate.cli.replay.command import replay_openb, replay_scenario
 
 SECTIONS = {
     "Workloads": ("submit", "run", "logs", "pods", "exec", "why", "timeline", "wait", "simulate",
@@ -62,15 +41,104 @@ DRY_RUN_VALUES = {"--dry-run=all": "--dry-run", "--dry-run=admission": "--simula
 MAX_SUMMARY_LENGTH = 1000
 """Longer than the summary of any command, so that Typer shortens none."""
 
-LATE_COMMANDS = {
-    "up": "headgate.cli.operations.up",
-    "doctor": "headgate.cli.operations.doctor",
-    "agent": "headgate.cli.commands.agent",
-    "migrate": "headgate.cli.operations.up",
-    "verify": "headgate.cli.commands.log",
-    "log": "headgate.cli.commands.log",
+COMMANDS = {
+    "apply": "commands.apply:apply",
+    "lint": "commands.apply:lint",
+    "delete": "commands.apply:delete",
+    "submit": "commands.submit:submit",
+    "run": "commands.pods:run",
+    "pods": "commands.get:pods",
+    "logs": "commands.pods:logs",
+    "exec": "commands.sessions:exec_",
+    "get": "commands.get:get",
+    "list": "commands.get:get",
+    "describe": "commands.describe:describe",
+    "why": "commands.why:why",
+    "timeline": "commands.watch:timeline",
+    "simulate": "commands.simulate:simulate",
+    "cycles": "commands.cycles:cycles",
+    "backtest": "commands.backtest:backtest",
+    "history": "commands.history:history",
+    "revert": "commands.history:revert",
+    "erase": "commands.history:erase",
+    "wait": "commands.wait:wait",
+    "watch": "commands.watch:watch",
+    "events": "commands.watch:events",
+    "requeue": "commands.actions:requeue",
+    "activate": "commands.actions:activate",
+    "deactivate": "commands.actions:deactivate",
+    "hold": "commands.actions:hold",
+    "release": "commands.actions:release",
+    "cancel": "commands.actions:cancel",
+    "stop": "commands.actions:stop",
+    "resume": "commands.actions:resume",
+    "drain": "commands.actions:drain",
+    "cordon": "commands.actions:cordon",
+    "uncordon": "commands.actions:uncordon",
+    "stuck": "commands.stuck:stuck",
+    "bulk": "commands.stuck:bulk",
+    "batch": "commands.stuck:batch",
+    "preemptions": "commands.preemptions:preemptions",
+    "protect": "commands.preemptions:protect",
+    "gate": "commands.preemptions:gate",
+    "evictions": "commands.preemptions:evictions",
+    "tree": "commands.tree:tree",
+    "usage": "commands.tree:usage",
+    "topology": "commands.topology:topology",
+    "executor": "executor.command:executor",
+    "whoami": "commands.tokens:whoami",
+    "can-i": "commands.tokens:can_i",
+    "version": "commands.tokens:version",
+    "agent": "commands.agent:agent",
+    "verify": "commands.log:verify",
+    "log": "commands.log:log",
+    "up": "operations.up:up",
+    "migrate": "operations.up:migrate",
+    "doctor": "operations.doctor:doctor",
 }
-"""Commands with modules that load many packages, those of the server mostly; imported when run."""
+"""The module below `headgate.cli` and the function of each command, by its name."""
+GROUPS = {
+    "top": (
+        "Show resource usage",
+        {"queues": "commands.tree:top_queues", "nodes": "commands.tree:top_nodes"},
+    ),
+    "node": (
+        "Cordon, drain and uncordon nodes",
+        {
+            "drain": "commands.actions:drain_node",
+            "cordon": "commands.actions:cordon",
+            "uncordon": "commands.actions:uncordon",
+        },
+    ),
+    "token": (
+        "Manage API tokens",
+        {
+            "create": "commands.tokens:create_token",
+            "list": "commands.tokens:list_tokens",
+            "revoke": "commands.tokens:revoke_token",
+        },
+    ),
+    "serviceaccount": (
+        "Manage service accounts and their tokens",
+        {
+            "create": "commands.tokens:create_account",
+            "list": "commands.tokens:list_accounts",
+            "grant": "commands.tokens:grant_account",
+            "token": "commands.tokens:create_account_token",
+            "delete": "commands.tokens:delete_account",
+        },
+    ),
+    "replay": (
+        "Replay a trace or scenario",
+        {
+            "openb": "replay.command:replay_openb",
+            "scenario": "replay.command:replay_scenario",
+        },
+    ),
+}
+"""Commands with subcommands: the help of each group, and its subcommands as in `COMMANDS`."""
+SUMMARIES = {"list": "Alias of get"}
+"""The help of commands that share a function with another one."""
 
 
 def help_of(command: Callable[..., None]) -> str:
@@ -79,34 +147,43 @@ def help_of(command: Callable[..., None]) -> str:
     return f"{summary.removesuffix('.')}{gap}{rest}"
 
 
+class LateCommands(Mapping[str, Any]):
+    """The commands and groups by name; the module of one is imported when it is asked for.
+
+    All of them together take longer to import than most commands to run.
+    """
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of commands, then those of groups."""
+        return chain(COMMANDS, GROUPS)
+
+    def __len__(self) -> int:
+        """How many commands and groups there are."""
+        return len(COMMANDS) + len(GROUPS)
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - Typer's commands have no public type
+        """The command or group of a name; raises KeyError if there is none."""
+        return _group_of(name) if name in GROUPS else _command_of(name)
+
+
 class Program(TyperGroup):
-    """A command group that turns failures into exit codes and imports `LATE_COMMANDS` when run."""
+    """A command group that turns failures into exit codes; its commands are late."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - Typer's signature
-        """Returns the names of all commands."""
-        return [*LATE_COMMANDS, *super().list_commands(ctx)]
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - Typer's signature
+        super().__init__(**options)
+        # Typer only reads its commands.
+        self.commands = cast("Any", LateCommands())
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - same
-        """Returns the command of a name; imports the module of a late command."""
-        if cmd_name not in LATE_COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        command = _late_command(cmd_name)
-        program = typer.Typer(
-            add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
-        )
-        program.command(cmd_name, help=help_of(command))(command)
-        return typer.main.get_command(program)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - same
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - same
         """Writes the commands by section, each with its whole summary."""
-        widest = max(len(name) for name in self.list_commands(ctx))
+        widest = max(len(name) for name in self.commands)
         for title, names in SECTIONS.items():
             with formatter.section(title):
-                rows = [(name.ljust(widest), self._summary(ctx, name)) for name in names]
+                rows = [(name.ljust(widest), self._summary(name)) for name in names]
                 formatter.write_dl(rows)
 
-    def _summary(self, ctx: Any, name: str) -> str:  # noqa: ANN401 - same
-        return str(self.get_command(ctx, name).get_short_help_str(MAX_SUMMARY_LENGTH))
+    def _summary(self, name: str) -> str:
+        return str(self.commands[name].get_short_help_str(MAX_SUMMARY_LENGTH))
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - same
         """Runs the chosen command; raises the exit of its failure."""
@@ -149,22 +226,50 @@ def _is_script(word: str) -> bool:
         return False
 
 
-def _late_command(name: str) -> Callable[..., None]:
-    """Returns a late command; without the server's packages one that says so."""
+@cache
+def _command_of(name: str) -> Any:  # noqa: ANN401 - Typer's commands have no public type
+    program = _new_program()
+    function = _function_at(COMMANDS[name])
+    program.command(name, help=SUMMARIES.get(name) or help_of(function))(function)
+    return typer.main.get_command(program)
+
+
+@cache
+def _group_of(name: str) -> Any:  # noqa: ANN401 - same
+    summary, subcommands = GROUPS[name]
+    program = _new_program(help=summary, no_args_is_help=True)
+    for subcommand, place in subcommands.items():
+        function = _function_at(place)
+        program.command(subcommand, help=help_of(function))(function)
+    return typer.main.get_command(program)
+
+
+def _new_program(**options: Any) -> typer.Typer:  # noqa: ANN401 - those of Typer
+    return typer.Typer(
+        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, **options
+    )
+
+
+def _function_at(place: str) -> Callable[..., None]:
+    """The function of a command; without the server's packages one that says so."""
+    module, _, name = place.partition(":")
     try:
-        command: Callable[..., None] = getattr(importlib.import_module(LATE_COMMANDS[name]), name)
+        imported = importlib.import_module(f"headgate.cli.{module}")
     except ModuleNotFoundError as missing:
         if str(missing.name).startswith("headgate"):
             raise
-        package = missing.name
+        return _unavailable(str(missing.name))
+    return cast("Callable[..., None]", getattr(imported, name))
 
-        def command() -> None:
-            raise CommandFailed(
-                f"this installation has no server: {package} is missing",
-                remedy="pip install 'headgate[server]'",
-            )
 
-        command.__doc__ = "Unavailable: not installed (pip install 'headgate[server]')."
+def _unavailable(package: str) -> Callable[..., None]:
+    def command() -> None:
+        raise CommandFailed(
+            f"this installation has no server: {package} is missing",
+            remedy="pip install 'headgate[server]'",
+        )
+
+    command.__doc__ = "Unavailable: not installed (pip install 'headgate[server]')."
     return command
 
 
@@ -211,60 +316,7 @@ def connect(
     ctx.obj = Flags(server=server, token=token, at=at, cacert=cacert)
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (
-    apply.apply, apply.lint, submit.submit, pods.run, get.pods, pods.logs, get.get,
-    describe.describe,
-    apply.delete, why.why, watch.timeline, simulate.simulate, cycles.cycles, backtest.backtest,
-    history.history, history.revert, history.erase, wait.wait, watch.watch, watch.events,
-    actions.requeue,
-    actions.activate,
-    actions.deactivate, actions.hold, actions.release, actions.cancel, stuck.stuck, stuck.bulk,
-    stuck.batch, actions.stop, actions.resume, actions.drain, actions.cordon, actions.uncordon,
-    preemptions.preemptions, preemptions.protect, preemptions.gate, preemptions.evictions,
-    tree.tree, tree.usage, topology.topology, executor, tokens.whoami, tokens.version,
-)  # fmt: skip
-GROUPS: dict[str, tuple[str, dict[str, Callable[..., None]]]] = {
-    "top": ("Show resource usage", {"queues": tree.top_queues, "nodes": tree.top_nodes}),
-    "node": (
-        "Cordon, drain and uncordon nodes",
-        {"drain": actions.drain_node, "cordon": actions.cordon, "uncordon": actions.uncordon},
-    ),
-    "token": (
-        "Manage API tokens",
-        {
-            "create": tokens.create_token,
-            "list": tokens.list_tokens,
-            "revoke": tokens.revoke_token,
-        },
-    ),
-    "serviceaccount": (
-        "Manage service accounts and their tokens",
-        {
-            "create": tokens.create_account,
-            "list": tokens.list_accounts,
-            "grant": tokens.grant_account,
-            "token": tokens.create_account_token,
-            "delete": tokens.delete_account,
-        },
-    ),
-    "replay": (
-        "Replay a trace or scenario",
-        {"openb": replay_openb, "scenario": replay_scenario},
-    ),
-}
-"""Commands with subcommands: the help of each group, and its subcommands by name."""
-
 app.callback(help=help_of(connect))(connect)
-for command in COMMANDS:
-    app.command(command.__name__, help=help_of(command))(command)
-app.command("can-i", help=help_of(tokens.can_i))(tokens.can_i)
-app.command("exec", help=help_of(sessions.exec_))(sessions.exec_)
-app.command("list", help="Alias of get")(get.get)
-for group, (summary, subcommands) in GROUPS.items():
-    subprogram = typer.Typer(help=summary, no_args_is_help=True)
-    for name, command in subcommands.items():
-        subprogram.command(name, help=help_of(command))(command)
-    app.add_typer(subprogram, name=group)
 
 
 def run() -> None:

@@ -17,7 +17,7 @@ from headgate.domain.kinds.queue_activity import (
     active_since_after,
     queue_activities,
 )
-from headgate.domain.kinds.registry import KINDS_BY_STREAM, evolve_state
+from headgate.domain.kinds.registry import KINDS_BY_STREAM
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.recorded_event import (
     DomainEvent,
@@ -26,7 +26,9 @@ from headgate.domain.recorded_event import (
     RecordedEvent,
     with_owner_of_actor,
 )
+from headgate.domain.recorded_event import evolve as evolve_log
 from headgate.domain.rounds.state import Round, is_open
+from headgate.domain.rounds.state import evolve as evolve_round
 from headgate.domain.scheduling.partition.partition import Partition
 from headgate.domain.scheduling.partition.partition_index import PartitionIndex
 from headgate.domain.scheduling.partition.partition_layout import INSTALLATION, PartitionLayout
@@ -34,12 +36,26 @@ from headgate.domain.scheduling.queueing.local_queue_usage import UsageHistory, 
 from headgate.domain.streams import LOG_STREAM, kind_and_key
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, error_message
+from headgate.domain.workloads.evolve import evolve as evolve_workload
 from headgate.domain.workloads.state import Workload
 
 MAX_ENDED_ROUNDS = 1_000
 """Ended rounds that are kept here; older ones are in their streams and read models."""
 
 ABSENT = Absent()
+
+
+def evolve_state(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa: ANN401 - by kind
+    """The state of a stream after an event; `kind` as in the name of the stream."""
+    if isinstance(event, EventIgnored):
+        return state
+    if kind == "workload":
+        return evolve_workload(state, event, at)
+    if kind == "round":
+        return evolve_round(state, event, at)
+    if kind == "log":
+        return evolve_log(state, event, at)
+    return KINDS_BY_STREAM[kind].evolve(state, event, at)
 
 
 class _Snapshot(msgspec.Struct, kw_only=True):

@@ -23,9 +23,8 @@ from headgate.domain.field_rules import (
     invalid_object,
     marking_violations,
 )
-from headgate.domain.kinds.registry import KINDS_BY_NAME
+from headgate.domain.kinds.registry import KIND_LABEL, KINDS_BY_NAME, SUBMITTED_AS
 from headgate.domain.rejection import InvalidObject, Violation, lies_within, moved, violation
-from headgate.domain.workloads.decide.decider import KIND_LABEL, SUBMITTED_AS
 from headgate.domain.workloads.decide.spec_rules import workload_violations
 
 DEFAULT_NAMESPACE = "default"

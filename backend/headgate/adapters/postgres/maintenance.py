@@ -15,8 +15,8 @@ from headgate.adapters.postgres.partitions import PostgresPartitions
 from headgate.adapters.postgres.stores import PostgresBacktestStore, PostgresCycleStore
 from headgate.application.failures import MigrationRefused, OutageCause
 from headgate.application.ports import PartitionRow, Unavailable
+from headgate.domain.cluster_state import evolve_state
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.kinds.registry import evolve_state
 from headgate.domain.recorded_event import RecordedEvent, with_owner_of_actor
 from headgate.domain.streams import kind_and_key
 

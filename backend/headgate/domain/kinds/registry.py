@@ -21,11 +21,6 @@ from headgate.domain.kinds.runtime_class import RUNTIME_CLASS
 from headgate.domain.kinds.topology import TOPOLOGY
 from headgate.domain.kinds.workload_priority_class import WORKLOAD_PRIORITY_CLASS
 from headgate.domain.nodes.decide import NODE
-from headgate.domain.recorded_event import EventIgnored
-from headgate.domain.recorded_event import evolve as evolve_log
-from headgate.domain.rounds.state import evolve as evolve_round
-from headgate.domain.values.instants import Instant
-from headgate.domain.workloads.evolve import evolve as evolve_workload
 
 KINDS: tuple[Kind[Any], ...] = (
     CLUSTER_QUEUE,
@@ -66,6 +61,12 @@ JOB_KINDS = (
 )
 """Kinds of manifests that become workloads, by their names in manifests."""
 
+SUBMITTED_AS = "headgate.dev/submitted-as"
+"""The annotation with the kind of manifest a workload was submitted as; absent for a Workload."""
+
+KIND_LABEL = "headgate.dev/kind"
+"""The label with the same kind without its version, by which lists select."""
+
 KINDS_BY_STREAM: dict[str, Kind[Any]] = {kind.stream_kind: kind for kind in KINDS}
 """Kinds by their name in streams (`clusterqueue`), in the order of the registry."""
 
@@ -76,16 +77,3 @@ NAMESPACED_STREAMS: tuple[str, ...] = tuple(
     kind.stream_kind for kind in KINDS if kind.is_namespaced
 )
 """Kinds of objects that live in a namespace, by their name in streams."""
-
-
-def evolve_state(kind: str, state: Any, event: Any, at: Instant) -> Any:  # noqa: ANN401 - by kind
-    """The state of a stream after an event; `kind` as in the name of the stream."""
-    if isinstance(event, EventIgnored):
-        return state
-    if kind == "workload":
-        return evolve_workload(state, event, at)
-    if kind == "round":
-        return evolve_round(state, event, at)
-    if kind == "log":
-        return evolve_log(state, event, at)
-    return KINDS_BY_STREAM[kind].evolve(state, event, at)

@@ -12,6 +12,7 @@ from headgate.domain.field_rules import (
     raise_if_invalid,
 )
 from headgate.domain.kinds.configured_object import Absent
+from headgate.domain.kinds.registry import SUBMITTED_AS
 from headgate.domain.rejection import AlreadyExists, IllegalNow
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import workload_reference
@@ -96,12 +97,6 @@ from headgate.domain.workloads.state import (
     ordered_by,
     rank_of_order,
 )
-
-SUBMITTED_AS = "headgate.dev/submitted-as"
-"""The annotation with the kind of manifest a workload was submitted as; absent for a Workload."""
-
-KIND_LABEL = "headgate.dev/kind"
-"""The label with the same kind without its version, by which lists select."""
 
 
 def decide(
