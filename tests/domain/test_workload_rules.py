@@ -195,6 +195,12 @@ def test_a_group_is_a_leader_and_its_workers() -> None:
     assert group(1, 4, required=BLOCK) == names
 
 
+def test_a_group_of_three_needs_no_leader() -> None:
+    request = TopologyRequest(required=RACK, pod_set_group_name="g")
+    sets = tuple(a_pod_set(name, 2, topology_request=request) for name in "abc")
+    assert found(a_workload_spec(pod_sets=sets)) == []
+
+
 def test_a_group_has_a_name_and_a_level() -> None:
     def alone(**fields: Any) -> int:
         return len(with_topology(**fields)) - 1  # less the complaint that it is alone

@@ -249,7 +249,7 @@ TEXTS: Mapping[str, Text] = {
     ),
     "GroupNameInvalid": Text("Must not be empty or a number", "Choose a name with letters."),
     "GroupSizeInvalid": Text(
-        "Group {group} must have {required:pod set}; got {count}",
+        "Group {group} must have {required:pod set} or more; got {count}",
         "Group a leader of one pod with its workers.",
     ),
     "GroupWithSlices": Text(

@@ -105,6 +105,29 @@ def test_2724_28_workers_share_a_rack_and_all_pods_a_block() -> None:
     assert sorted(placed) == [["h2", "h1"], ["h4", "h3"]]
 
 
+def test_2724_28_a_group_has_any_number_of_pod_sets() -> None:
+    """Prefill and decode pods each share a rack, and with their router a block."""
+    world = on({"b1/r1/h1": 3, "b1/r2/h2": 2, "b2/r1/h3": 3, "b2/r2/h4": 4, "b2/r2/h5": 1})
+
+    def member(name: str, count: int, *, is_in_rack: bool = True) -> PodSet:
+        layers = (SliceLayer(level="rack", size=count),) if is_in_rack else ()
+        request = TopologyRequest(required="block", pod_set_group_name="g", slice_layers=layers)
+        return PodSet(name=name, count=count, scheduling=ONE_CPU, topology_request=request)
+
+    sets = (member("router", 1, is_in_rack=False), member("prefill", 3), member("decode", 4))
+    key = world.submit_pod_sets("w", "q", *sets)
+    world.settle()
+    second = world.submit_pod_sets("second", "q", *sets)
+    world.settle()
+    hosts = [
+        [(domain.values[0], domain.count) for domain in given.domains]
+        for given in assignments(world, key)
+        if given
+    ]
+    assert hosts == [[("h4", 1)], [("h3", 3)], [("h4", 3), ("h5", 1)]]
+    assert phase_of(world[second]) == "Pending"
+
+
 def test_2724_36_hosts_are_freed_and_given_anew() -> None:
     world = on({"b1/r1/h1": 1})
     key = world.submit("w", "q", {"cpu": 1}, topology=RACK)

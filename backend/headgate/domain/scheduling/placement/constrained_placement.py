@@ -92,7 +92,7 @@ def _place(
         areas = _areas_by_label(context, keys, pods, pod_set.count)
     best: PlacementShortfall | None = None
     for area in areas:
-        for inside in _areas_by_request(context, pod_set, area, is_split=bool(own_keys or spread)):
+        for inside in areas_by_request(context, pod_set, area, is_split=bool(own_keys or spread)):
             found = _place_inside(context, pod_set, inside, (own_keys, pods), neighbors)
             if not isinstance(found, PlacementShortfall):
                 return found
@@ -201,7 +201,7 @@ def _areas_by_label(
         yield areas[number]
 
 
-def _areas_by_request(
+def areas_by_request(
     context: PlacementContext, pod_set: PodSet, area: Bools | None, *, is_split: bool
 ) -> Iterator[Bools | None]:
     """Yields the domains of the requested level, and wider ones where it is preferred.
@@ -221,6 +221,11 @@ def _areas_by_request(
         if request.required:
             return
     yield area
+
+
+def within_area(context: PlacementContext, area: Bools | None) -> PlacementContext:
+    """Returns the context restricted to an area, None for no further restriction."""
+    return context if area is None else replace(context, within=area & _within(context))
 
 
 def _within(context: PlacementContext) -> Bools:
@@ -345,7 +350,7 @@ def _place_with_leader(
 ) -> tuple[PlacedPods, ...] | PlacementShortfall:
     """The workers beside a leader, which is tried on hosts with few places for workers first."""
     failure: PlacementShortfall | None = None
-    for area in _areas_by_request(context, workers, None, is_split=True):
+    for area in areas_by_request(context, workers, None, is_split=True):
         inside = replace(
             context, within=_within(context) if area is None else area & _within(context)
         )

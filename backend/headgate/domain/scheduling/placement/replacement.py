@@ -15,7 +15,6 @@ from msgspec.structs import replace as with_fields
 
 from headgate.domain.scheduling.placement.constrained_placement import (
     place_pod_set_within_constraints,
-    place_within_constraints,
 )
 from headgate.domain.scheduling.placement.domain_capacities import SliceConstraints
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, leaf_range
@@ -28,6 +27,7 @@ from headgate.domain.scheduling.placement.partial_slices import tail_last
 from headgate.domain.scheduling.placement.place import (
     PlacementFailure,
     assume_placed,
+    place_members,
     placement_groups,
 )
 from headgate.domain.scheduling.placement.placement_context import (
@@ -356,12 +356,12 @@ def _kept(group: PlacementGroup, standing: RunningPods) -> dict[str, PlacedPods]
 def _placed(
     group: PlacementGroup, kept: Mapping[str, PlacedPods]
 ) -> Iterator[tuple[str, PlacedPods | PlacementShortfall]]:
-    workers, *leaders = group
+    workers, *_ = group
     if workers.pod_set.name in kept:
         for placement in group:
             yield placement.pod_set.name, _grown(placement, kept[placement.pod_set.name])
         return
-    afresh = place_within_constraints(workers, leaders[0].pod_set if leaders else None)
+    afresh = place_members(group)
     if isinstance(afresh, PlacementShortfall):
         yield workers.pod_set.name, afresh
         return

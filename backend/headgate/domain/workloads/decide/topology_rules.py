@@ -35,7 +35,10 @@ def topology_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
 
 
 def group_violations(place: str, pod_sets: tuple[PodSet, ...]) -> Iterator[Violation]:
-    """Violations of pod set groups: a leader of one pod and its workers, with the same levels."""
+    """Violations of pod set groups: several pod sets with the same levels, of two one leader.
+
+    More than two are more than Kueue takes (KEP-2724, story 3; 2724-28).
+    """
     members: dict[str, list[int]] = {}
     for index, pod_set in enumerate(pod_sets):
         name = pod_set.topology_request and pod_set.topology_request.pod_set_group_name
@@ -146,9 +149,9 @@ def _group_name_violations(place: str, request: TopologyRequest) -> Iterator[Vio
 
 def _broken_rule_of_group(name: str, group: list[PodSet]) -> Message | None:
     size, counts = len(group), tuple(pod_set.count for pod_set in group)
-    if size != PODSETS_IN_GROUP:
+    if size < PODSETS_IN_GROUP:
         return message("GroupSizeInvalid", group=name, required=PODSETS_IN_GROUP, count=size)
-    if 1 not in counts:
+    if size == PODSETS_IN_GROUP and 1 not in counts:
         return message("GroupWithoutLeader", group=name, counts=counts)
     requests = [pod_set.topology_request or TopologyRequest() for pod_set in group]
     levels = {(request.required, request.preferred) for request in requests}

@@ -100,20 +100,18 @@ def _stretch(
 
 
 def _partner(sets: Mapping[str, PodSet], name: str) -> PodSet | None:
-    """The other pod set of the same pod set group, if any."""
+    """The other pod set of the same pod set group, if it has two."""
     request = sets[name].topology_request
     group = request.pod_set_group_name if request is not None else None
-    return next(
-        (
-            other
-            for other in sets.values()
-            if group is not None
-            and other.name != name
-            and other.topology_request is not None
-            and other.topology_request.pod_set_group_name == group
-        ),
-        None,
-    )
+    others = [
+        other
+        for other in sets.values()
+        if group is not None
+        and other.name != name
+        and other.topology_request is not None
+        and other.topology_request.pod_set_group_name == group
+    ]
+    return others[0] if len(others) == 1 else None
 
 
 def _offset(pods: Sequence[ExecutorPod]) -> int:
