@@ -9,6 +9,8 @@ from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.nodes.state import NodeDeleted
+from headgate.domain.scheduling.placement.host_table import PROJECTED
+from headgate.domain.scheduling.placement.neighbors import PlacedIndex, PlacedWorkload
 from headgate.domain.values.selectors import (
     LabelSelector,
     PodConstraints,
@@ -228,3 +230,13 @@ def test_two_workloads_of_one_cycle_keep_apart() -> None:
     world.settle()
     hosts = [host for key in keys if world[key].admission for host in world.placed(key)]
     assert sorted(hosts) == ["h1", "h2"]
+
+
+def test_a_workload_that_is_taken_away_and_restored_is_there_as_before() -> None:
+    """A search for victims must leave the pods of a partial eviction as they were."""
+    index, few = PlacedIndex(), PlacedWorkload((pods(1, apart()),), ())
+    index.add(PROJECTED, "team/a", few)
+    index.take(PROJECTED, "team/a")
+    assert not index.matter((), (PROJECTED,))
+    index.restore(PROJECTED, "team/a")
+    assert index.placed[PROJECTED] == index.repelling[PROJECTED] == {"team/a": few}

@@ -61,6 +61,7 @@ class PlacedIndex:
         self.placed: tuple[dict[str, PlacedWorkload], ...] = tuple({} for _ in VIEWS)
         self.repelling: tuple[dict[str, PlacedWorkload], ...] = tuple({} for _ in VIEWS)
         self.removed: tuple[dict[str, dict[str, PlacedWorkload]], ...] = tuple({} for _ in VIEWS)
+        self._taken: dict[tuple[int, str], PlacedWorkload] = {}
 
     def add(self, view: int, key: str, found: PlacedWorkload) -> None:
         """Adds a workload to a view."""
@@ -73,12 +74,18 @@ class PlacedIndex:
         self.placed[view].pop(key, None)
         self.repelling[view].pop(key, None)
 
-    def change(self, view: int, key: str, found: PlacedWorkload, *, is_added: bool) -> None:
-        """Adds a workload to a view, or removes it."""
-        if is_added:
-            self.add(view, key, found)
-        else:
+    def take(self, view: int, key: str) -> None:
+        """Counts a workload as gone until `restore`."""
+        found = self.placed[view].get(key)
+        if found is not None:
+            self._taken[view, key] = found
             self.remove(view, key)
+
+    def restore(self, view: int, key: str) -> None:
+        """Reverts `take`: the workload is there as it was before."""
+        found = self._taken.pop((view, key), None)
+        if found is not None:
+            self.add(view, key, found)
 
     def take_part(self, view: int, key: str, name: str, part: PlacedWorkload | None) -> None:
         """Counts a part of a placed workload as gone; None has it back."""

@@ -334,9 +334,11 @@ class CapacityView(msgspec.Struct, gc=False):
         for rows, counts, requests in charge.pods:
             self.partition.hosts.charge(PROJECTED, rows, sign * counts, requests)
         index, key = self.partition.charges.neighbors, candidate.workload.key
-        if candidate.eviction_unit is None and charge.pods:
-            index.change(PROJECTED, key, charge.placed, is_added=sign > 0)
-        elif candidate.eviction_unit is not None:
+        if candidate.eviction_unit is None and sign < 0:
+            index.take(PROJECTED, key)
+        elif candidate.eviction_unit is None:
+            index.restore(PROJECTED, key)
+        else:
             part = charge.placed if sign < 0 else None
             index.take_part(PROJECTED, key, candidate.key, part)
 
