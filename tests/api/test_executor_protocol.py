@@ -294,3 +294,60 @@ def test_pods_of_a_lost_executor_move_or_wait(  # noqa: PLR0913, PLR0917 - three
     processes[executor].register({**a_node(host, pool), "labels": labels[executor]})
     assert processes[executor].post("lease").json()["nodesReady"]
     admin.post(f"/v1/namespaces/team-a/workloads/{workload}/cancel", {"reason": "done"})
+
+
+def an_orphan(name: str, node: str) -> dict[str, Any]:
+    lost = {"workload": "team-b/lost", "podSet": "main", "index": 0, "attempt": 3, "run": 2}
+    return {"id": name, "node": node, **lost}
+
+
+def test_orphans_are_decided_on_and_take_their_room_on_nodes(
+    admin: Api,
+    callers: dict[str, Api],
+    claim: Callable[..., Process],
+) -> None:
+    process = claim("with-orphans")
+    node = a_node("orphaned", "with-orphans")
+    registered = process.register({**node, "usedByOthers": {"cpu": "3", "pods": "1"}})
+    assert registered["nodes"] == [{"name": "orphaned", "accepted": True}]
+    told = {"orphans": [an_orphan("a1", "orphaned"), an_orphan("b2", "orphaned")]}
+    answer = process.api.put(f"{process.path}/orphans", told, **process.headers)
+    assert answer.status_code == 200, answer.text
+    alert = next(
+        each
+        for each in admin.caught_up("/v1/overview", answer.json()["position"]).json()["attention"]
+        if each["kind"] == "OrphanedPods"
+    )
+    assert alert["title"] == "2 orphaned pods of executor with-orphans"
+    assert "use capacity of orphaned." in alert["detail"]
+    decided = {"pods": ["a1"], "decision": "Kill", "reason": "not needed"}
+    path = f"{process.path}/orphans/decisions"
+    for role in ("viewer", "executor", "submitter"):
+        assert callers[role].post(path, decided).status_code == 403
+        assert callers[role].get("/v1/orphans").status_code == 403
+    assert admin.post(path, decided).status_code == 200
+    assert admin.post(path, {**decided, "pods": ["none"]}).status_code == 404
+    assert admin.post(path, {**decided, "decision": "Keep"}).status_code == 409
+    expected = {"a1": "Kill", "b2": None}
+    listed = {each["id"]: each for each in admin.get("/v1/orphans").json()["items"]}
+    assert {key: each.get("decision") for key, each in listed.items()} == expected
+    assert (listed["a1"]["attempt"], listed["a1"]["run"]) == (3, 2)
+    known = {
+        each["id"]: each.get("decision") for each in process.get("assignments").json()["orphans"]
+    }
+    assert known == expected
+    shown = callers["submitter"].get("/v1/events?stream=executor/with-orphans").text
+    assert "executor.orphans_reported" in shown
+    assert "team-b/lost" not in shown
+    used = [used_by_others(admin, "orphaned")]
+    unchanged: dict[str, Any] = {}
+    for others in (unchanged, {"usedByOthers": unchanged}):
+        process.register({**node, **others})
+        used.append(used_by_others(admin, "orphaned"))
+    assert used == [{"cpu": "3", "pods": "1"}] * 2 + [{}]
+    process.api.put(f"{process.path}/orphans", {"orphans": []}, **process.headers)
+    assert admin.get("/v1/orphans").json()["items"] == []
+
+
+def used_by_others(admin: Api, node: str) -> Any:
+    return admin.get(f"/v1/nodes/{node}").json()["status"].get("usedByOthers", {})

@@ -140,3 +140,18 @@ def test_the_stream_of_a_superseded_process_is_refused(server: Server) -> None:
     path = "/v1/executors/newer/assignments/stream"
     answer = server.http.get(path, headers=EPOCH)
     assert (answer.status_code, answer.json()["code"]) == (409, "ExecutorSuperseded")
+
+
+def test_a_decision_on_orphans_has_the_assignments_listed_again(server: Server) -> None:
+    lost = {"workload": "team-b/lost", "podSet": "main", "index": 0}
+    for orphans in ([{"id": "a1", **lost}], []):
+        with watching(server) as frames:
+            told = server.http.put(f"{PATH}/orphans", json={"orphans": orphans}, headers=EPOCH)
+            told.raise_for_status()
+            if orphans:
+                decided = {"pods": ["a1"], "decision": "Keep"}
+                path = f"{PATH}/orphans/decisions"
+                position = server.http.post(path, json=decided).json()["position"]
+                told_at, kind, _ = next(frames)
+                assert kind == "reset"
+                assert told_at >= position

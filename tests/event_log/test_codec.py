@@ -38,6 +38,7 @@ MAY_BE_IGNORED = {
     "workload": {"needs", "readable_since"},
     # Without workload_timeouts, which is declared, the maximum has no effect.
     "cluster_queue": {"max_timeout_on_workload_seconds"},
+    "executor": {"orphans", "readable_since"},
 }
 """Fields without which a release before them decides the same, by the kind of event."""
 

@@ -76,7 +76,13 @@ class SimulatedSubstrate:
             return
         self.starts[name] += 1
         self._plans[name] = plan
-        self._observed[name] = ObservedRun(key=plan.key, log_id=plan.log_id, state="Starting")
+        self._observed[name] = ObservedRun(
+            key=plan.key,
+            log_id=plan.log_id,
+            state="Starting",
+            node="host-1",
+            requests=plan.requests,
+        )
         annotations = (plan.template.get("metadata") or {}).get("annotations") or {}
         self._tell(name, "submitted", uid=name, annotations=annotations)
         self._tell(name, "admitted")

@@ -13,10 +13,18 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
+import msgspec
 import pytest
+from typer.testing import CliRunner, Result
 
+from headgate.cli.main import app, hoisted
+from headgate.cli.operations.local_agent import LOCAL
 from headgate.client.client import HeadgateClient
+from headgate.client.executors import ExecutorClient
 from headgate.client.transport import Connection
+from headgate.executor.core import LogMark
+from headgate.executor.reconcile import report_of
+from headgate.executor.substrate import RunKey
 from tests.cli.conftest import application, client, connection
 from tests.executors.agent_process import HEADGATE, WAIT_SECONDS, AgentProcess
 from tests.executors.agents import (
@@ -100,6 +108,60 @@ def test_an_agent_that_was_killed_loses_no_result(
     assert 9 in pod.values()
     assert pod["reason"] == "Error"
     assert (tmp_path / "starts").read_text() == "x\n"
+
+
+def test_a_pod_that_the_log_does_not_know_runs_until_it_is_killed_by_decision(
+    connection: Connection, client: HeadgateClient, agent: AgentProcess, tmp_path: Path
+) -> None:
+    script = f"echo x > {tmp_path}/started; while :; do sleep 0.05; done"
+    submit(connection, "unknown", script, "--cpu", "250m")
+    eventually((tmp_path / "started").exists, agent)
+    agent.end(signal.SIGKILL)
+    remove(connection, client, "unknown")
+    forget_known_point(agent)
+    agent.start()
+    (orphan,) = eventually(lambda: orphans_of(connection), agent)
+    assert (orphan["workload"], orphan["podSet"], orphan["index"]) == ("default/unknown", "main", 0)
+    assert used_by_others(client) == {"cpu": "250m", "pods": "1"}
+    assert headgate(connection, "orphans", "keep", orphan["id"]).exit_code == 0
+    assert headgate(connection, "orphans", "kill", "--all").stderr == "No orphaned pods found\n"
+    (kept,) = orphans_of(connection)
+    assert kept["decision"] == "Keep"
+    assert agent.pod_processes()
+    assert headgate(connection, "orphans", "kill", orphan["id"]).exit_code == 0
+    eventually(lambda: not orphans_of(connection) and not (agent.runs() or agent.pids()), agent)
+    assert used_by_others(client) == {}
+
+
+def remove(connection: Connection, client: HeadgateClient, name: str) -> None:
+    """Deletes a running workload: its only pod is reported as stopped by another process."""
+    uid = client.read(f"{WORKLOADS}/{name}")["metadata"]["uid"]
+    key = RunKey(workload=f"default/{name}", uid=uid, attempt=1, pod_set="main", index=0, run=1)
+    client.act(f"{WORKLOADS}/{name}/cancel", {"reason": "of another log"})
+    with ExecutorClient(connection, LOCAL) as other:
+        other.claim(version="1", capabilities=(), boot_id="other")
+        assert [each.accepted for each in other.report([report_of(key, "stopped")])] == [True]
+
+
+def forget_known_point(agent: AgentProcess) -> None:
+    """The agent knows a point that the log lacks, as after the restore of an older one."""
+    path = agent.state / "log.json"
+    mark = msgspec.json.decode(path.read_bytes(), type=LogMark)
+    path.write_bytes(msgspec.json.encode(msgspec.structs.replace(mark, chain="00")))
+
+
+def headgate(connection: Connection, *words: str) -> Result:
+    flags = ("--server", connection.url, "--token", connection.token)
+    return CliRunner().invoke(app, hoisted([*flags, *words]))
+
+
+def orphans_of(connection: Connection) -> list[dict[str, Any]]:
+    found = headgate(connection, "orphans", "list", "--executor", LOCAL, "--output", "json")
+    return list(msgspec.json.decode(found.stdout)["items"])
+
+
+def used_by_others(client: HeadgateClient) -> dict[str, Any]:
+    return dict(client.read("/v1/nodes/this")["status"].get("usedByOthers", {}))
 
 
 def test_a_second_agent_of_one_name_is_refused(agent: AgentProcess, tmp_path: Path) -> None:

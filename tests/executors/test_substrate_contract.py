@@ -6,11 +6,13 @@ from typing import Any, Protocol
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.executor.assignments import Assignment, Order
 from headgate.executor.core import ExecutorCore, RunAnswer
 from headgate.executor.reconcile import RunReport
+from headgate.executor.server_reports import orphan_objects, with_use_by_orphans
 from headgate.executor.substrate import NodeLossPolicy, ObservedRun, RunKey, Substrate
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.host import FENCE_MARGIN_SECONDS
@@ -361,6 +363,31 @@ def test_an_orphan_that_ended_is_forgotten(world: World, cores: Cores) -> None:
     cores.core.take_answers(refused)
     cores.until(lambda: run_of(cores, key_of()) is None)
     assert cores.core.orphans == frozenset()
+
+
+def test_orphans_use_their_node_until_they_have_been_killed_by_decision(
+    world: World, cores: Cores
+) -> None:
+    template = world.pods(lasts=True)
+    template["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1500m", "gpus": 0}}
+    cores.assign(assignment_of(template))
+    cores.until(lambda: is_running(cores, key_of()))
+    cores.assign(log_id="another", position=9)
+    (orphan,) = cores.core.orphaned_runs()
+    (node,) = with_use_by_orphans(world.substrate.nodes(), cores.core.orphaned_runs())
+    assert node.used_by_others == {"cpu": "1500m", "gpus": "0", "pods": "1"}
+    (told,) = orphan_objects([orphan])
+    assert (told["workload"], told["podSet"], told["index"]) == ("team-a/train", "main", 0)
+    assert key_of().uid not in str(told)
+    cores.core.kill_orphans([str(told["id"])])
+    cores.kill()
+    cores.assign(log_id="another", position=10)
+    cores.core.kill_orphans([str(told["id"])])
+    assert [run.key for run in cores.core.orphaned_runs()] == [key_of()]
+    assert not cores.core.is_clean()
+    cores.until(lambda: not world.lives(key_of()) and not cores.core.orphaned_runs())
+    assert cores.core.is_clean()
+    assert with_use_by_orphans([node], []) == [replace(node, used_by_others={})]
 
 
 def test_ranks_are_in_the_order_of_pods(world: World, cores: Cores) -> None:

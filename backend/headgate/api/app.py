@@ -23,6 +23,7 @@ from headgate.api.cycles import Cycles
 from headgate.api.events import Events, EventStream
 from headgate.api.executors.assignment_feed import feed_of
 from headgate.api.executors.controller import Executors, report_routes
+from headgate.api.executors.orphans import ExecutorOrphans, list_orphans
 from headgate.api.executors.pods import ExecutorPods, assignment_items
 from headgate.api.executors.protocol import ExecutorProtocol
 from headgate.api.executors.sent_logs import ExecutorLogs
@@ -185,6 +186,8 @@ def _version_one() -> Router:
             ExecutorUploads,
             Uploads,
             ExecutorSessions,
+            ExecutorOrphans,
+            list_orphans,
             WorkloadLogs,
             WorkloadSessions,
             ExecutorPods,

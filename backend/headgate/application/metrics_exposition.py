@@ -23,6 +23,7 @@ DETECTORS = (
     "HeadOfLineBlocking",
     "NotStarted",
     "NoExecutorConnected",
+    "OrphanedPods",
     "Configuration",
     "FollowerDrift",
     "SchedulingStalled",

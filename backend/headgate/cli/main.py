@@ -26,7 +26,7 @@ SECTIONS = {
     "Observe": ("watch", "events", "preemptions", "evictions", "cycles"),
     "Usage and capacity": ("tree", "top", "usage", "topology"),
     "Operate": ("stuck", "requeue", "activate", "deactivate", "bulk", "batch", "stop", "resume",
-                "drain", "cordon", "uncordon", "node", "protect", "gate"),
+                "drain", "cordon", "uncordon", "node", "orphans", "protect", "gate"),
     "Simulate and replay": ("backtest", "replay", "executor"),
     "Server and admin": ("up", "agent", "doctor", "migrate", "verify", "log", "erase", "token",
                          "serviceaccount", "can-i", "whoami", "version"),
@@ -108,6 +108,14 @@ GROUPS = {
             "drain": "commands.actions:drain_node",
             "cordon": "commands.actions:cordon",
             "uncordon": "commands.actions:uncordon",
+        },
+    ),
+    "orphans": (
+        "Decide on pods that the event log does not know",
+        {
+            "list": "commands.orphans:list_orphans",
+            "kill": "commands.orphans:kill_orphans",
+            "keep": "commands.orphans:keep_orphans",
         },
     ),
     "token": (

@@ -61,13 +61,15 @@ class AssignmentList(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """All assignments of an executor at a point of the log; items are as the API has them.
 
     `holds_known` is whether the log has the point that was known before; None from a server that
-    does not tell.
+    does not tell. `orphans` has the decision on each orphaned pod that the server knows, by id;
+    None from a server that takes no report of them.
     """
 
     position: int
     log_id: str
     chain: str = ""
     holds_known: bool | None = None
+    orphans: dict[str, str | None] | None = None
     items: list[Object]
 
     @property
@@ -178,6 +180,7 @@ class ExecutorClient:
                     log_id=first["logId"],
                     chain=first.get("chain", ""),
                     holds_known=holds_known,
+                    orphans=_decisions(first.get("orphans")),
                     items=items,
                 )
             query["continue"] = following
@@ -218,6 +221,10 @@ class ExecutorClient:
         """Sends reports of runs; each has its own answer."""
         answer = self._send("POST", "/reports", {"reports": list(reports)})
         return msgspec.convert(answer["outcomes"], list[RunOutcome])
+
+    def report_orphans(self, orphans: Sequence[Object]) -> None:
+        """Reports all pods that the log does not know."""
+        self._send("PUT", "/orphans", {"orphans": list(orphans)})
 
     def report_progress(self, reports: Sequence[Object]) -> None:
         """Sends progress of evictions; what became of each is not needed."""
@@ -261,6 +268,12 @@ class ExecutorClient:
             method=method, path=f"{self._path}{path}", query=query or {}, body=body, headers=headers
         )
         return self._transport.send(request).json()
+
+
+def _decisions(orphans: list[Object] | None) -> dict[str, str | None] | None:
+    if orphans is None:
+        return None
+    return {each["id"]: each.get("decision") for each in orphans}
 
 
 def _known_query(known: KnownPoint | None) -> dict[str, str]:

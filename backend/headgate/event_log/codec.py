@@ -50,8 +50,8 @@ SCHEMA_VERSIONS: dict[str, int] = {
     **{name_of(event): 2 for kind in KINDS for event in (kind.created, kind.changed)},
     "node.created": 3,
     "node.changed": 3,
-    "executor.created": 3,
-    "executor.changed": 3,
+    "executor.created": 4,
+    "executor.changed": 4,
     "configuration.created": 8,
     "configuration.changed": 8,
     "cluster_queue.created": 4,
@@ -65,7 +65,7 @@ and version 5 whether nodes below topologies are checked, version 4 of a workloa
 version 3 of its change the pod templates that stand beside the log.
 The versions after these have what executors say of nodes and of themselves, and a workload's own
 nodeLossPolicy; then a workload's spec has its retries and completions, then what its pods need of
-executors, and last what they require of the pods around them.
+executors and require of the pods around them, and an Executor its orphaned pods.
 """
 
 READABLE_SINCE: dict[str, int] = {
@@ -73,6 +73,8 @@ READABLE_SINCE: dict[str, int] = {
     "workload.spec_changed": 4,
     "cluster_queue.created": 2,
     "cluster_queue.changed": 2,
+    "executor.created": 3,
+    "executor.changed": 3,
 }
 """By stored name the least schema version that reads an event written now, if it is a lower one.
 
@@ -90,7 +92,9 @@ _OF_AROUND_PODS = re.compile(rb'"pod_constraints":\{')
 """What only the current version reads: releases before it would place such pods anywhere."""
 READABLE_WITH_LATER_FIELDS: dict[str, int] = {"workload.submitted": 6, "workload.spec_changed": 5}
 """The least schema version that reads an event with such a field; else it is the current one."""
-IGNORABLE: frozenset[str] = frozenset({"workload.session_opened"})
+IGNORABLE: frozenset[str] = frozenset(
+    {"workload.session_opened", "executor.orphans_reported", "executor.orphans_decided"}
+)
 """Stored names of events without effect on any state that releases before them fold."""
 
 CLASSES_BY_NAME: dict[str, type[DomainEvent]] = {name_of(known): known for known in EVENT_CLASSES}

@@ -234,6 +234,11 @@ def _before_pod_constraints(fields: Fields) -> Fields:
     return fields
 
 
+def _before_orphans(fields: Fields) -> Fields:
+    """Executors of before their orphaned pods were recorded: they have none, as by default."""
+    return fields
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
@@ -256,6 +261,8 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("node.changed", 2): _before_executors,
     ("executor.created", 2): _before_executors,
     ("executor.changed", 2): _before_executors,
+    ("executor.created", 3): _before_orphans,
+    ("executor.changed", 3): _before_orphans,
     ("configuration.created", 2): _without_limits,
     ("configuration.changed", 2): _without_limits,
     ("workload.evicted", 1): evicted_with_message,

@@ -5,7 +5,8 @@ files, the journal of reports and the mark of the log, so that it may be killed 
 """
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
@@ -36,6 +37,7 @@ from headgate.executor.substrate import (
 RETRIED_CODES = frozenset({"ConcurrentModifications"})
 MARK = "log.json"
 JOURNAL = "journal.jsonl"
+ORPHAN_ID_LENGTH = 12
 
 Say = Callable[[str], None]
 
@@ -99,6 +101,7 @@ class ExecutorCore:
         self._has_list = False
         self._desired: dict[str, DesiredRun] = {}
         self._orders: dict[str, StopOrder] = {}
+        self._killed: frozenset[str] = frozenset()
         self._told_progress: dict[str, int] = {}
         self.max_output_bytes = 16 << 20
 
@@ -149,6 +152,13 @@ class ExecutorCore:
         self._set_mark(LogMark(log_id=log_id, position=position, chain=chain, orphans=orphans))
         answered = stale_records(self._journal.records().values(), self._desired, observed)
         self._journal.drop(answered)
+
+    def kill_orphans(self, ids: Collection[str]) -> None:
+        """Takes over which orphans an administrator decided to kill: they stop as other runs do."""
+        found = self._substrate.observe() if ids else ()
+        self._killed = frozenset(name for name in found if orphan_id(name) in ids)
+        left = self._mark.orphans - self._killed
+        self._set_mark(msgspec.structs.replace(self._mark, orphans=left))
 
     def apply_assignment(self, position: int, assignment: Assignment) -> None:
         """Takes over a change of one workload."""
@@ -227,6 +237,14 @@ class ExecutorCore:
         """Returns the number of living pods."""
         return sum(_is_living(run) for run in self._substrate.observe().values())
 
+    def orphaned_runs(self) -> list[ObservedRun]:
+        """Returns the living runs of an earlier log, also those that are being killed, by name."""
+        names = (self._mark.orphans | self._killed) - set(self._desired)
+        if not names:
+            return []
+        found = self._substrate.observe()
+        return [run for name, run in sorted(found.items()) if name in names and _is_living(run)]
+
     def close(self) -> None:
         """Closes the journal; pods run on."""
         self._journal.close()
@@ -273,6 +291,11 @@ class ExecutorCore:
         with contextlib.suppress(OSError):  # a full disk: the mark in memory is the newer one
             temporary.write_bytes(msgspec.json.encode(mark))
             temporary.rename(self._mark_path)
+
+
+def orphan_id(name: str) -> str:
+    """Returns the id of an orphan by its run's name: opaque, as events have it for all readers."""
+    return sha256(name.encode()).hexdigest()[:ORPHAN_ID_LENGTH]
 
 
 def _is_living(run: ObservedRun) -> bool:

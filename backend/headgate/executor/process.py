@@ -7,7 +7,7 @@ its own, and passes what it learned to the thread of the core, which alone chang
 import contextlib
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -27,11 +27,17 @@ from headgate.client.executors import (
 from headgate.client.transport import Connection, ServerProblem, ServerUnreachable
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.assignments import Assignment
-from headgate.executor.core import EvictionProgress, ExecutorCore, RunAnswer, Say
+from headgate.executor.core import ExecutorCore, RunAnswer, Say
 from headgate.executor.log_sender import LogSender
-from headgate.executor.reconcile import RunReport
+from headgate.executor.server_reports import (
+    ToldProgress,
+    orphan_objects,
+    send_progress,
+    send_reports,
+    with_use_by_orphans,
+)
 from headgate.executor.sessions import SessionServer
-from headgate.executor.substrate import NodeDescription, Substrate
+from headgate.executor.substrate import NodeDescription, Object, Substrate
 
 RENEWALS_OF_A_LEASE = 3
 SENT_LOGS = "sent-logs.json"
@@ -49,12 +55,6 @@ NOT_FOUND = 404
 SECONDS_TO_END = 5.0
 LOOKS_AT_AN_OLDER_LOG = 3
 """An answer from the past may come from an API process that lags; then the next one does not."""
-
-
-class ToldProgress(msgspec.Struct, frozen=True):
-    """Progress of evictions that the server knows."""
-
-    told: tuple[EvictionProgress, ...]
 
 
 Message = (
@@ -101,6 +101,8 @@ class ExecutorProcess:
         self._registered: list[NodeDescription] = []
         self._nodes_at = 0.0
         self._progress_at = 0.0
+        self._takes_orphans = False
+        self._told_orphans: frozenset[str] | None = frozenset()
         self._retry_at = 0.0
         self._has_list = False
         self._running = 0
@@ -283,6 +285,9 @@ class ExecutorProcess:
             chain=found.chain,
             holds_known=found.holds_known,
         )
+        orphans = found.orphans or {}
+        self._core.kill_orphans([each for each in orphans if orphans[each] == "Kill"])
+        self._takes_orphans, self._told_orphans = found.orphans is not None, frozenset(orphans)
         self._has_list = True
 
     def _take_terms(self, claim: Claim) -> None:
@@ -331,7 +336,7 @@ class ExecutorProcess:
         if not reports:
             return
         self._is_sending = True
-        self._outbox.put(lambda client: self._tell(_reported(client, reports)))
+        self._outbox.put(lambda client: self._tell(send_reports(client, reports)))
 
     def _offer_progress(self) -> None:
         """Sends progress of evicted pods, which may extend their deadline."""
@@ -341,54 +346,46 @@ class ExecutorProcess:
         found = tuple(self._core.progress())
         if found:
             self._progress_at = now + PROGRESS_SECONDS
-            self._outbox.put(lambda client: self._tell(_progressed(client, found)))
+            self._outbox.put(lambda client: self._tell(send_progress(client, found)))
 
     def _offer_nodes(self) -> None:
-        """Registers the nodes once nothing stale lives on them, and where they have changed."""
+        """Registers the nodes once nothing stale lives on them, and where they have changed.
+
+        With them go the orphaned pods where the server knows others, so that what is kept for them
+        on a node ends with them.
+        """
         now = elapsed_seconds()
         if not self._has_list or now < self._retry_at:
             return
-        if not self._wants_nodes and now < self._nodes_at:
-            return
-        if not self._core.is_clean():
+        runs = self._core.orphaned_runs() if self._takes_orphans else []
+        objects = orphan_objects(runs)
+        ids = frozenset(str(each["id"]) for each in objects)
+        has_other_orphans = ids != self._told_orphans
+        self._wants_nodes = self._wants_nodes or has_other_orphans
+        if not (self._wants_nodes or now >= self._nodes_at) or not self._core.is_clean():
             return
         self._nodes_at = now + NODES_SECONDS
         nodes = self._substrate.nodes()
+        if ids or has_other_orphans:
+            nodes = with_use_by_orphans(nodes, runs)
         if self._wants_nodes or nodes != self._registered:
-            self._wants_nodes, self._registered = False, nodes
-            objects = [msgspec.to_builtins(node) for node in nodes]
-            self._outbox.put(lambda client: self._register(client, objects))
+            self._wants_nodes, self._registered, self._told_orphans = False, nodes, ids
+            orphans = objects if has_other_orphans else None
+            self._outbox.put(lambda client: self._register(client, nodes, orphans))
 
-    def _register(self, client: ExecutorClient, nodes: list[dict[str, object]]) -> None:
+    def _register(
+        self,
+        client: ExecutorClient,
+        nodes: Sequence[NodeDescription],
+        orphans: Sequence[Object] | None,
+    ) -> None:
+        """Registers nodes, and reports orphans unless they are None; after an outage both again."""
         try:
-            self._tell(client.register_nodes(nodes))
+            self._tell(client.register_nodes([msgspec.to_builtins(node) for node in nodes]))
+            if orphans is not None:
+                client.report_orphans(orphans)
         except (ServerUnreachable, ServerProblem):
             self._wants_nodes = True
+            if orphans is not None:
+                self._told_orphans = None
             raise
-
-
-def _progressed(client: ExecutorClient, progress: tuple[EvictionProgress, ...]) -> ToldProgress:
-    client.report_progress(
-        [
-            {
-                "type": "progressed",
-                "workload": each.workload,
-                "uid": each.uid,
-                "attempt": each.attempt,
-                "eviction": each.eviction,
-                "message": each.message,
-            }
-            for each in progress
-        ]
-    )
-    return ToldProgress(progress)
-
-
-def _reported(client: ExecutorClient, reports: list[RunReport]) -> list[RunAnswer]:
-    outcomes = client.report(reports)
-    return [
-        RunAnswer(
-            report=report, accepted=outcome.accepted, code=outcome.code, detail=outcome.detail
-        )
-        for report, outcome in zip(reports, outcomes, strict=True)
-    ]

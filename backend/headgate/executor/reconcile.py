@@ -209,12 +209,13 @@ def report_of(
         exit_code=end.exit_code if end else None,
         signal=end.signal if end else None,
         message=end.message if end else "",
-        started_at=_rfc3339(started_at),
-        finished_at=_rfc3339(end.finished_at) if end else None,
+        started_at=rfc3339(started_at),
+        finished_at=rfc3339(end.finished_at) if end else None,
     )
 
 
-def _rfc3339(at: Instant | None) -> str | None:
+def rfc3339(at: Instant | None) -> str | None:
+    """Returns an instant as the API has it."""
     if at is None:
         return None
     seconds, microseconds = divmod(at, MICROSECONDS_PER_SECOND)

@@ -5,12 +5,14 @@ reports and the connection to the server. One contract suite runs over every sub
 (tests/executors).
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
 
 from headgate.domain.values.instants import Instant
+from headgate.domain.values.quantities import NotAQuantity, Requests, amount_of
 
 RunState = Literal["Starting", "Running", "Ended"]
 FinishReason = Literal[
@@ -55,6 +57,19 @@ class PodPlan(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     node_loss_policy: NodeLossPolicy = "Replace"
     max_output_bytes: int = 16 << 20
 
+    @property
+    def requests(self) -> Requests:
+        """What the containers request in all; a limit is a request where there is none."""
+        found: Requests = {}
+        for container in (self.template.get("spec") or {}).get("containers") or ():
+            resources = container.get("resources") or {}
+            wanted = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
+            for resource, quantity in wanted.items():
+                with contextlib.suppress(NotAQuantity):
+                    amount = amount_of(resource, str(quantity))
+                    found[resource] = found.get(resource, 0) + amount
+        return found
+
 
 class StopOrder(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """Why a pod must stop, and until when it may save its work; it is the eviction file's content.
@@ -85,6 +100,7 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
 class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run as its substrate sees it, with the identity of the log that asked for it.
 
+    `requests` are those of its plan; they count as used by others while the run is an orphan.
     `progressed_at` is when the pod last told of progress after an order to stop, and `progress`
     what it told.
     """
@@ -96,14 +112,21 @@ class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
     started_at: Instant | None = None
     progressed_at: Instant = 0
     progress: str = ""
+    requests: Requests = {}
     end: RunEnd | None = None
 
 
-class NodeDescription(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A node as it is registered; amounts of `capacity` are Kubernetes quantities."""
+class NodeDescription(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"
+):
+    """A node as it is registered; amounts are Kubernetes quantities.
+
+    `used_by_others` is what runs use there that the server did not assign.
+    """
 
     name: str
     capacity: dict[str, str]
+    used_by_others: dict[str, str] | None = None
     labels: dict[str, str] = {}
     taints: list[Object] = []
     devices: list[Object] = []

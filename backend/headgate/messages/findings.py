@@ -25,8 +25,8 @@ TEXTS: Mapping[str, Text] = {
     "LogLostEvents": Text("The event log has lost events"),
     "LogRewoundTo": Text(
         "A process had read up to position {read_up_to}; when it read the log again, it ended at"
-        " {head}. A backup was restored or a standby promoted. Submit again what is missing, and"
-        " stop pods of workloads that are not admitted any more."
+        " {head}. A backup was restored or a standby promoted. Submit again what is missing. Pods"
+        " of workloads that are missing are listed by headgate orphans list."
     ),
     "QueueInactive": Text("ClusterQueue {queue} is inactive"),
     "InactiveWithPending": Text("{reason}. {pending}."),
@@ -47,6 +47,11 @@ TEXTS: Mapping[str, Text] = {
     "NoExecutorSelectsFlavor": Text(
         "Pods do not start[ on {nodes}]: no Executor selects the flavor, and no other program"
         " reports its pods. Create an Executor and start headgate agent with its name."
+    ),
+    "OrphanedPods": Text("{orphans:orphaned pod} of executor {executor}"),
+    "OrphansAreUndecided": Text(
+        "The event log does not know these pods, as after the restore of a backup. They run on and"
+        " use capacity[ of {nodes}]. List them with headgate orphans list, then kill or keep them."
     ),
     "WorkloadInactive": Text("{workload} is inactive"),
     "DeactivatedAfterAttempts": Text(

@@ -53,6 +53,9 @@ TEXTS: Mapping[str, Text] = {
         "Executor {name} is inactive: the older Executor {older} selects node {node} too",
         "Change nodeSelector or flavors so that no node is selected twice.",
     ),
+    "OrphanIsBeingKilled": Text(
+        "Orphaned pod {name} is already being killed", "Leave it out of the request."
+    ),
     "ExecutorSuperseded": Text(
         "Executor {name} is at epoch {present_epoch}; this process has epoch {epoch}",
         "Stop this process. Claim the executor again only if no other process runs it.",

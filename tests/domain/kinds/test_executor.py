@@ -3,9 +3,18 @@
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.kinds.executor import EXECUTOR, ExecutorSpec, LogRetention, PortRange
+from headgate.domain.kinds.executor import (
+    EXECUTOR,
+    ClaimExecutor,
+    ExecutorSpec,
+    LogRetention,
+    OrphansDecided,
+    OrphansReported,
+    PortRange,
+)
 from headgate.domain.kinds.object_commands import Change, Create
-from headgate.domain.rejection import InvalidObject
+from headgate.domain.kinds.orphaned_pods import DecideOrphans, OrphanedPod, ReportOrphans
+from headgate.domain.rejection import IllegalNow, InvalidObject, NotFound
 from tests.builders.scenario import Scenario, pointers
 
 SPEC = ExecutorSpec(node_selector={"pool": "slurm"})
@@ -43,3 +52,47 @@ def test_an_executor_is_created_and_changed_as_every_object() -> None:
 def test_broken_rules_are_told_at_their_fields(spec: ExecutorSpec, broken: list[str]) -> None:
     refusal = Scenario(EXECUTOR).refuses(Create(uid="u", name="slurm", spec=spec), InvalidObject)
     assert pointers(refusal) == broken
+
+
+def orphan(name: str) -> OrphanedPod:
+    return OrphanedPod(id=name, workload="team-a/lost", pod_set="main", index=0, node="n1")
+
+
+def with_orphans(*names: str) -> Scenario:
+    """A claimed Executor that has reported orphaned pods."""
+    story = Scenario(EXECUTOR)
+    story.when(Create(uid="u", name="slurm", spec=SPEC))
+    story.when(ClaimExecutor(version="1", capabilities=(), boot_id="b"))
+    story.when(ReportOrphans(epoch=1, orphans=tuple(map(orphan, names))))
+    return story
+
+
+def test_orphans_are_recorded_as_they_appear_and_end() -> None:
+    story = with_orphans("a", "b")
+    later = ReportOrphans(epoch=1, orphans=(orphan("b"), orphan("c")))
+    assert story.when(later) == (OrphansReported(appeared=(orphan("c"),), gone=("a",)),)
+    assert [each.id for each in story.state.spec.orphans] == ["b", "c"]
+    assert story.when(later) == ()
+    assert story.state.generation == 1
+
+
+def test_a_decision_stands_until_the_orphan_has_ended() -> None:
+    story = with_orphans("a", "b")
+    kill = DecideOrphans(pods=("a",), decision="Kill")
+    assert story.when(kill) == (OrphansDecided(pods=("a",), decision="Kill"),)
+    assert story.when(kill) == ()
+    story.when(ReportOrphans(epoch=1, orphans=(orphan("a"), orphan("b"))))
+    assert [each.decision for each in story.state.spec.orphans] == ["Kill", None]
+    story.when(ReportOrphans(epoch=1, orphans=(orphan("b"),)))
+    assert [each.id for each in story.state.spec.orphans] == ["b"]
+
+
+def test_orphans_of_other_processes_and_names_are_refused() -> None:
+    story = with_orphans("a", "b")
+    story.refuses(ReportOrphans(epoch=2, orphans=()), IllegalNow)
+    story.refuses(DecideOrphans(pods=("a", "z"), decision="Keep"), NotFound)
+    story.when(DecideOrphans(pods=("a",), decision="Kill"))
+    story.refuses(DecideOrphans(pods=("b", "a"), decision="Keep"), IllegalNow)
+    twice = ReportOrphans(epoch=1, orphans=(orphan("b"), orphan("b")))
+    assert pointers(story.refuses(twice, InvalidObject)) == ["/orphans/1/id"]
+    assert [each.decision for each in story.state.spec.orphans] == ["Kill", None]

@@ -230,6 +230,8 @@ def restored_log(site: Site) -> Iterator[Seen]:
     end = made.await_end("after-the-restore")
     wrong = "" if is_living else "the orphan was killed"
     wrong = wrong or ("" if end == "Succeeded" else f"a later workload is {end}")
+    listed = [each["workload"] for each in made.client.read("/v1/orphans")["items"]]
+    wrong = wrong or ("" if len(listed) == 1 else f"listed as orphans: {listed}")
     state = "Orphaned" if ": 1 orphaned" in agent.said() else agent.said()[-200:]
     (place / "go").touch()
     leaked = made.leaked([agent])

@@ -18,6 +18,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.live_state import LiveReader
 from headgate.domain.executor_assignments import executors_of
 from headgate.domain.kinds.configured_object import StatusEvent
+from headgate.domain.kinds.executor import OrphansDecided
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.streams import kind_and_key
 from headgate.domain.workloads.state import Workload
@@ -76,6 +77,7 @@ class AssignmentFeed:
         self._position = 0
         self._is_begun = False
         self._resets = 0
+        self._decided_at: dict[str, int] = {}
         self._more = asyncio.Event()
         self._closed = False
 
@@ -88,6 +90,8 @@ class AssignmentFeed:
             kind, key = kind_and_key(recorded.stream)
             if kind == "workload":
                 self._note(recorded.position, key)
+            elif isinstance(recorded.event, OrphansDecided):
+                self._decided_at[key] = recorded.position
             elif kind in {"node", "executor"} and not isinstance(recorded.event, StatusEvent):
                 self._note_all(recorded.position)
         self._position = cluster_state.position
@@ -99,6 +103,7 @@ class AssignmentFeed:
         """Forgets everything, as the log has lost events; all streams are told to list anew."""
         self._is_begun = False
         self._resets += 1
+        self._decided_at.clear()
         self._wake()
 
     def close(self) -> None:
@@ -115,8 +120,9 @@ class AssignmentFeed:
     ) -> AsyncGenerator[bytes, None]:
         """The changes of an executor's assignments after a position, with heartbeats.
 
-        It begins with a reset where the log does not have the point `known`. It ends when
-        `may_go_on`, asked every few seconds, says no.
+        It begins with a reset where the log does not have the point `known`, and has one after a
+        decision on the executor's orphans, which its list tells. It ends when `may_go_on`, asked
+        every few seconds, says no.
         """
         self._begin()
         cursor = self._position if after is None else after
@@ -129,7 +135,12 @@ class AssignmentFeed:
                 if not await may_go_on():
                     return
                 asked_at = time.monotonic()
-            if resets != self._resets or not self._begins_at <= cursor <= self._position:
+            is_covered = self._begins_at <= cursor <= self._position
+            if (
+                resets != self._resets
+                or not is_covered
+                or self._decided_at.get(executor, 0) > cursor
+            ):
                 self._begin()
                 resets, cursor = self._resets, self._position
                 yield _frame("reset", cursor, {"position": cursor})

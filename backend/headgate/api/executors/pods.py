@@ -24,6 +24,7 @@ from headgate.api.executors.assignment_feed import (
     holds_point,
     point_body,
 )
+from headgate.api.executors.orphans import OrphanedPodView, orphans_of
 from headgate.api.executors.protocol import REPORTS, Epoch, Name, required_epoch
 from headgate.api.executors.schemas import (
     PodReportBatch,
@@ -129,6 +130,7 @@ class ExecutorItemPage(Schema, kw_only=True, frozen=True):
     log_id: str
     chain: str
     holds_known_point: bool | None = None
+    orphans: list[OrphanedPodView] = []
     items: list[ExecutorItem]
     continue_: str | None = msgspec.field(default=None, name="continue")
 
@@ -165,7 +167,7 @@ class ExecutorPods(Controller):
         start = bisect_right(keys, after_token(after, question, str) or "")
         chosen = keys[start : start + limit]
         items = await assignment_items(services, name, chosen)
-        body = point_body(point)
+        body = {**point_body(point), "orphans": orphans_of(services, name)}
         body["items"] = [items[key] for key in chosen if key in items]
         body["holdsKnownPoint"] = await holds_point(services, known)  # asked last: see there
         if start + limit < len(keys):

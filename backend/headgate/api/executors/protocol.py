@@ -90,10 +90,15 @@ class RegisteredDevice(RequestBody, kw_only=True, frozen=True):
 
 
 class RegisteredNode(RequestBody, kw_only=True, frozen=True):
-    """A node as its executor has it; quantities are Kubernetes quantities."""
+    """A node as its executor has it; quantities are Kubernetes quantities.
+
+    `usedByOthers` is what pods use there that no assignment names, their number under `pods`;
+    left out, what is known of it stays.
+    """
 
     name: ShortText
     capacity: Free
+    used_by_others: Free | None = None
     labels: dict[str, str] = {}
     taints: list[TaintSchema] = []
     devices: list[RegisteredDevice] = []
@@ -234,12 +239,14 @@ def _terms_answer(request: Caller, found: ExecutorTerms) -> Answer:
 def _registration(executor: str, node: RegisteredNode, pointer: str, uid: str) -> RegisterNode:
     """The command for one node; raises `InvalidObject` for quantities that are none."""
     problems = Problems()
-    fields = Fields({"capacity": node.capacity}, pointer, problems)
+    given = {"capacity": node.capacity, "usedByOthers": node.used_by_others or {}}
+    fields = Fields(given, pointer, problems)
     found = RegisterNode(
         uid=uid,
         name=node.name,
         executor=executor,
         allocatable=fields.amounts("capacity"),
+        used_by_others=None if node.used_by_others is None else fields.amounts("usedByOthers"),
         labels={HOSTNAME_LABEL: node.name, **node.labels},
         taints=tuple(
             Taint(key=taint.key, value=taint.value, effect=taint.effect) for taint in node.taints

@@ -111,6 +111,14 @@ async def require_newest(services: ApplicationServices, name: str, epoch: int) -
     require_epoch(name, 0 if lease is None else lease.epoch, epoch)
 
 
+async def tell(
+    services: ApplicationServices, metadata: EventMetadata, name: str, command: object
+) -> Configured[ExecutorSpec]:
+    """The Executor after a command on it; raises what rejects it."""
+    change = command_on_object(stream_of("executor", name), command)
+    return await _executor_after(services, metadata, change)
+
+
 async def register_nodes(
     services: ApplicationServices,
     metadata: EventMetadata,

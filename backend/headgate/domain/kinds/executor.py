@@ -19,6 +19,7 @@ from headgate.domain.field_rules import (
 )
 from headgate.domain.kinds.configured_object import (
     Absent,
+    Configured,
     ObjectChanged,
     ObjectCreated,
     ObjectDeleted,
@@ -28,11 +29,16 @@ from headgate.domain.kinds.configured_object import (
     evolve_object,
     with_status,
 )
-from headgate.domain.kinds.object_commands import (
-    Kind,
-    ObjectState,
-    decide_object,
-    existing_object,
+from headgate.domain.kinds.object_commands import Kind, ObjectState, decide_object, existing_object
+from headgate.domain.kinds.orphaned_pods import (
+    DecideOrphans,
+    OrphanDecision,
+    OrphanedPod,
+    ReportOrphans,
+    changed_by,
+    orphan_changes,
+    orphan_violations,
+    with_decision,
 )
 from headgate.domain.rejection import IllegalNow, Violation, child, violation
 from headgate.domain.values.instants import Instant
@@ -76,7 +82,7 @@ class ExecutorSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     The rest is status. `epoch` counts the processes that claimed the Executor; `version`,
     `capabilities` and `boot_id` are what the newest of them said of itself. `lost_at` is set from
-    the end of a lease until the executor is heard of again.
+    the end of a lease until the executor is heard of again. `orphans` are its pods of another log.
     """
 
     node_selector: dict[str, str] = {}
@@ -90,9 +96,10 @@ class ExecutorSpec(msgspec.Struct, frozen=True, kw_only=True):
     capabilities: tuple[str, ...] = ()
     boot_id: str = ""
     lost_at: Instant | None = None
+    orphans: tuple[OrphanedPod, ...] = ()
 
 
-EXECUTOR_STATUS = ("epoch", "version", "capabilities", "boot_id", "lost_at")
+EXECUTOR_STATUS = ("epoch", "version", "capabilities", "boot_id", "lost_at", "orphans")
 """Fields that follow from what executors do; a manifest never writes them."""
 
 
@@ -137,6 +144,20 @@ class ExecutorReturned(StatusEvent, frozen=True, kw_only=True, tag="executor.ret
     """The lease of the newest process had ended, and it is heard of again."""
 
     epoch: int
+
+
+class OrphansReported(StatusEvent, frozen=True, kw_only=True, tag="executor.orphans_reported"):
+    """Pods of another log were found on the nodes of the executor, or have ended since."""
+
+    appeared: tuple[OrphanedPod, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+class OrphansDecided(StatusEvent, frozen=True, kw_only=True, tag="executor.orphans_decided"):
+    """An administrator decided on orphaned pods, by id."""
+
+    pods: tuple[str, ...]
+    decision: OrphanDecision
 
 
 class ClaimExecutor(msgspec.Struct, frozen=True, kw_only=True):
@@ -215,8 +236,22 @@ def _decide(
             executor = existing_object("Executor", state)
             require_epoch(executor.name, executor.spec.epoch, epoch)
             return () if executor.spec.lost_at is None else (ExecutorReturned(epoch=epoch),)
+        case ReportOrphans():
+            return _report_orphans(existing_object("Executor", state), command)
+        case DecideOrphans(decision=decision):
+            pods = changed_by(existing_object("Executor", state).spec.orphans, command)
+            return (OrphansDecided(pods=pods, decision=decision),) if pods else ()
         case _:
             return decide_object(EXECUTOR, state, command)
+
+
+def _report_orphans(
+    executor: Configured[ExecutorSpec], command: ReportOrphans
+) -> tuple[ObjectEvent, ...]:
+    require_epoch(executor.name, executor.spec.epoch, command.epoch)
+    raise_if_invalid("Executor", executor.name, orphan_violations(command))
+    appeared, gone = orphan_changes(executor.spec.orphans, command.orphans)
+    return (OrphansReported(appeared=appeared, gone=gone),) if appeared or gone else ()
 
 
 def _claim_violations(command: ClaimExecutor) -> Iterator[Violation]:
@@ -248,6 +283,12 @@ def _evolve(
             return with_status(state, replace(state.spec, lost_at=at))
         case ExecutorReturned():
             return with_status(state, replace(state.spec, lost_at=None))
+        case OrphansReported():
+            kept = (each for each in state.spec.orphans if each.id not in event.gone)
+            return with_status(state, replace(state.spec, orphans=(*kept, *event.appeared)))
+        case OrphansDecided():
+            orphans = with_decision(state.spec.orphans, event.pods, event.decision)
+            return with_status(state, replace(state.spec, orphans=orphans))
         case _:
             return evolve_object(state, event, at)
 
@@ -262,7 +303,13 @@ EXECUTOR: Kind[ExecutorSpec] = Kind(
     deletion_requested=ExecutorDeletionRequested,
     deleted=ExecutorDeleted,
     rules=executor_violations,
-    status_events=(ExecutorClaimed, ExecutorLost, ExecutorReturned),
+    status_events=(
+        ExecutorClaimed,
+        ExecutorLost,
+        ExecutorReturned,
+        OrphansReported,
+        OrphansDecided,
+    ),
     own_decide=_decide,
     own_evolve=_evolve,
 )

@@ -61,13 +61,14 @@ class RegisterNode(msgspec.Struct, frozen=True, kw_only=True):
     """Create the node as its executor has it, or bring it up to date; it is ready from then on.
 
     What an administrator set stays: cordons, drains, and labels and taints that no registration
-    has set.
+    has set. So does what others use on the node where `used_by_others` is None.
     """
 
     uid: str
     name: str
     executor: str
     allocatable: dict[str, int]
+    used_by_others: dict[str, int] | None = None
     labels: dict[str, str] = {}
     taints: tuple[Taint, ...] = ()
     devices: tuple[Device, ...] = ()
@@ -153,9 +154,10 @@ def _register(state: NodeState, command: RegisterNode) -> tuple[ObjectEvent, ...
     labels = {**own, **command.labels}
     reported = {field: getattr(state.spec, field) for field in _REPORTED_FIELDS}
     if (labels, replace(spec, **reported)) == (state.labels, state.spec):
-        if (spec.ready, spec.allocatable) == (state.spec.ready, state.spec.allocatable):
+        known = (state.spec.ready, state.spec.allocatable, state.spec.used_by_others)
+        if (spec.ready, spec.allocatable, spec.used_by_others) == known:
             return ()
-        used = state.spec.used_by_others
+        used = spec.used_by_others
         return (NodeReported(ready=True, allocatable=spec.allocatable, used_by_others=used),)
     change = Change(labels=labels, annotations=state.annotations, spec=spec, written=state.written)
     return decide_object(NODE, state, change)
@@ -165,6 +167,7 @@ _REPORTED_FIELDS = (
     "ready",
     "not_ready_since",
     "allocatable",
+    "used_by_others",
     "lease_seconds",
     "heard_at",
     "is_executor_lost",
@@ -175,11 +178,13 @@ _REPORTED_FIELDS = (
 def _registered(spec: NodeSpec, command: RegisterNode) -> NodeSpec:
     """The spec with what the executor registered in place of what it registered before."""
     own = tuple(taint for taint in spec.taints if taint not in spec.registered_taints)
+    used = spec.used_by_others if command.used_by_others is None else command.used_by_others
     return replace(
         spec,
         taints=(*own, *(taint for taint in command.taints if taint not in own)),
         ready=True,
         allocatable=command.allocatable,
+        used_by_others=used,
         not_ready_since=None,
         lease_seconds=0,
         heard_at=None,
@@ -193,6 +198,7 @@ def _registered(spec: NodeSpec, command: RegisterNode) -> NodeSpec:
 
 def _registration_violations(command: RegisterNode) -> Iterator[Violation]:
     yield from amount_violations("/capacity", command.allocatable)
+    yield from amount_violations("/usedByOthers", command.used_by_others or {})
     yield from count_violations("/devices", len(command.devices), MAX_DEVICES)
     for index, device in enumerate(command.devices):
         yield from _device_violations(child("/devices", index), device)

@@ -73,6 +73,7 @@ def find_attention(
     ):
         found += yield from each(alerts)
     found += yield from _executors(cluster_state, at)
+    found += _orphans(cluster_state)
     found += yield from _workloads(cluster_state, at, scope)
     if scope is None:
         found += _quarantined(cluster_state)
@@ -257,6 +258,22 @@ def _executors(cluster_state: ClusterState, at: Instant) -> Cooperative[list[Att
         )
         for each in unserved
     ]
+
+
+def _orphans(cluster_state: ClusterState) -> Iterator[Attention]:
+    """Pods that the log does not know, until an administrator has decided on each."""
+    for name, executor in sorted(cluster_state.config.executors.items()):
+        undecided = [orphan for orphan in executor.spec.orphans if orphan.decision is None]
+        if undecided:
+            nodes = tuple(sorted({orphan.node for orphan in undecided} - {""}))
+            yield _alert(
+                "OrphanedPods",
+                "critical",
+                message("OrphanedPods", orphans=len(undecided), executor=name),
+                message("OrphansAreUndecided", nodes=nodes),
+                link="/topology",
+                stream=f"executor/{name}",
+            )
 
 
 def _workloads(

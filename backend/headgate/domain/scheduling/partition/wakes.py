@@ -3,7 +3,13 @@
 from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
-from headgate.domain.kinds.executor import ExecutorClaimed, ExecutorLost, ExecutorReturned
+from headgate.domain.kinds.executor import (
+    ExecutorClaimed,
+    ExecutorLost,
+    ExecutorReturned,
+    OrphansDecided,
+    OrphansReported,
+)
 from headgate.domain.nodes.state import NodeLeaseRenewed
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.state import Round, RoundCommitted
@@ -46,7 +52,14 @@ GUARD_EVENTS = (
 )
 """Events of a workload after which it must not be admitted as planned before."""
 
-EVENTS_WITHOUT_WORK = (NodeLeaseRenewed, ExecutorClaimed, ExecutorLost, ExecutorReturned)
+EVENTS_WITHOUT_WORK = (
+    NodeLeaseRenewed,
+    ExecutorClaimed,
+    ExecutorLost,
+    ExecutorReturned,
+    OrphansReported,
+    OrphansDecided,
+)
 """Events after which no workload stands otherwise; nodes of a lost executor have their own."""
 
 RELEASE_EVENTS = (WorkloadStopped, WorkloadFinished, WorkloadDeleted, ReservationDropped)

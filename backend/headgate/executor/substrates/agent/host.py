@@ -82,9 +82,10 @@ class _Context(msgspec.Struct, frozen=True, kw_only=True):
     log_id: str
     grace_seconds: float
     checkpoint_signal: int
+    requests: dict[str, int] = {}
 
 
-class _Run(msgspec.Struct, kw_only=True):
+class _Run(msgspec.Struct):
     """A run in memory."""
 
     directory: Path
@@ -193,7 +194,8 @@ class AgentHost:
             with contextlib.suppress(OSError):  # a full disk keeps no pod from being stopped
                 files.write(told, order, mode=0o644)
             number = run.context.checkpoint_signal if order.is_eviction else signal.SIGTERM
-            self._order(run, Stop(reason="Evicted", signal=number, kill_at=kill_at))
+            stop = Stop(reason="Evicted", signal=number, kill_at=kill_at)
+            files.write(run.directory / files.STOP, stop)
         self._poke(run)
 
     def kill(self, key: RunKey) -> None:
@@ -202,7 +204,8 @@ class AgentHost:
         if run is not None:
             stop = files.read(run.directory / files.STOP, Stop)
             if stop is None or stop.kill_at > 0:
-                self._order(run, Stop(reason="Evicted", signal=signal.SIGKILL, kill_at=0.0))
+                stop = Stop(reason="Evicted", signal=signal.SIGKILL, kill_at=0.0)
+                files.write(run.directory / files.STOP, stop)
             self._poke(run)
 
     def logs(self, key: RunKey, stream: str, offset: int, limit: int) -> OutputChunk:
@@ -262,6 +265,7 @@ class AgentHost:
             log_id=plan.log_id,
             grace_seconds=template.grace_seconds,
             checkpoint_signal=checkpoint_signal(plan.template),
+            requests=plan.requests,
         )
         fences = plan.node_loss_policy == "Fence"
         return Launch(
@@ -287,15 +291,13 @@ class AgentHost:
     def _new_run(self, directory: Path, launch: Launch) -> _Run:
         context = msgspec.json.decode(launch.context, type=_Context)
         observed = ObservedRun(
-            key=context.key, log_id=context.log_id, state="Starting", node=self._settings.node.name
+            key=context.key,
+            log_id=context.log_id,
+            state="Starting",
+            node=self._settings.node.name,
+            requests=context.requests,
         )
-        return _Run(
-            directory=directory,
-            launch=launch,
-            context=context,
-            observed=observed,
-            asked_at=files.boot_seconds(),
-        )
+        return _Run(directory, launch, context, observed, asked_at=files.boot_seconds())
 
     def _scan(self) -> None:
         """Reads every directory; one without a launch was never started."""
@@ -366,9 +368,6 @@ class AgentHost:
         )
         files.write(run.directory / files.EXIT, end, durable=True)
         self._has_ended(run)
-
-    def _order(self, run: _Run, stop: Stop) -> None:
-        files.write(run.directory / files.STOP, stop)
 
     def _poke(self, run: _Run) -> None:
         """Has the shim look at its orders; a shim that is about to start reads them anyway."""

@@ -1463,6 +1463,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/executors/{name}/orphans/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Kill orphaned pods, or keep them
+         * @description All of them or none. The executor learns of it by its stream of assignments.
+         */
+        post: operations["decideOrphans"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/executors/{name}/orphans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Report all orphaned pods of an executor
+         * @description Pods that are left out have ended. Recorded only where it differs from the last one.
+         */
+        put: operations["reportOrphans"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/orphans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List orphaned pods of all executors
+         * @description Pods that run although the log lost their workloads, as by the restore of a backup.
+         */
+        get: operations["listOrphans"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/namespaces/{namespace}/workloads/{name}/logs": {
         parameters: {
             query?: never;
@@ -3309,6 +3369,14 @@ export interface components {
             planningMicroseconds: number;
             commitMicroseconds: number;
         };
+        /** Decision */
+        Decision: {
+            pods: string[];
+            /** @enum {string} */
+            decision: "Kill" | "Keep";
+            /** @default  */
+            reason?: string;
+        };
         /** DepartureView */
         DepartureView: {
             workload: string;
@@ -3636,6 +3704,7 @@ export interface components {
             logId: string;
             chain: string;
             holdsKnownPoint?: boolean | null;
+            orphans?: components["schemas"]["OrphanedPodView"][];
             items: components["schemas"]["ExecutorItem"][];
             continue?: string | null;
         };
@@ -4362,6 +4431,33 @@ export interface components {
             eviction: components["schemas"]["Eviction"];
             podSets?: components["schemas"]["GivenUpPods"][];
         };
+        /** OrphanReport */
+        OrphanReport: {
+            orphans: components["schemas"]["ReportedOrphan"][];
+        };
+        /** OrphanedPodView */
+        OrphanedPodView: {
+            executor: string;
+            id: string;
+            workload: string;
+            podSet: string;
+            index: number;
+            attempt: number;
+            run: number;
+            node: string;
+            startedAt?: string | null;
+            /** @enum {null|string} */
+            decision?: "Kill" | "Keep" | null;
+        };
+        /** OrphanedPods */
+        OrphanedPods: {
+            /**
+             * @description A place in the log
+             * @example 182233
+             */
+            position: number;
+            items: components["schemas"]["OrphanedPodView"][];
+        };
         /** OutcomeView */
         OutcomeView: {
             /**
@@ -4980,6 +5076,9 @@ export interface components {
             capacity: {
                 [key: string]: unknown;
             };
+            usedByOthers?: {
+                [key: string]: unknown;
+            } | null;
             labels?: {
                 [key: string]: string;
             };
@@ -5060,6 +5159,20 @@ export interface components {
              */
             position: number;
             results: components["schemas"]["ReportOutcome"][];
+        };
+        /** ReportedOrphan */
+        ReportedOrphan: {
+            id: string;
+            workload: string;
+            podSet: string;
+            index: number;
+            /** @default 1 */
+            attempt?: number;
+            /** @default 1 */
+            run?: number;
+            /** @default  */
+            node?: string;
+            startedAt?: string | null;
         };
         /** RequeueState */
         RequeueState: {
@@ -12341,6 +12454,134 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WantedSessions"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    decideOrphans: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Decision"];
+            };
+        };
+        responses: {
+            /** @description Orphaned pods, by executor and id. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrphanedPods"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    reportOrphans: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The epoch that the claim answered; required */
+                "Headgate-Executor-Epoch"?: number | null;
+            };
+            path: {
+                /** @description The Executor's name */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OrphanReport"];
+            };
+        };
+        responses: {
+            /** @description Orphaned pods, by executor and id. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrphanedPods"];
+                };
+            };
+            400: components["responses"]["Problem400"];
+            401: components["responses"]["Problem401"];
+            403: components["responses"]["Problem403"];
+            404: components["responses"]["Problem404"];
+            408: components["responses"]["Problem408"];
+            409: components["responses"]["Problem409"];
+            410: components["responses"]["Problem410"];
+            412: components["responses"]["Problem412"];
+            413: components["responses"]["Problem413"];
+            415: components["responses"]["Problem415"];
+            422: components["responses"]["Problem422"];
+            428: components["responses"]["Problem428"];
+            429: components["responses"]["Problem429"];
+            500: components["responses"]["Problem500"];
+            503: components["responses"]["Problem503"];
+            504: components["responses"]["Problem504"];
+        };
+    };
+    listOrphans: {
+        parameters: {
+            query?: {
+                /** @description Wait until this position has been seen, at most five seconds */
+                minPosition?: components["parameters"]["MinPosition"];
+                /** @description A position, or an RFC 3339 time in the past: the answer is what it would have been then; X-Log-Position says at which position */
+                at?: components["parameters"]["At"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Orphaned pods, by executor and id. */
+            200: {
+                headers: {
+                    "X-Log-Position": components["headers"]["LogPosition"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrphanedPods"];
                 };
             };
             400: components["responses"]["Problem400"];
