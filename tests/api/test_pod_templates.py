@@ -196,7 +196,6 @@ IGNORED = {
         },
     },
     "nodeName": "host-1",
-    "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}],
     "topologySpreadConstraints": [
         {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"},
         {"topologyKey": "rack", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"},
@@ -206,8 +205,7 @@ IGNORED = {
 
 def test_fields_that_no_placement_considers_are_warned_of_where_they_stand(admin: Api) -> None:
     """What is preferred of pods around is told to be ignored (requirement 2724-42)."""
-    claiming = {"name": "main", "image": "a", "resources": {"claims": [{"name": "gpu"}]}}
-    template = {"spec": {**IGNORED, "containers": [claiming]}}
+    template = {"spec": {**IGNORED, "containers": [{"name": "main", "image": "a"}]}}
     made = admin.post(HERE, running("spread", template)).json()
     warned = {warning["pointer"]: warning["message"] for warning in made["warnings"]}
 
@@ -217,8 +215,6 @@ def test_fields_that_no_placement_considers_are_warned_of_where_they_stand(admin
         for field in (
             "affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution",
             "nodeName",
-            "resourceClaims",
             "topologySpreadConstraints/1",
-            "containers/0/resources/claims",
         )
     }

@@ -78,3 +78,21 @@ def test_an_executor_must_honour_every_field_that_changes_what_runs() -> None:
     )
     assert required_capabilities(a_template(cpu="1")) == ()
     assert required_capabilities({"spec": {"unheardOf": True}}) == ("unheardOf",)
+
+
+def test_only_what_a_mount_asks_beyond_the_usual_is_needed_of_an_executor() -> None:
+    mount = {"name": "v", "mountPropagation": "None", "recursiveReadOnly": "Disabled"}
+    asking = {"name": "v", "mountPropagation": "Bidirectional", "subPathExpr": "$(POD)"}
+    spec: dict[str, Any] = {
+        "containers": [{"name": "c", "volumeMounts": [mount]}],
+        "volumes": [{"name": "v", "emptyDir": {"sizeLimit": "1Gi"}}],
+    }
+    assert required_capabilities({"spec": spec}) == ("volumes.emptyDir",)
+    spec["containers"][0]["volumeMounts"] = [asking]
+    spec["volumes"] = [{"name": "v", "emptyDir": {"mode": 511}}]
+    assert required_capabilities({"spec": spec}) == (
+        "volumeMounts.mountPropagation",
+        "volumeMounts.subPathExpr",
+        "volumes.emptyDir",
+        "volumes.emptyDir.mode",
+    )

@@ -384,6 +384,14 @@ def test_host_paths_are_mounted_only_below_the_allowed_ones(tmp_path: Path) -> N
     for path in ("/etc", f"{inside}/out", f"{inside}/../.."):
         with pytest.raises(CannotStart, match="is not below a path of --allowed-host-path"):
             read(mounting(path, path), rules)
+    for kind, is_right in (("DirectoryOrCreate", True), ("Directory", True), ("File", False)):
+        typed = mounting(inside, inside)
+        typed["spec"]["volumes"][0]["hostPath"]["type"] = kind
+        if is_right:
+            assert read(typed, rules).mounts == ()
+        else:
+            with pytest.raises(CannotStart, match="shared is no File"):
+                read(typed, rules)
     with pytest.raises(CannotStart, match="leaves its volume"):
         read(mounting(inside, inside, subPath="out"), rules)
 

@@ -6,8 +6,9 @@ import pytest
 
 from headgate.adapters.manifests.feature_gates import FEATURE_GATES
 from headgate.domain.kinds.topology import TopologyRules
+from headgate.domain.rejection import moved
 from headgate.messages.catalogue import text_of
-from tests.manifests.readers import read, refused
+from tests.manifests.readers import a_manifest, read, refused
 from tests.manifests.workloads import TEMPLATE
 
 
@@ -96,3 +97,119 @@ def test_jobs_that_must_start_one_after_the_other_are_refused() -> None:
 def test_fields_of_a_job_set_without_effect_are_named() -> None:
     found = told(a_job_set(network={"enableDNSHostnames": True}, suspend=True))
     assert found == {"/spec/network": "network has no effect here"}
+
+
+def a_pod_spec(**fields: Any) -> dict[str, Any]:
+    """A pod template of one container, with these fields."""
+    return {"spec": {"containers": [{"name": "c"}], **fields}}
+
+
+def a_job(template: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    """A Job of a template."""
+    return a_manifest("Job", "batch/v1", spec={"template": template, **spec})
+
+
+def test_fields_about_how_kubernetes_starts_pods_are_named_where_executors_start_them() -> None:
+    container = {
+        "name": "c",
+        "terminationMessagePath": "/x",
+        "ports": [{"containerPort": 80, "hostPort": 80}],
+    }
+    scratch = {"name": "s", "emptyDir": {"medium": "Memory"}}
+    template = a_pod_spec(
+        containers=[container],
+        volumes=[scratch],
+        dnsPolicy="None",
+        enableServiceLinks=False,
+        restartPolicy="Always",
+        schedulerName="volcano",
+    )
+    spec = "/spec/template/spec"
+    assert sorted(told(a_job(template))) == [
+        f"{spec}/containers/0/ports/0/hostPort",
+        f"{spec}/containers/0/terminationMessagePath",
+        f"{spec}/dnsPolicy",
+        f"{spec}/enableServiceLinks",
+        f"{spec}/restartPolicy",
+        f"{spec}/schedulerName",
+        f"{spec}/volumes/0/emptyDir/medium",
+    ]
+    # A Deployment's pods are started by its controller, for which these say something.
+    deployed = told(a_manifest("Deployment", "apps/v1", spec={"template": template}))
+    assert deployed == {}
+
+
+def test_what_kubernetes_adds_to_every_pod_is_not_named() -> None:
+    container = {
+        "name": "c",
+        "imagePullPolicy": "Always",
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+    }
+    template = a_pod_spec(
+        containers=[container],
+        dnsPolicy="ClusterFirst",
+        enableServiceLinks=True,
+        restartPolicy="Never",
+        schedulerName="default-scheduler",
+        schedulingGates=[],
+    )
+    job = a_job(template, suspend=True, managedBy="kubernetes.io/job-controller")
+    assert told(job) == {}
+
+
+def test_fields_of_a_job_about_its_controller_are_named() -> None:
+    found = told(a_job(a_pod_spec(), managedBy="x.org/y", manualSelector=True, selector={"a": "b"}))
+    assert found == {
+        f"/spec/{field}": f"{field} has no effect here"
+        for field in ("manualSelector", "selector", "managedBy")
+    }
+
+
+def test_what_a_controller_alone_reads_is_named_in_one_warning() -> None:
+    spec = {
+        "template": a_pod_spec(),
+        "replicas": 2,
+        "strategy": {"type": "Recreate"},
+        "paused": True,
+    }
+    assert told(a_manifest("Deployment", "apps/v1", spec=spec)) == {
+        "/spec": "Left to the controller of Deployment: paused, strategy"
+    }
+
+
+def test_what_neither_a_controller_nor_an_executor_reads_is_named() -> None:
+    policy = {"backoffLimit": 2, "cleanPodPolicy": "All", "schedulingPolicy": {"minAvailable": 1}}
+    spec = {"pytorchReplicaSpecs": {"Worker": {"template": a_pod_spec()}}, "runPolicy": policy}
+    assert sorted(told(a_manifest("PyTorchJob", "kubeflow.org/v1", spec=spec))) == [
+        "/spec/runPolicy/cleanPodPolicy",
+        "/spec/runPolicy/schedulingPolicy/minAvailable",
+    ]
+
+
+def test_claims_of_devices_are_refused_because_pods_would_start_without_them() -> None:
+    claiming = {"name": "c", "resources": {"claims": [{"name": "gpu"}]}}
+    template = a_pod_spec(containers=[claiming], resourceClaims=[{"name": "gpu"}])
+    found = refused(a_job(template, scheduling={"schedulingPolicy": {"basic": {}}}))
+    spec = "/spec/template/spec"
+    claims = "Resource claims are not supported Request a resource such as nvidia.com/gpu."
+    assert found.pop("/spec/scheduling").startswith("scheduling of a Job belongs to kube-scheduler")
+    assert found == {
+        f"{spec}/resourceClaims": claims,
+        f"{spec}/containers/0/resources/claims": claims,
+    }
+
+
+def test_the_place_of_a_rule_of_the_only_job_of_a_set_is_that_in_the_job() -> None:
+    found = read(a_job_set())
+    place = moved("/spec/retryPolicy/maxFailedIndexes", found.places)
+    assert place == "/spec/replicatedJobs/0/template/spec/maxFailedIndexes"
+
+
+@pytest.mark.parametrize("part", ["labels", "annotations"])
+def test_metadata_of_a_template_that_is_no_mapping_is_refused(part: str) -> None:
+    template = {"metadata": {part: "x"}, **a_pod_spec()}
+    found = refused(a_job(template))
+    assert found == {
+        f"/spec/template/metadata/{part}": "Must be a mapping Write its fields as key: value."
+    }

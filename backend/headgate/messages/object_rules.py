@@ -5,8 +5,8 @@ cannot be read, and fields that are not supported.
 """
 
 from collections.abc import Mapping
-
 from headgate.messages.rendering import Text
+
 
 TEXTS: Mapping[str, Text] = {
     # Objects of every kind
@@ -252,6 +252,7 @@ MANIFEST_TEXTS: Mapping[str, Text] = {
     "JobWithoutPods": Text(
         "{kind} has no pods", "Add the specification of at least one of its pods."
     ),
+    "FieldsOfController": Text("Left to the controller of {kind}: {fields:all}"),
     "JobsStartTogether": Text(
         "All jobs of a JobSet start together here", "Omit it, and submit later jobs by themselves."
     ),
@@ -339,6 +340,13 @@ MANIFEST_TEXTS: Mapping[str, Text] = {
     ),
     "DeviceClassesUnsupported": Text(
         "Device classes are not supported", "Request a resource such as nvidia.com/gpu."
+    ),
+    "JobSchedulingUnsupported": Text(
+        "scheduling of a Job belongs to kube-scheduler's pod groups",
+        "Remove it; the workload is admitted as a gang, and its topology request places it.",
+    ),
+    "ResourceClaimsUnsupported": Text(
+        "Resource claims are not supported", "Request a resource such as nvidia.com/gpu."
     ),
     "MultiKueueUnsupported": Text("MultiKueue is not supported", "Remove multiKueue."),
 }

@@ -29,7 +29,7 @@ ADMISSION_CHECK_RECORD = Record(
             field("name", read=read_required_text),
         ),
     ),
-    ignored=("retryDelayMinutes",),
+    without_effect=("retryDelayMinutes",),
 )
 """The spec of an AdmissionCheck; whether it is active its controller says."""
 

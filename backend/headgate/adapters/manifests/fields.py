@@ -48,6 +48,7 @@ class Fields:
         self.problems = problems
         self._known: set[str] = set()
         self._ignored_settings: tuple[str, ...] = ()
+        self._below: dict[tuple[str, int], Fields] = {}
 
     def has(self, name: str) -> bool:
         """Whether the field is given."""
@@ -199,9 +200,18 @@ class Fields:
         if value is None:
             return None
         if isinstance(value, dict):
-            return Fields(value, child(self.pointer, name), self.problems)
+            return self._mapping_below(value, name)
         self.note(name, "NotMapping")
         return None
+
+    def _mapping_below(self, value: dict[str, Any], name: str, index: int = -1) -> "Fields":
+        """The mapping under a field or in its list; every call for it returns one `Fields`."""
+        found = self._below.get((name, index))
+        if found is None:
+            steps = (name,) if index < 0 else (name, index)
+            found = Fields(value, child(self.pointer, *steps), self.problems)
+            self._below[name, index] = found
+        return found
 
     def child_or_empty(self, name: str) -> "Fields":
         """The mapping under a field, or one without fields."""
@@ -211,7 +221,7 @@ class Fields:
         """The mappings of a list."""
         for index, value in enumerate(self._list(name)):
             if isinstance(value, dict):
-                yield Fields(value, child(self.pointer, name, index), self.problems)
+                yield self._mapping_below(value, name, index)
             else:
                 self._note_at(child(name, index), "NotMapping")
 
@@ -220,9 +230,12 @@ class Fields:
         self._note_at(child("", name)[1:], code, **arguments)
 
     def warn(self, name: str, code: str, **arguments: Argument) -> None:
-        """Tells of a field that is accepted and has no effect, or another one than meant."""
+        """Tells of a field that is accepted and has no effect, or another one than meant.
+
+        An empty name is the mapping itself.
+        """
         if len(self.problems.warnings) < MAX_PROBLEMS:
-            pointer = child(self.pointer, name)
+            pointer = child(self.pointer, name) if name else self.pointer
             self.problems.warnings.append(violation(pointer, code, **arguments))
 
     def pass_over(self, *names: str) -> None:
@@ -231,6 +244,15 @@ class Fields:
         for name in names:
             if self.values.get(name) not in (None, {}, [], ""):
                 self.warn(name, "FieldWithoutEffect", field=name)
+
+    def unread(self) -> Iterator[str]:
+        """Pointers of the fields that no reader asked for, in this mapping and in those below."""
+        known = self._known.union(self._ignored_settings)
+        for name, value in self.values.items():
+            if name not in known and value not in (None, {}, [], ""):
+                yield child(self.pointer, name)
+        for below in self._below.values():
+            yield from below.unread()
 
     def reject_unsupported(self, name: str, code: str) -> None:
         """Note a field that Kueue has and we do not serve."""

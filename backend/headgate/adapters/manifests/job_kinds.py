@@ -13,13 +13,19 @@ import msgspec
 
 from headgate.adapters.manifests.codec import Places
 from headgate.adapters.manifests.fields import Fields, Problems
-from headgate.adapters.manifests.jobs import PodsOfTemplate, ReadJob, pods_of_template, workload_of
+from headgate.adapters.manifests.jobs import (
+    PodsOfTemplate,
+    ReadJob,
+    pods_of_template,
+    tell_without_effect,
+    workload_of,
+)
 from headgate.adapters.manifests.metadata import ManifestKind, Metadata
 from headgate.adapters.manifests.pod_templates import template_bodies
 from headgate.adapters.manifests.priority_classes import class_of_job
 from headgate.adapters.manifests.retry_policy import JobPolicy
 from headgate.adapters.manifests.spark_application import spark_pods
-from headgate.domain.rejection import child
+from headgate.domain.rejection import child, violation
 from headgate.domain.values.capabilities import CONTROLLER
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.specs import (
@@ -30,6 +36,9 @@ from headgate.domain.workloads.specs import (
     SuccessRule,
     is_elastic,
 )
+
+MAX_UNREAD = 40
+"""So many fields of a job are named that its controller alone reads, or that nothing reads."""
 
 RunBy = Literal["executors", "controller"]
 """What runs the pods: the executors, or the kind's own controller once they are admitted."""
@@ -81,7 +90,8 @@ class JobKind(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_job_kind(kind: JobKind, root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
     """A job of one of the kinds as a workload; the other fields are its controller's."""
-    spec.ignore(*spec.values)
+    spec.ignore("suspend")
+    spec.child_or_empty("runPolicy").ignore("suspend")
     roles = kind.roles(spec, metadata)
     found = [_pods(kind, role, f"/spec/podSets/{number}") for number, role in enumerate(roles)]
     if not found:
@@ -92,7 +102,21 @@ def read_job_kind(kind: JobKind, root: Fields, spec: Fields, metadata: Metadata)
     spec_read = workload_of(
         root, metadata, [(p.pod_set, p.template) for p in found], named, kind.policy(spec)
     )
+    _tell_unread(kind, spec)
     return spec_read, places, template_bodies(templates)
+
+
+def _tell_unread(kind: JobKind, spec: Fields) -> None:
+    """Name the fields that the kind's own controller reads, or that nothing reads."""
+    unread = [pointer.removeprefix(f"{spec.pointer}/") for pointer in spec.unread()]
+    spec.ignore(*spec.values)
+    if unread and kind.run_by == "controller":
+        spec.warn("", "FieldsOfController", kind=kind.name, fields=tuple(unread[:MAX_UNREAD]))
+    elif kind.run_by == "executors":
+        spec.problems.warnings += [
+            violation(child(spec.pointer, *field.split("/")), "FieldWithoutEffect", field=field)
+            for field in unread[:MAX_UNREAD]
+        ]
 
 
 def _pods(kind: JobKind, role: PodRole, place: str) -> PodsOfTemplate:
@@ -100,6 +124,8 @@ def _pods(kind: JobKind, role: PodRole, place: str) -> PodsOfTemplate:
     needs = pods.pod_set.needs
     if kind.run_by == "controller":
         needs = (f"{CONTROLLER}{kind.name}",)
+    else:
+        tell_without_effect(role.template, pods.template)
     pod_set = msgspec.structs.replace(pods.pod_set, pod_index=role.index, needs=needs)
     places: Places = pods.places
     if role.counted_at:
@@ -237,8 +263,8 @@ def _app_wrapper(spec: Fields, metadata: Metadata) -> Iterator[PodRole]:
     """The pod sets that each component names by the path of a template within it."""
     number = 0
     for component in spec.children("components"):
-        component.ignore(*component.values)
         wrapped = component.child_or_empty("template")
+        wrapped.ignore("apiVersion", "kind", "metadata")
         declared = list(component.children("podSets"))
         if not declared:
             component.note("podSets", "Required", field="podSets")

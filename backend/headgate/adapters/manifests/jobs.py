@@ -40,12 +40,16 @@ _LABEL_PLACES: Places = (
 )
 
 
-_JOB_PLACES: Places = (
-    ("/spec/podSets/0/completions", "/spec/completions"),
-    ("/spec/retryPolicy/limit", "/spec/backoffLimit"),
+_RULE_PLACES: Places = (
     ("/spec/retryPolicy/limitPerIndex", "/spec/backoffLimitPerIndex"),
     ("/spec/retryPolicy/maxFailedIndexes", "/spec/maxFailedIndexes"),
     ("/spec/retryPolicy/rules", "/spec/podFailurePolicy/rules"),
+    ("/spec/successPolicy", "/spec/successPolicy"),
+)
+_JOB_PLACES: Places = (
+    ("/spec/podSets/0/completions", "/spec/completions"),
+    ("/spec/retryPolicy/limit", "/spec/backoffLimit"),
+    *_RULE_PLACES,
 )
 
 
@@ -92,6 +96,8 @@ def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
     """A JobSet: one pod set for each replicated job."""
     spec.ignore(*JOB_SET_FIELDS)
     spec.pass_over(*JOB_SET_FIELDS_WITHOUT_EFFECT)
+    if spec.text("managedBy") != JOB_SET_CONTROLLER:
+        spec.pass_over("managedBy")
     order = spec.child_or_empty("startupPolicy")
     if order.text("startupPolicyOrder") == "InOrder":
         order.note("startupPolicyOrder", "JobsStartTogether")
@@ -101,6 +107,9 @@ def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
     places = tuple(place for pods in found for place in pods.places)
     named = class_of_job(metadata, [pods.template for pods in found])
     places += (("/spec/podSets", "/spec/replicatedJobs"), *named.places, *_LABEL_PLACES)
+    if len(found) == 1:
+        only = "/spec/replicatedJobs/0/template/spec"
+        places += tuple((ours, f"{only}{at.removeprefix('/spec')}") for ours, at in _RULE_PLACES)
     all_pods = [(pods.pod_set, pods.template) for pods in found]
     bodies = template_bodies(pods.template for pods in found)
     policy = policy_of_job_set(spec, {pods.pod_set.name: pods.policy for pods in found})
@@ -108,14 +117,15 @@ def read_job_set(root: Fields, spec: Fields, metadata: Metadata) -> ReadJob:
 
 
 def _replicated(fields: Fields, index: int) -> PodsOfJob:
-    fields.ignore("groupName")
+    fields.pass_over("groupName")
     if fields.raw("dependsOn"):
         fields.note("dependsOn", "JobsStartTogether")
     name = fields.required_text("name")
     replicas = fields.integer("replicas", 1)
     job = fields.child_or_empty("template")
     metadata = job.child_or_empty("metadata")
-    metadata.ignore(*TEMPLATE_METADATA_FIELDS, "labels", "annotations")
+    metadata.ignore(*TEMPLATE_METADATA_FIELDS)
+    metadata.pass_over("labels", "annotations")
     metadata.reject_unknown()
     spec = job.child_or_empty("spec")
     pods = _pods_of_job(spec, f"/spec/podSets/{index}", name=name, replicas=replicas)
@@ -130,13 +140,18 @@ def _replicated(fields: Fields, index: int) -> PodsOfJob:
 
 
 def _pods_of_job(spec: Fields, place: str, *, name: str, replicas: int) -> PodsOfJob:
-    spec.ignore(*JOB_FIELDS)
+    spec.ignore("suspend")
+    spec.pass_over("manualSelector", "selector")
+    if spec.text("managedBy") != JOB_CONTROLLER:
+        spec.pass_over("managedBy")
+    spec.reject_unsupported("scheduling", "JobSchedulingUnsupported")
     parallelism = spec.integer("parallelism", 1)
     completions = spec.optional_integer("completions")
     at_once = parallelism if completions is None else min(parallelism, completions)
     template_fields = spec.child_or_empty("template")
     policy = read_job_policy(spec, _container_names(template_fields), parallelism=parallelism)
     pods = pods_of_template(template_fields, place, name=name, count=at_once * replicas)
+    tell_without_effect(template_fields, pods.template)
     counted = "parallelism" if spec.has("parallelism") else "completions"
     return PodsOfJob(
         pod_set=msgspec.structs.replace(pods.pod_set, pod_index=PodIndex(label=COMPLETION_INDEX)),
@@ -172,6 +187,16 @@ def pods_of_template(fields: Fields, place: str, *, name: str, count: int) -> Po
     )
     places = (*topology, *read_from_annotations, (child(place, "template"), fields.pointer))
     return PodsOfTemplate(pod_set=pod_set, template=template, places=places)
+
+
+def tell_without_effect(fields: Fields, template: Template) -> None:
+    """Warns of the fields of a template that change nothing where executors run its pods.
+
+    A pod that ended is not started again by `restartPolicy: Always`: retries are the workload's.
+    """
+    if template.restart_policy == "Always":
+        fields.child_or_empty("spec").pass_over("restartPolicy")
+    fields.problems.warnings.extend(template.without_effect)
 
 
 def _container_names(template: Fields) -> tuple[str, ...]:
@@ -238,15 +263,9 @@ def _number(root: Fields, part: str, name: str) -> int | None:
     return None
 
 
-JOB_FIELDS = (
-    "managedBy",
-    "manualSelector",
-    "selector",
-    "suspend",
-)
-
-
-JOB_SET_FIELDS = ("managedBy", "suspend")
+JOB_CONTROLLER = "kubernetes.io/job-controller"
+JOB_SET_CONTROLLER = "jobset.sigs.k8s.io/jobset-controller"
+JOB_SET_FIELDS = ("suspend",)
 
 
 JOB_SET_FIELDS_WITHOUT_EFFECT = ("coordinator", "network", "volumeClaimPolicies")

@@ -43,7 +43,7 @@ def read_node(root: Fields) -> tuple[NodeSpec, tuple[str, ...]]:
     What the manifest leaves out stays as the node reported it, or as it was cordoned.
     """
     spec, status = root.child_or_empty("spec"), root.child_or_empty("status")
-    spec.ignore(*_NODE_SPEC_OF_OTHERS)
+    spec.pass_over(*_NODE_SPEC_OF_OTHERS)
     ready = _ready(status)
     read = NodeSpec(
         taints=tuple(TAINT_RECORD.read_nested(taint) for taint in spec.children("taints")),

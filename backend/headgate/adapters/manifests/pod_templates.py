@@ -1,6 +1,7 @@
 """What a pod template says about nodes and room (reference queueing.md §3.3)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -10,6 +11,7 @@ from headgate.adapters.manifests.selectors import (
     read_pod_constraints,
     read_tolerations,
 )
+from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.quantities import NotAQuantity, Requests, nanos_of
 from headgate.domain.workloads.pods.requests import ALWAYS, Nanos, PodResources, pod_requests
 from headgate.domain.workloads.pods.templates import TemplateParts, template_parts
@@ -17,7 +19,10 @@ from headgate.domain.workloads.specs import Scheduling
 
 
 class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """What scheduling reads of a pod template; `parts` has the template itself, as submitted."""
+    """What scheduling reads of a pod template; `parts` has the template itself, as submitted.
+
+    `without_effect` warns of the fields that change nothing where executors run the pods.
+    """
 
     scheduling: Scheduling
     priority_class_name: str
@@ -27,6 +32,7 @@ class Template(msgspec.Struct, frozen=True, kw_only=True):
     pointer: str
     restart_policy: str = ""
     parts: TemplateParts
+    without_effect: tuple[Violation, ...] = ()
 
 
 def read_template(fields: Fields) -> Template:
@@ -38,6 +44,7 @@ def read_template(fields: Fields) -> Template:
     metadata.reject_unknown()
     pod = fields.child_or_empty("spec")
     pod.ignore(*POD_FIELDS)
+    pod.reject_unsupported("resourceClaims", "ResourceClaimsUnsupported")
     read = Template(
         scheduling=_scheduling(pod, labels),
         priority_class_name=pod.text("priorityClassName"),
@@ -45,8 +52,9 @@ def read_template(fields: Fields) -> Template:
         labels=labels,
         annotations=annotations,
         pointer=fields.pointer,
-        restart_policy=pod.text("restartPolicy"),
+        restart_policy=pod.choice("restartPolicy", RESTART_POLICIES, ""),
         parts=template_parts(fields.values),
+        without_effect=tuple(_without_effect(pod)),
     )
     pod.reject_unknown()
     fields.reject_unknown()
@@ -100,7 +108,7 @@ def _container_requests(container: Fields) -> Nanos:
 
 
 def _resources(fields: Fields) -> Nanos:
-    fields.ignore("claims")
+    fields.reject_unsupported("claims", "ResourceClaimsUnsupported")
     requests = _nanos(fields, "requests")
     limits = _nanos(fields, "limits")
     fields.reject_unknown()
@@ -112,6 +120,7 @@ def _resources(fields: Fields) -> Nanos:
 
 def _nanos(fields: Fields, name: str) -> Nanos:
     listed = fields.child_or_empty(name)
+    listed.ignore(*listed.values)
     found: Nanos = {}
     for resource, value in listed.values.items():
         try:
@@ -124,6 +133,50 @@ def _nanos(fields: Fields, name: str) -> Nanos:
         if resource == "pods":
             listed.note(resource, "PodsNotRequestable")
     return found
+
+
+def _without_effect(pod: Fields) -> Iterator[Violation]:
+    """Warns of fields that say how Kubernetes starts pods, unless they say what it does anyway."""
+    yield from _other_than(pod.values, pod.pointer, POD_FIELDS_WITHOUT_EFFECT)
+    for number, volume in enumerate(_mappings(pod.values.get("volumes"))):
+        empty, at = volume.get("emptyDir"), child(pod.pointer, "volumes", number, "emptyDir")
+        if isinstance(empty, dict):
+            yield from _other_than(empty, at, EMPTY_DIR_FIELDS_WITHOUT_EFFECT)
+    for field in ("initContainers", "containers"):
+        for number, container in enumerate(_mappings(pod.values.get(field))):
+            at = child(pod.pointer, field, number)
+            yield from _other_than(container, at, CONTAINER_FIELDS_WITHOUT_EFFECT)
+            for index, port in enumerate(_mappings(container.get("ports"))):
+                yield from _other_than(port, child(at, "ports", index), PORT_FIELDS_WITHOUT_EFFECT)
+
+
+def _other_than(
+    values: Mapping[str, Any], at: str, usual: Mapping[str, object]
+) -> Iterator[Violation]:
+    for name, meant in usual.items():
+        if values.get(name) not in (None, "", [], meant):
+            yield violation(child(at, name), "FieldWithoutEffect", field=name)
+
+
+def _mappings(values: Any) -> list[dict[str, Any]]:
+    return [each for each in values if isinstance(each, dict)] if isinstance(values, list) else []
+
+
+EMPTY_DIR_FIELDS_WITHOUT_EFFECT: Mapping[str, object] = {"medium": None, "sizeLimit": None}
+RESTART_POLICIES = ("Always", "OnFailure", "Never")
+
+POD_FIELDS_WITHOUT_EFFECT: Mapping[str, object] = {
+    "dnsPolicy": "ClusterFirst",
+    "enableServiceLinks": True,
+    "schedulerName": "default-scheduler",
+    "schedulingGates": None,
+}
+"""Fields without effect where executors run the pods, with the value that Kubernetes adds."""
+CONTAINER_FIELDS_WITHOUT_EFFECT: Mapping[str, object] = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+PORT_FIELDS_WITHOUT_EFFECT: Mapping[str, object] = {"hostIP": None, "hostPort": None}
 
 
 TEMPLATE_METADATA_FIELDS = (
@@ -145,6 +198,7 @@ POD_FIELDS = (
     "dnsPolicy",
     "enableServiceLinks",
     "ephemeralContainers",
+    "evictionResponders",
     "hostAliases",
     "hostIPC",
     "hostNetwork",
@@ -157,7 +211,6 @@ POD_FIELDS = (
     "os",
     "priority",
     "readinessGates",
-    "resourceClaims",
     "runtimeClassName",
     "schedulerName",
     "schedulingGates",

@@ -175,6 +175,7 @@ def _pod_set(
     kept = {part: metadata[part] for part in ("labels", "annotations") if metadata.get(part)}
     template = Fields({"metadata": kept, "spec": equal[0].get("spec") or {}}, "", problems)
     pods = pods_of_template(template, f"/spec/podSets/{number}", name=name, count=len(equal))
+    problems.warnings.extend(pods.template.without_effect)
     indexed = msgspec.structs.replace(pods.pod_set, pod_index=PodIndex(label=GROUP_INDEX))
     return msgspec.structs.replace(pods, pod_set=indexed)
 

@@ -51,7 +51,8 @@ class Record(Generic[S]):
     """How a struct is read from a mapping and rendered to one, field by field in this order.
 
     The usual values are the defaults of the struct; `ignored` fields mean nothing to us,
-    and `unsupported` ones are rejected with their codes.
+    fields `without_effect` are warned
+    about, and `unsupported` ones are rejected with their codes.
     """
 
     def __init__(
@@ -59,11 +60,13 @@ class Record(Generic[S]):
         struct: type[S],
         *fields: RecordField,
         ignored: tuple[str, ...] = (),
+        without_effect: tuple[str, ...] = (),
         unsupported: Mapping[str, str] | None = None,
     ) -> None:
         attributes = {found.name: found for found in msgspec.structs.fields(struct)}
         self._struct = struct
         self._ignored = ignored
+        self._without_effect = without_effect
         self._unsupported = unsupported or {}
         self._fields = [_bound(each, attributes[each.attribute]) for each in fields]
 
@@ -73,6 +76,7 @@ class Record(Generic[S]):
         Unknown fields are the caller's to reject.
         """
         fields.ignore(*self._ignored)
+        fields.pass_over(*self._without_effect)
         for name, code in self._unsupported.items():
             fields.reject_unsupported(name, code)
         read = {each.attribute: each.read(fields, each.name, each.usual) for each in self._fields}

@@ -344,7 +344,7 @@ JOB_SET_ACTIONS: Mapping[str, RetryAction] = {
 
 def _job_set_rules(failures: Fields, ignored: list[Message]) -> Iterator[RetryRule]:
     """The rules of a JobSet's failurePolicy that have an equal here, in order."""
-    failures.ignore("restartStrategy")
+    failures.pass_over("restartStrategy")
     for number, fields in enumerate(failures.children("rules")):
         action = fields.required_text("action")
         targets = fields.texts("targetReplicatedJobs")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headgate.adapters.manifests.fields import Fields, quantity_text
+from headgate.domain.rejection import child
 
 DEFAULT_MEMORY = "1g"
 MIN_OVERHEAD_MIB = 384
@@ -57,7 +58,8 @@ def _template(spec: Fields, conf: Mapping[str, str], role: str) -> Fields:
     for name in ("affinity", "priorityClassName"):
         if fields.has(name):
             pod[name] = fields.raw(name)
-    return Fields({"metadata": metadata, "spec": pod}, fields.pointer, fields.problems)
+    at = child(fields.pointer, "template") if given else fields.pointer
+    return Fields({"metadata": metadata, "spec": pod}, at, fields.problems)
 
 
 def _list(value: Any) -> list[Any]:

@@ -7,6 +7,7 @@ import msgspec
 
 from headgate.adapters.manifests.codec import Extras, Places
 from headgate.adapters.manifests.fields import Fields, either, quantities, rfc3339
+from headgate.adapters.manifests.jobs import tell_without_effect
 from headgate.adapters.manifests.metadata import Metadata, rendered_condition
 from headgate.adapters.manifests.pod_templates import Template, read_template, template_bodies
 from headgate.adapters.manifests.preemption_settings import (
@@ -95,6 +96,7 @@ def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
     if fields.child("template") is None:
         fields.note("template", "Required", field="template")
     template = read_template(fields.child_or_empty("template"))
+    tell_without_effect(fields.child_or_empty("template"), template)
     topology = fields.child("topologyRequest")
     read = PodSet(
         name=fields.text("name", "main"),

@@ -65,11 +65,21 @@ CONTAINER_FIELDS_FREE = frozenset(
 )
 
 
+MOUNT_FIELDS = {
+    "bindMountOptions": None,
+    "mountPropagation": "None",
+    "recursiveReadOnly": "Disabled",
+    "subPathExpr": None,
+}
+"""Fields of a volume mount that an executor must honour, with the value that asks for nothing."""
+
+
 def required_capabilities(template: AnyTemplate) -> tuple[str, ...]:
     """What an executor must honour to run pods of a whole template as written, sorted.
 
     Names are those of the fields that change what runs (`args`, `image`, `workingDir`), with
-    `env.secretKeyRef`, `env.fieldRef` and others by `valueFrom`, and `volumes.<type>` by type.
+    `env.secretKeyRef`, `env.fieldRef` and others by `valueFrom`, `volumes.<type>` by type, and
+    `volumeMounts.<field>` by `MOUNT_FIELDS`. `imagePullPolicy` is part of `image`.
     Fields that rules read or the server honours, and that describe a pod alone, need nothing.
     Fields that no executor honours are kept and named all the same. A pod that begins in an upload
     needs `upload`.
@@ -81,8 +91,17 @@ def required_capabilities(template: AnyTemplate) -> tuple[str, ...]:
     found |= {name for name, value in pod.items() if name not in POD_FIELDS_FREE and value}
     for volume in _mappings(pod.get("volumes")):
         found |= {f"volumes.{kind}" for kind in volume if kind != "name"}
+        empty = volume.get("emptyDir")
+        if isinstance(empty, dict) and empty.get("mode") is not None:
+            found.add("volumes.emptyDir.mode")
     containers = _mappings(pod.get("containers"))
     for container in (*_mappings(pod.get("initContainers")), *containers):
+        for mount in _mappings(container.get("volumeMounts")):
+            found |= {
+                f"volumeMounts.{name}"
+                for name, usual in MOUNT_FIELDS.items()
+                if mount.get(name) not in (None, "", [], usual)
+            }
         found |= {n for n, value in container.items() if n not in CONTAINER_FIELDS_FREE and value}
         for variable in _mappings(container.get("env")):
             source = variable.get("valueFrom")

@@ -46,6 +46,7 @@ IGNORED_JOB_FIELDS = frozenset(
         "FieldWithoutEqual",
         "JobWithoutCompletions",
         "LimitsPerIndexDiffer",
+        "PreemptionPoliciesOfPodsDiffer",
     }
 )
 """Codes of what is told of a Job's fields without an equal meaning here."""
@@ -117,7 +118,7 @@ def _template_warnings(
             if body is None or pod_set.written in seen or len(seen) >= MAX_TEMPLATES_WARNED:
                 continue
             seen.add(pod_set.written)
-            for pointer, found in _found_in(msgspec.json.decode(body)):
+            for pointer, found in found_in_template(msgspec.json.decode(body)):
                 yield AdviceView(
                     kind="Workload",
                     namespace=changed.after.namespace,
@@ -132,7 +133,8 @@ def _template_warnings(
                 )
 
 
-def _found_in(template: TemplateFields) -> Iterator[tuple[str, Message]]:
+def found_in_template(template: TemplateFields) -> Iterator[tuple[str, Message]]:
+    """What is to be told of a whole pod template, each with its JSON pointer in the template."""
     for pointer, name in literal_secrets(template):
         yield pointer, message("LiteralSecret", name=name)
     for pointer in ignored_placement_fields(template):

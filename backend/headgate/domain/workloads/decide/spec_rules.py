@@ -105,8 +105,11 @@ def _pod_set_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
 def _template_violations(place: str, pod_set: PodSet) -> Iterator[Violation]:
     """Labels and annotations of the pod template that Kubernetes would refuse on pods."""
     metadata = pod_set.template.get("metadata") or {}
-    yield from label_violations(child(place, "labels"), metadata.get("labels") or {})
-    for key in metadata.get("annotations") or {}:
+    labels, annotations = metadata.get("labels"), metadata.get("annotations")
+    # What is no mapping is refused where the manifest is read, and told beside these.
+    if isinstance(labels, dict):
+        yield from label_violations(child(place, "labels"), labels)
+    for key in annotations if isinstance(annotations, dict) else ():
         yield from name_violations(child(place, "annotations", key), key, broken_rule_of_label_key)
 
 

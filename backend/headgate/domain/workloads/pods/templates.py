@@ -114,9 +114,8 @@ PLACEMENT_FIELDS_IGNORED = (
     ("affinity", "podAffinity", _PREFERRED),
     ("affinity", "podAntiAffinity", _PREFERRED),
     ("nodeName",),
-    ("resourceClaims",),
 )
-"""Fields of a pod that say where it runs, or on what, and that no rule reads (ADR 0034)."""
+"""Fields of a pod that say where it runs, and that no rule reads (ADR 0034)."""
 
 
 def ignored_placement_fields(template: TemplateFields) -> tuple[str, ...]:
@@ -126,18 +125,12 @@ def ignored_placement_fields(template: TemplateFields) -> tuple[str, ...]:
     """
     spec = template.get("spec") or {}
     paths = [path for path in PLACEMENT_FIELDS_IGNORED if _value_at(spec, path)]
-    claims = [
-        (field, str(number), "resources", "claims")
-        for field in ("initContainers", "containers")
-        for number, container in enumerate(_mappings(spec.get(field)))
-        if _value_at(container, ("resources", "claims"))
-    ]
     spreads = [
         ("topologySpreadConstraints", str(number))
         for number, constraint in enumerate(_mappings(spec.get("topologySpreadConstraints")))
         if constraint.get("whenUnsatisfiable") == "ScheduleAnyway"
     ]
-    return tuple("/".join(("/spec", *path)) for path in (*paths, *spreads, *claims))
+    return tuple("/".join(("/spec", *path)) for path in (*paths, *spreads))
 
 
 def _value_at(values: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - what was written

@@ -30,6 +30,13 @@ HONOURED = (*sorted(AGENT_CAPABILITIES), "exec", "fence", "retryPod", "softEvict
 """What an agent declares: the fields of a template that it honours, and what else it can do."""
 
 _REFERENCE = re.compile(r"\$(?:\$|\(([A-Za-z_][A-Za-z0-9_.-]*)\))")
+_HOST_PATH_TYPES = {
+    "BlockDevice": Path.is_block_device,
+    "CharDevice": Path.is_char_device,
+    "Directory": Path.is_dir,
+    "File": Path.is_file,
+    "Socket": Path.is_socket,
+}
 _LABEL = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")
 
 
@@ -307,4 +314,7 @@ def _host_path(name: str, volume: Object, rules: PodRules) -> Path:
         raise CannotStart(f"hostPath {asked} is not below a path of --allowed-host-path")
     if not path.exists():
         raise CannotStart(f"hostPath {asked} does not exist on this host")
+    kind = str(volume["hostPath"].get("type") or "").removesuffix("OrCreate")
+    if kind and not _HOST_PATH_TYPES.get(kind, Path.exists)(path):
+        raise CannotStart(f"hostPath {asked} is no {kind}")
     return path
