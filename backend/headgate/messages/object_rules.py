@@ -5,8 +5,8 @@ cannot be read, and fields that are not supported.
 """
 
 from collections.abc import Mapping
-from headgate.messages.rendering import Text
 
+from headgate.messages.rendering import Text
 
 TEXTS: Mapping[str, Text] = {
     # Objects of every kind
