@@ -238,6 +238,28 @@ def test_a_pod_is_ended_and_lost_after_its_shim_was_killed(
     assert not is_running(pid)
 
 
+def test_a_pod_is_stopped_after_its_directory_was_deleted(host: AgentHost, tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    script = f"trap 'touch {saved}; exit 0' TERM; echo $$; while :; do sleep 0.05; done"
+    host.start(plan_of(key_of(), shell(script)))
+    pid = int(lines(host, 1)[0])
+    shim = files.read(directory_of(tmp_path) / files.SUPERVISOR, Supervisor)
+    assert shim is not None
+    running(host)
+    directory_of(tmp_path).rename(tmp_path / "elsewhere")
+    host.signal(key_of(), StopOrder(id="e1", attempt=1, reason="Preempted"))
+    host.kill(key_of())
+    host._scan()  # noqa: SLF001 - rather than to wait for the next one
+    state = host.observe()[key_of().name].state
+    assert state == "Running" or not is_running(shim.pid)
+    eventually(lambda: not is_running(shim.pid))
+    assert saved.exists()
+    assert not is_running(pid)
+    host._scan()  # noqa: SLF001 - the same
+    end = end_of(ended(host, key_of()))
+    assert (end.reason, end.message) == ("NodeLost", "the directory of the pod was deleted")
+
+
 def test_a_pod_of_an_earlier_start_of_the_host_is_lost(tmp_path: Path) -> None:
     host = host_of(tmp_path)
     host.start(plan_of(key_of(), template_of("sleep", "300")))

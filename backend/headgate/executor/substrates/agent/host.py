@@ -19,7 +19,6 @@ from headgate.executor.substrate import (
     ObservedRun,
     OutputChunk,
     PodPlan,
-    RunEnd,
     RunKey,
     SessionPlan,
     StopOrder,
@@ -57,7 +56,7 @@ from headgate.executor.substrates.agent.pod_template import (
 from headgate.executor.substrates.agent.run_directory import Exit, Launch, Lease, Started, Stop
 from headgate.executor.substrates.agent.terminal import AgentSession, open_session
 from headgate.executor.substrates.agent.uploads import Fetch, FetchedUploads, StillFetching
-from headgate.executor.substrates.agent.wake_socket import WakeSocket, tell
+from headgate.executor.substrates.agent.wake_socket import WakeSocket, is_taken, tell
 from headgate.executor.substrates.agent.zygote import Zygote
 
 RUNS = "runs"
@@ -179,7 +178,7 @@ class AgentHost:
     def signal(self, key: RunKey, order: StopOrder) -> None:
         """Writes the order for pod and shim; the same order again changes nothing."""
         run = self._runs.get(key.name)
-        if run is None:
+        if run is None or files.is_deleted(run.directory):
             return
         now = files.boot_seconds()
         told = run.directory / files.POD / files.EVICTION
@@ -201,7 +200,7 @@ class AgentHost:
     def kill(self, key: RunKey) -> None:
         """Has the shim kill the pod at once."""
         run = self._runs.get(key.name)
-        if run is not None:
+        if run is not None and not files.is_deleted(run.directory):
             stop = files.read(run.directory / files.STOP, Stop)
             if stop is None or stop.kill_at > 0:
                 stop = Stop(reason="Evicted", signal=signal.SIGKILL, kill_at=0.0)
@@ -325,7 +324,10 @@ class AgentHost:
             return
         supervisor = files.read(run.directory / files.SUPERVISOR, files.Supervisor)
         if supervisor is None:
-            if files.boot_seconds() - run.asked_at >= SECONDS_FOR_A_SHIM:
+            if files.is_deleted(run.directory):
+                if not is_taken(run.launch.shim_name):
+                    self._end_abandoned(run, "the directory of the pod was deleted")
+            elif files.boot_seconds() - run.asked_at >= SECONDS_FOR_A_SHIM:
                 run.asked_at = files.boot_seconds()
                 self._zygote.start_shim(run.directory)
             return
@@ -335,27 +337,24 @@ class AgentHost:
                 run.observed, state="Running", started_at=started.at
             )
         if not files.is_alive(supervisor, self._boot_id) and not self._has_ended(run):
-            mark = os.fsencode(run.directory / files.POD / files.EVICTION)
-            kill_abandoned(PodCgroups(run.launch.cgroups, run.launch.name), mark)
-            self._end_lost(run, "the process that supervised the pod was killed")
+            self._end_abandoned(run, "the process that supervised the pod was killed")
 
     def _has_ended(self, run: _Run) -> bool:
         end = files.read(run.directory / files.EXIT, Exit)
-        if end is None:
-            return False
+        if end is not None:
+            self._take_end(run, end)
+        return end is not None
+
+    def _take_end(self, run: _Run, end: Exit) -> None:
         run.observed = msgspec.structs.replace(
-            run.observed,
-            state="Ended",
-            started_at=end.started_at,
-            end=RunEnd(
-                reason=end.reason,
-                finished_at=end.finished_at,
-                exit_code=end.exit_code,
-                signal=end.signal,
-                message=end.message,
-            ),
+            run.observed, state="Ended", started_at=end.started_at, end=end.run_end
         )
-        return True
+
+    def _end_abandoned(self, run: _Run, message: str) -> None:
+        """Ends what the shim of a pod has left when it was killed."""
+        mark = os.fsencode(run.directory / files.POD / files.EVICTION)
+        kill_abandoned(PodCgroups(run.launch.cgroups, run.launch.name), mark)
+        self._end_lost(run, message)
 
     def _end_lost(self, run: _Run, message: str) -> None:
         """Ends a pod without an exit code, as that is lost with its shim."""
@@ -363,11 +362,12 @@ class AgentHost:
         end = Exit(
             reason="NodeLost",
             message=message,
-            started_at=started.at if started else None,
+            started_at=started.at if started else run.observed.started_at,
             finished_at=wall_clock(),
         )
-        files.write(run.directory / files.EXIT, end, durable=True)
-        self._has_ended(run)
+        with contextlib.suppress(FileNotFoundError):  # the directory was deleted
+            files.write(run.directory / files.EXIT, end, durable=True)
+        self._take_end(run, end)
 
     def _poke(self, run: _Run) -> None:
         """Has the shim look at its orders; a shim that is about to start reads them anyway."""
@@ -389,11 +389,8 @@ def _note_progress(run: _Run) -> None:
     if run.progress is None or run.observed.state != "Running":
         return
     found = read_progress(run.directory)
-    if found not in (run.progress, _progress_of(run.observed)):
+    known = Progress(at=run.observed.progressed_at, note=run.observed.progress)
+    if found not in (run.progress, known):
         run.observed = msgspec.structs.replace(
             run.observed, progressed_at=found.at, progress=found.note
         )
-
-
-def _progress_of(observed: ObservedRun) -> Progress:
-    return Progress(at=observed.progressed_at, note=observed.progress)

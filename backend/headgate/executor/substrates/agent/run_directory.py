@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
-from headgate.executor.substrate import FinishReason
+from headgate.executor.substrate import FinishReason, RunEnd
 
 LAUNCH = "launch.json"
 SUPERVISOR = "supervisor.json"
@@ -102,6 +102,11 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     pod: str = ""
     context: msgspec.Raw = msgspec.Raw(b"null")
 
+    @property
+    def shim_name(self) -> str:
+        """The name of which a host has only one: that of the living shim of the pod."""
+        return f"pod-{self.pod or self.name}"
+
 
 class Supervisor(msgspec.Struct, frozen=True, kw_only=True):
     """A process that cannot be mistaken for another one that got its id later."""
@@ -136,6 +141,17 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     started_at: int | None = None
     finished_at: int = 0
 
+    @property
+    def run_end(self) -> RunEnd:
+        """The end as all substrates tell it."""
+        return RunEnd(
+            reason=self.reason,
+            finished_at=self.finished_at,
+            exit_code=self.exit_code,
+            signal=self.signal,
+            message=self.message,
+        )
+
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
     """When pods under policy Fence are killed, in seconds of the boot clock of `boot_id`.
@@ -165,6 +181,15 @@ def start_ticks(pid: int) -> int | None:
         return None
     fields = stat.rpartition(")")[2].split()
     return None if fields[0] in {"Z", "X"} else int(fields[19])
+
+
+def is_deleted(directory: Path) -> bool:
+    """Whether the directory of a run was deleted: nothing is known of the run any more."""
+    try:
+        (directory / LAUNCH).stat()
+    except OSError as error:
+        return error.errno in {errno.ENOENT, errno.ENOTDIR}
+    return False
 
 
 def is_alive(supervisor: Supervisor, this_boot: str) -> bool:

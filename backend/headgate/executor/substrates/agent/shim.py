@@ -36,6 +36,7 @@ from headgate.executor.substrates.agent.wake_socket import AlreadyRuns, only_one
 READ_BYTES = 1 << 20
 """The size of a pipe too: a pod with much output is stopped less often by a full one."""
 LEASE_LOOK_SECONDS = 1.0
+DIRECTORY_LOOK_SECONDS = 5.0
 SECONDS_FOR_OUTPUT = 1.0
 """Bytes that an ended pod has left in its pipes are read for so long at most."""
 PR_SET_PDEATHSIG = 1
@@ -53,7 +54,7 @@ def run_shim(directory: Path) -> None:
         return
     own = Supervisor(pid=os.getpid(), start_ticks=ticks, boot_id=launch.boot_id)
     try:
-        with only_one(f"pod-{launch.pod or launch.name}"):
+        with only_one(launch.shim_name):
             if files.create(directory / files.SUPERVISOR, own):
                 Shim(directory, launch).run()
     except AlreadyRuns:
@@ -140,15 +141,15 @@ class Shim:
                 self._read(descriptor)
         return wake in ready or not ready
 
-    def _patience(self) -> float | None:
-        """Seconds until there is something to look at without a signal; None without end."""
+    def _patience(self) -> float:
+        """Seconds until there is something to look at without a signal."""
         now = files.boot_seconds()
-        due = [LEASE_LOOK_SECONDS] if self._launch.lease_file else []
+        due = [LEASE_LOOK_SECONDS if self._launch.lease_file else DIRECTORY_LOOK_SECONDS]
         if self._ends_at is not None:
             due.append(self._ends_at - now)
         if self._stop is not None:
             due += [self._stop.kill_at - now, LEASE_LOOK_SECONDS]
-        return max(0.0, min(due)) if due else None
+        return max(0.0, min(due))
 
     def _read(self, descriptor: int) -> bool:
         """Returns whether there may be more to read."""
@@ -192,8 +193,13 @@ class Shim:
         )
 
     def _obey(self) -> None:
-        """Follows a new order to stop; a later deadline is an extension."""
+        """Follows a new order to stop; a later deadline is an extension.
+
+        A pod is stopped too once its directory was deleted, as no order can reach it any more.
+        """
         order = files.read(self._directory / files.STOP, Stop)
+        if order is None and files.is_deleted(self._directory):
+            self._order("NodeLost", self._launch.grace_seconds)
         if order is None or order == self._last_order:
             return
         is_first = self._stop is None or self._stop.signal != order.signal

@@ -69,6 +69,15 @@ def only_one(name: str) -> Iterator[None]:
         yield
 
 
+def is_taken(name: str) -> bool:
+    """Whether a process of this host holds a name by `only_one`."""
+    try:
+        with only_one(name):
+            return False
+    except AlreadyRuns:
+        return True
+
+
 def _unblocked() -> socket.socket:
     found = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     found.settimeout(0.0)
