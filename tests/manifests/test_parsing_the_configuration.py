@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from headgate.adapters.manifests.desired import Desired
@@ -189,3 +190,64 @@ def test_the_threshold_of_kai_is_one_switch() -> None:
     assert found.legacy_non_preemptible_from == 100
     other = preferring(legacyPreemptibility=True, legacyNonPreemptibleFrom=1000)
     assert read(other).spec.preemption.legacy_non_preemptible_from == 1000
+
+
+def imported(**fields: Any) -> ConfigurationSpec:
+    """What Kueue's file with these fields becomes."""
+    manifest = {"apiVersion": "config.kueue.x-k8s.io/v1beta2", "kind": "Configuration", **fields}
+    spec: ConfigurationSpec = read(manifest).spec
+    return spec
+
+
+def test_an_imported_configuration_has_the_defaults_of_kueue() -> None:
+    """Kueue 0.20: `apis/config/v1beta2/defaults.go`, `SetDefaults_Configuration`."""
+    wait = imported().wait_for_pods_ready
+    assert wait == WaitForPodsReady(
+        timeout_seconds=1800,
+        requeuing_strategy=RequeuingStrategy(
+            timestamp="Eviction", backoff_base_seconds=60, backoff_max_seconds=3600
+        ),
+        max_timeout_on_workload_seconds=7200,
+    )
+    assert wait.recovery_limit_seconds == 1800
+    assert not imported().block_admission
+
+
+def test_only_waiting_for_ready_pods_differs_from_a_configuration_of_headgate() -> None:
+    ours: ConfigurationSpec = read(a_manifest("Configuration", OURS, spec={})).spec
+    assert ours == ConfigurationSpec()
+    assert msgspec.structs.replace(imported(), wait_for_pods_ready=None) == ours
+    assert ours.wait_for_pods_ready is None
+
+
+@pytest.mark.parametrize("zero", ["0", "0s", "0h0m0s"])
+def test_no_time_means_the_default_where_kueue_reads_it_so(zero: str) -> None:
+    read_so = imported(
+        waitForPodsReady={"timeout": zero, "recoveryTimeout": zero},
+        admissionFairSharing={"usageSamplingInterval": zero},
+    )
+    wait, fair = read_so.wait_for_pods_ready, read_so.admission_fair_sharing
+    assert wait is not None
+    assert fair is not None
+    # Only the recovery timeout may be none: then lost readiness has no limit.
+    assert (wait.timeout_seconds, wait.recovery_limit_seconds) == (1800, 0)
+    assert fair.usage_sampling_interval_seconds == 300
+
+
+def test_the_gate_of_kueue_ends_the_waiting_for_ready_pods() -> None:
+    gates = {"DisableWaitForPodsReady": True}
+    assert imported(featureGates=gates).wait_for_pods_ready is None
+    given = imported(featureGates=gates, waitForPodsReady={"timeout": "5m", "blockAdmission": True})
+    assert given.wait_for_pods_ready is None
+    assert not given.block_admission
+
+
+def test_a_gate_about_waiting_sets_its_field_where_waiting_is_a_default() -> None:
+    wait = imported(featureGates={"WorkloadLevelWaitForPodsReady": True}).wait_for_pods_ready
+    assert wait is not None
+    assert wait.workload_timeouts
+
+
+def test_the_older_version_of_kueues_file_waits_only_where_it_says_so() -> None:
+    older = {"apiVersion": "config.kueue.x-k8s.io/v1beta1", "kind": "Configuration"}
+    assert read(older).spec.wait_for_pods_ready is None

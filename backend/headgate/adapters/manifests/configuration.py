@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from headgate.adapters.manifests.codec import OURS, Codec, Extras, ReadSpec
-from headgate.adapters.manifests.feature_gates import honour_feature_gates
+from headgate.adapters.manifests.feature_gates import honour_feature_gates, set_kueue_defaults
 from headgate.adapters.manifests.fields import Fields, either
 from headgate.adapters.manifests.metadata import Duration, ManifestSchema, Quantity, object_schema
 from headgate.adapters.manifests.queue_settings import WAIT_RECORD, InstallationWaitSchema
@@ -228,6 +228,8 @@ def _read(spec: Fields) -> ReadSpec:
     """The installation-wide rules; what is left out is as in Kueue."""
     spec.pass_over(*_OF_KUBERNETES)
     spec.ignore("featureGates")
+    if spec.values.get("apiVersion") == KUEUE_CONFIGURATION[0]:
+        set_kueue_defaults(spec)
     honour_feature_gates(spec)
     spec.reject_unsupported("multiKueue", "MultiKueueUnsupported")
     wait, blocks = _wait(spec)

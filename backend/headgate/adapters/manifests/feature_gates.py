@@ -1,4 +1,4 @@
-"""Kueue's feature gates in a Configuration: each is honoured, or a warning tells why not.
+"""Kueue's defaults and feature gates in a Configuration; each gate is honoured or warned about.
 
 The table has every gate of Kueue 0.20.0 with its stage, its default there, and what holds here.
 """
@@ -166,6 +166,7 @@ _HONOURED: dict[str, tuple[str, dict[bool, Any]]] = {
         "admissionFairSharing.usageAnchor",
         {True: "QuotaReserved", False: "Admitted"},
     ),
+    "DisableWaitForPodsReady": ("waitForPodsReady.enable", {True: False, False: True}),
     "WorkloadLevelWaitForPodsReady": ("waitForPodsReady.workloadTimeouts", {}),
     "FastQuotaReleaseInPodIntegration": (
         "quotaRelease",
@@ -179,10 +180,30 @@ _SWITCHES = ("admissionFairSharing", "waitForPodsReady")
 
 _ELSEWHERE = {
     "TASBalancedPlacement": "balanced",
-    "DisableWaitForPodsReady": "waitForPodsReady",
     "WaitForPodsReadyUnscheduledTimeout": "waitForPodsReady.unscheduledTimeout",
 }
 """Gates that no field of the Configuration follows from, with the field that says it."""
+
+
+def set_kueue_defaults(spec: Fields) -> None:
+    """What Kueue sets before it reads its Configuration (v1beta2: `SetDefaults_Configuration`).
+
+    The other defaults of Kueue are those of the structs.
+    """
+    if not spec.has("waitForPodsReady"):
+        spec.values = {**spec.values, "waitForPodsReady": {}}
+    for section, name in (
+        ("waitForPodsReady", "timeout"),
+        ("admissionFairSharing", "usageSamplingInterval"),
+    ):
+        fields = spec.values.get(section)
+        if isinstance(fields, dict) and fields.get(name) in ZERO_DURATIONS:
+            kept = {key: value for key, value in fields.items() if key != name}
+            spec.values = {**spec.values, section: kept}
+
+
+ZERO_DURATIONS = ("0", "0s", "0m", "0h", "0m0s", "0h0m0s")
+"""How Go writes no time at all: in these fields it means the default."""
 
 
 def honour_feature_gates(spec: Fields) -> None:

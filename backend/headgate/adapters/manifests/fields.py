@@ -207,7 +207,7 @@ class Fields:
     def _mapping_below(self, value: dict[str, Any], name: str, index: int = -1) -> "Fields":
         """The mapping under a field or in its list; every call for it returns one `Fields`."""
         found = self._below.get((name, index))
-        if found is None:
+        if found is None or found.values is not value:
             steps = (name,) if index < 0 else (name, index)
             found = Fields(value, child(self.pointer, *steps), self.problems)
             self._below[name, index] = found
