@@ -66,6 +66,23 @@ def test_a_queue_behind_which_nothing_starts_is_warned_of(
     assert [found["rule"] for found in warnings_of(admin, queue)] == [rule]
 
 
+@pytest.mark.parametrize("query", ["?dryRun=All", ""])
+def test_an_unschedulable_workload_is_warned_of_with_the_largest_that_fits(
+    admin: Api, query: str
+) -> None:
+    asked_for = asked(f"too-large-{'dry' if query else 'run'}", "main")
+    asked_for["spec"]["podSets"][0]["count"] = 3
+    (found,) = admin.post(f"{PLACE}{query}", asked_for).json()["warnings"]
+    assert (found["rule"], found["pointer"]) == ("Unschedulable", "/spec/podSets")
+    assert found["message"] == (
+        "Unschedulable: request exceeds the maximum: 3 CPU (default) requested, ClusterQueue open"
+        " can use at most 2 (2 free now). 1 workload pending until that changes."
+    )
+    assert (
+        found["remedy"] == "Raise nominalQuota by 1 CPU (flavor default), or request at most 2 CPU."
+    )
+
+
 def test_what_is_fine_is_not_warned_of(admin: Api) -> None:
     assert warnings_of(admin, "main") == []
     assert warnings_of(admin, "main", "") == []

@@ -68,8 +68,9 @@ def test_a_request_beyond_capacity_is_unschedulable_and_does_not_starve() -> Non
     (found,) = detected_problems(world.cluster_state, world.at)
     assert (found.kind, found.about) == ("NeverStarts", "team/large")
     assert text_of(found.detail) == (
-        "Request exceeds the maximum: 5 gpu (plain) requested, ClusterQueue gpu can use at most 4. "
-        "How to unblock: Raise nominalQuota by 1 gpu (flavor plain), or request at most 4 gpu."
+        "Unschedulable: request exceeds the maximum: 5 gpu (plain) requested, ClusterQueue gpu can"
+        " use at most 4 (4 free now). How to unblock: Raise nominalQuota by 1 gpu (flavor plain), "
+        "or request at most 4 gpu."
     )
     assert found.evidence == "workload/team/large"
     world.change_cluster_queue("gpu", resource_groups=quotas(plain=5))
@@ -129,8 +130,8 @@ def test_a_gang_for_which_no_rack_is_large_enough_even_empty_never_starts() -> N
     (found,) = detected_problems(world.cluster_state, world.at)
     assert found.kind == "NeverStarts"
     assert text_of(found.detail) == (
-        "Topology: 17 pods must share one rack; best fit is r2 with space for 16. "
-        "How to unblock: Free up space for 1 more pod in one rack."
+        "Unschedulable: topology: 17 pods must share one rack; the largest is r2 with space for 16"
+        " (16 free now). How to unblock: Request at most 16 pods, or add hosts to one rack."
     )
 
 
@@ -234,7 +235,7 @@ def test_no_estimate_from_few_samples_or_for_unschedulable_work() -> None:
     world = _queue_with_history(3)
     world.submit("huge", "gpu", {"gpu": 9})
     world.settle()
-    for key, words in (("team/asked", "only"), ("team/huge", "exceeds the maximum quota")):
+    for key, words in (("team/asked", "only"), ("team/huge", "is unschedulable")):
         why = explanation_of(world.cluster_state, world[key], world.at)
         found = expected_start(world.cluster_state, world[key], why, world.at)
         assert found is not None

@@ -62,6 +62,10 @@ def _wrong_state(
     cluster_state: ClusterState, workload: Workload, found: Explanation
 ) -> Iterator[str]:
     phase = phase_of(workload)
+    if found.is_unschedulable:
+        if phase == "QuotaReserved":
+            yield "it has quota"
+        return
     wanted = REASON_OF_PHASE.get(phase)
     if wanted is not None and found.dominant not in wanted | {"Ending", "RateLimited"}:
         yield f"it is {phase}"
@@ -142,6 +146,8 @@ def _wrong_room(
     both = views[-1]
     if found.dominant in CAPACITY_REASONS and both.fits(cluster_state, workload):
         yield "by all accounts there is room"
+    if found.is_unschedulable and empty(cluster_state).fits(cluster_state, workload):
+        yield "it would start in an empty cluster"
     if found.dominant == "PendingEvaluation":
         if found.reason_message.code == "FitsNow" and not both.fits(cluster_state, workload):
             yield "it is said to fit and does not"
@@ -154,7 +160,7 @@ def _wrong_room(
     says_quota = found.dominant in {"WaitingForQuota", "ExceedsMaxQuota"}
     if says_quota and any(both.has_quota(workload, flavors) for flavors in combined):
         yield "there is quota, so that cannot be the reason"
-    never = found.dominant == "ExceedsMaxQuota"
+    never = found.is_unschedulable and found.condition_reason == "ExceedsMaxQuota"
     if never and any(empty(cluster_state).has_quota(workload, flavors) for flavors in combined):
         yield "the quota would suffice without usage"
     if found.dominant == "PreemptionRateLimited":

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import get_args
 
-from headgate.application.queries.overview.detectors import unschedulable_workloads
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.scheduling.pending_reasons import current_reason
+from headgate.domain.scheduling.pending_reasons import current_reason, unschedulable
 from headgate.domain.values.instants import Instant
 from headgate.domain.workloads import commands as c
 from headgate.domain.workloads.explanation import Explanation
@@ -22,7 +21,7 @@ from headgate.messages.catalogue import TEXTS, text_of
 from tests.simulation import simulated_cluster
 from tests.simulation.cluster import SECONDS, Cluster
 from tests.simulation.explanation_checks import contradictions
-from tests.simulation.independent_accounting import account, empty
+from tests.simulation.independent_accounting import account
 from tests.simulation.scenario_run import apply_action
 
 ENDED_OR_RUNS = {"Starting", "Running", "Evicting", "Succeeded", "Failed", "Cancelled"}
@@ -56,10 +55,8 @@ class Checker:
             self.checked[found.dominant] += 1
             for what in contradictions(cluster_state, workload, found, now):
                 self._contradict(cluster_state, key, f"{found.dominant}: {what}")
-        for workload, _ in unschedulable_workloads(cluster_state, at):
-            self.checked["NeverStarts"] += 1
-            if empty(cluster_state).fits(cluster_state, workload):
-                self._contradict(cluster_state, workload.key, "it would start in an empty cluster")
+            if found.is_unschedulable != (unschedulable(cluster_state, workload) is not None):
+                self._contradict(cluster_state, key, "overview and reason differ")
 
     def _contradict(self, cluster_state: ClusterState, key: str, what: str) -> None:
         self.contradictions.append(f"at {cluster_state.position} {key}: {what}")

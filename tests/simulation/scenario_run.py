@@ -280,4 +280,4 @@ def _settle(cluster: Cluster) -> None:
 def _never_fits(cluster: Cluster, workload: Workload) -> bool:
     """Whether the recorded reason says that it is larger than its queue can ever be."""
     found = recorded_reason(cluster.witness.cluster_state, workload, cluster.now)
-    return found is not None and found.dominant == "ExceedsMaxQuota"
+    return found is not None and found.is_unschedulable

@@ -38,7 +38,7 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "round.aborted": 2,
     "round.committed": 2,
     "workload.eviction_cancelled": 2,
-    "workload.explained": 2,
+    "workload.explained": 3,
     "workload.submitted": 8,
     "workload.spec_changed": 7,
     "workload.evicted": 2,
@@ -65,10 +65,12 @@ and version 5 whether nodes below topologies are checked, version 4 of a workloa
 version 3 of its change the pod templates that stand beside the log.
 The versions after these have what executors say of nodes and of themselves, and a workload's own
 nodeLossPolicy; then a workload's spec has its retries and completions, then what its pods need of
-executors and require of the pods around them, and an Executor its orphaned pods.
+executors and require of the pods around them, and an Executor its orphaned pods. Version 3 of
+a pending reason has what is free of what an unschedulable workload lacks.
 """
 
 READABLE_SINCE: dict[str, int] = {
+    "workload.explained": 2,
     "workload.submitted": 5,
     "workload.spec_changed": 4,
     "cluster_queue.created": 2,

@@ -239,11 +239,17 @@ def _before_orphans(fields: Fields) -> Fields:
     return fields
 
 
+def _before_unschedulable(fields: Fields) -> Fields:
+    """Pending reasons of before workloads were told that they can never start: as recorded."""
+    return fields
+
+
 UPCASTERS: dict[tuple[str, int], Step] = {
     ("round.aborted", 1): aborted_with_message,
     ("round.committed", 1): committed_with_messages,
     ("workload.eviction_cancelled", 1): cancelled_with_message,
     ("workload.explained", 1): explained_with_messages,
+    ("workload.explained", 2): _before_unschedulable,
     ("workload.submitted", 1): spec_with_messages,
     ("workload.submitted", 2): _without_owner,
     ("workload.spec_changed", 1): spec_with_messages,

@@ -86,8 +86,7 @@ TEXTS: Mapping[str, Text] = {
     "ReadModelLag": Text("{events:event} behind."),
     # Expected starts
     "NoStartEstimate": Text("No start estimate: {reason}."),
-    "RequestExceedsMaxQuota": Text("the request exceeds the maximum quota of the queue"),
-    "NoEligibleFlavor": Text("no eligible flavor"),
+    "WorkloadUnschedulable": Text("the workload is unschedulable"),
     "IsOnHold": Text("on hold"),
     "IsInactive": Text("the workload is inactive"),
     "AdmissionGatesClosed": Text("an admission gate is closed"),

@@ -95,12 +95,12 @@ QUOTA: Mapping[str, Text] = {
     ),
     "RequestExceedsMaximum": Text(
         "Request exceeds the maximum: {need} ({flavor}) requested, ClusterQueue {cluster_queue} can"
-        " use at most {have:number}",
+        " use at most {have:number}[ ({free:number} free now)]",
         "Raise nominalQuota by {short_by} (flavor {flavor})[, or request at most {at_most}]",
     ),
     "RequestExceedsBorrowing": Text(
         "Request exceeds the maximum: {need} ({flavor}) requested, ClusterQueue {cluster_queue} can"
-        " use at most {have:number}",
+        " use at most {have:number}[ ({free:number} free now)]",
         "Raise nominalQuota or borrowingLimit by {short_by} (flavor {flavor})"
         "[, or request at most {at_most}]",
     ),
@@ -151,6 +151,50 @@ TOPOLOGY: Mapping[str, Text] = {
     "NoHostFitsLeader": Text(
         "No host of flavor {flavor} fits the group leader's pod",
         "Free up a host of flavor {flavor} for the leader's pod",
+    ),
+    "PodsExceedLargestDomain": Text(
+        "Topology: {need:pod} must share one {level:label}[ with {running} running]; the largest is"
+        " {domain:label} with space for {have}[ ({free} free now)][ (slices: {layers:all})]",
+        "Request at most {have:pod}, or add hosts to one {level:label}",
+    ),
+    "SlicesExceedLargestDomain": Text(
+        "Topology: {need:slice} must share one {level:label}[ with {running} running]; the largest"
+        " is {domain:label} with space for {have}[ ({free} free now)][ (slices: {layers:all})]",
+        "Request at most {have:slice}, or add hosts to one {level:label}",
+    ),
+    "PodsExceedAllHosts": Text(
+        "Topology: {need:pod} requested[ beside {running} running]; {hosts:host} of flavor {flavor}"
+        " have space for {have} in all[ ({free} free now)][ (slices: {layers:all})]",
+        "Request at most {have:pod}, or add hosts to flavor {flavor}",
+    ),
+    "SlicesExceedAllHosts": Text(
+        "Topology: {need:slice} requested[ beside {running} running]; {hosts:host} of flavor"
+        " {flavor} have space for {have} in all[ ({free} free now)][ (slices: {layers:all})]",
+        "Request at most {have:slice}, or add hosts to flavor {flavor}",
+    ),
+    "PodExceedsLargestHost": Text(
+        "One pod of pod set {pod_set} requests {need}; the largest host of flavor {flavor} has"
+        " {have:number} ({free:number} free now)",
+        "Request at most {have} for each pod, or add larger hosts to flavor {flavor}",
+    ),
+    "NoHostHoldsPod": Text(
+        "No host of flavor {flavor} fits a pod, even without other pods"
+        "[: of {hosts:host}, {excluded_hosts:all}]",
+        "Add hosts to flavor {flavor} that fit a pod of pod set {pod_set}",
+    ),
+    "NoHostHoldsSlice": Text(
+        "No hosts of flavor {flavor} fit a slice, even without other pods"
+        "[: of {hosts:host}, {excluded_hosts:all}]",
+        "Request smaller slices, or add hosts to flavor {flavor}",
+    ),
+    "NoDomainHoldsLeader": Text(
+        "No host fits the group leader's pod together with its workers in one {level:label}, even"
+        " without other pods",
+        "Request fewer workers, or add hosts to one {level:label}",
+    ),
+    "NoHostHoldsLeader": Text(
+        "No host of flavor {flavor} fits the group leader's pod, even without other pods",
+        "Add hosts to flavor {flavor} that fit the leader's pod",
     ),
     "FlavorHasNoHosts": Text("Flavor {flavor} has no hosts", "Add hosts to flavor {flavor}"),
     "PlacementFailed": Text("Placement failed: {why:lower}"),
@@ -282,6 +326,7 @@ QUEUES: Mapping[str, Text] = {
 """Queues that admit nothing, with what ends it."""
 
 STATES: Mapping[str, Text] = {
+    "Unschedulable": Text("Unschedulable: {found:lower}"),
     "DoesNotFit": Text("Does not fit"),
     "FitsNow": Text("Fits now; waiting for its turn in the queue"),
     "CanPreemptNow": Text("Can preempt now; waiting for its turn in the queue"),

@@ -288,7 +288,7 @@ def _reasons(case: Case, installed: Installed) -> Iterator[str]:
         if workload is None or not waiting or waiting[0]["status"] == "True":
             continue
         found = recorded_reason(cluster_state, workload, installed.at)
-        told = found.dominant if found else ""
+        told = found.condition_reason if found else ""
         yield from differing_reasons(f"reason.{workload.key}", waiting[0]["reason"], told)
 
 

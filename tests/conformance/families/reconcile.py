@@ -111,7 +111,7 @@ def inadmissible(case: Case) -> Iterator[str]:
     workload = _workload(installed)
     found = recorded_reason(installed.cluster_state, workload, installed.at) if workload else None
     if reason in JUDGED:
-        yield from differing_reasons("reason", reason, found.dominant if found else "")
+        yield from differing_reasons("reason", reason, found.condition_reason if found else "")
 
 
 def not_ready(case: Case) -> Iterator[str]:

@@ -58,7 +58,7 @@ def entry_of_a_cycle(case: Case) -> Iterator[str]:
     )
     for condition in conditions:
         if condition["type"] == "QuotaReserved" and reason:
-            told = found.dominant if found else ""
+            told = found.condition_reason if found else ""
             yield from differing_reasons("reason", condition["reason"], told)
 
 

@@ -137,7 +137,7 @@ def test_the_mildest_reason_within_a_group_and_the_worst_of_all_groups_is_report
     world.record("workload/team/w", submitted)
     world.settle()
     found = why(world, "team/w")
-    assert found.dominant == "NoMatchingFlavor"
+    assert (found.dominant, found.condition_reason) == ("Unschedulable", "NoMatchingFlavor")
     reasons = [(b.flavor, b.reason) for b in found.blockers]
     unfit = "NoMatchingFlavor"
     assert reasons == [("old", unfit), ("new", "ExceedsMaxQuota"), ("old", unfit)]
@@ -153,7 +153,7 @@ def test_what_can_never_be_had_is_reported_before_what_is_only_taken_now() -> No
     key = world.submit("new", "q", {"slots": 2, "gpu": 6})
     world.settle()
     found = why(world, key)
-    assert found.dominant == "ExceedsMaxQuota"
+    assert (found.dominant, found.condition_reason) == ("Unschedulable", "ExceedsMaxQuota")
     told = found.blockers[found.deciding]
     assert (told.message.code, told.need, told.have) == ("RequestExceedsMaximum", 6, 4)
     assert remedies_of(found) == [

@@ -97,7 +97,7 @@ def test_a_group_without_capacity_for_its_leader_waits_and_says_so() -> None:
     found = world[key].explanation
     assert world[key].admission is None
     assert found is not None
-    assert found.reason_message.code == "NoHostInDomainFitsLeader"
+    assert found.blockers[found.deciding].message.code == "NoDomainHoldsLeader"
 
 
 @pytest.mark.parametrize(

@@ -261,7 +261,7 @@ def test_preemptible_work_starts_behind_refused_work_that_is_not() -> None:
     assert world.admitted() == [behind]
     found = recorded_reason(world.cluster_state, world[refused], world.at)
     assert found is not None
-    assert found.dominant == "ExceedsMaxQuota"
+    assert (found.dominant, found.condition_reason) == ("Unschedulable", "ExceedsMaxQuota")
 
 
 def test_a_submit_to_a_full_queue_costs_one_evaluation() -> None:

@@ -28,10 +28,10 @@ def test_borrowing_is_no_remedy_for_non_preemptible_work_beyond_nominal() -> Non
     key = world.submit("np", "a", {"gpu": 5}, preemptibility="NonPreemptible")
     world.settle()
     found = told(world, key)
-    assert found.dominant == "ExceedsMaxQuota"
+    assert (found.dominant, found.condition_reason) == ("Unschedulable", "ExceedsMaxQuota")
     assert sentence_of(found) == (
-        "Request exceeds the maximum: 5 gpu (default) requested, ClusterQueue a has nominal quota 4"
-        " for non-preemptible workloads"
+        "Unschedulable: request exceeds the maximum: 5 gpu (default) requested, ClusterQueue a has"
+        " nominal quota 4 for non-preemptible workloads"
     )
 
 
@@ -92,7 +92,8 @@ def test_quota_withheld_for_non_preemptible_work_is_named_with_its_remedy() -> N
     held = world.submit("held", "a", {"gpu": 3}, preemptibility="NonPreemptible")
     key = world.submit("other", "a", {"gpu": 2})
     world.settle()
-    assert told(world, held).dominant == "ExceedsMaxQuota"
+    assert told(world, held).condition_reason == "ExceedsMaxQuota"
+    assert told(world, held).is_unschedulable
     found = told(world, key)
     assert sentence_of(found) == (
         "Insufficient quota: 2 gpu (default) requested, 1 available in ClusterQueue a besides what"

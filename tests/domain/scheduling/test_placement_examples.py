@@ -107,8 +107,8 @@ def test_required_never_climbs() -> None:
     world.settle()
     found = world[key].explanation
     assert found is not None
-    assert found.dominant == "TopologyPlacementFailed"
-    assert found.reason_message.code == "PodsExceedDomain"
+    assert (found.dominant, found.condition_reason) == ("Unschedulable", "TopologyPlacementFailed")
+    assert found.blockers[found.deciding].message.code == "PodsExceedLargestDomain"
     assert (found.blockers[0].level, found.blockers[0].domain) == ("rack", "b1/r1")
     assert (found.blockers[0].need, found.blockers[0].have, found.blockers[0].short_by) == (3, 2, 1)
 
@@ -208,7 +208,8 @@ def test_a_pod_too_big_for_every_host_is_told_what_the_hosts_lack() -> None:
     world.settle()
     found = world[key].explanation
     assert found is not None
-    assert found.blockers[0].message == message("NoHostFitsPod", hosts=2)
+    assert found.blockers[0].message == message("PodExceedsLargestHost")
+    assert (found.blockers[0].need, found.blockers[0].have, found.blockers[0].free) == (4, 3, 3)
     assert found.blockers[0].excluded_hosts == (
         HostExclusion(cause="Resource", detail="cpu", hosts=2),
     )
@@ -238,5 +239,5 @@ def test_hosts_that_are_taken_are_waited_for_and_hosts_that_never_do_are_not() -
     found = [world[key].explanation for key in (waits, never)]
     assert [each and each.dominant for each in found] == [
         "WaitingForHosts",
-        "TopologyPlacementFailed",
+        "Unschedulable",
     ]

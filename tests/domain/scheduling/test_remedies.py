@@ -144,7 +144,7 @@ def test_capacity_for_slices_is_counted_in_slices() -> None:
     request = TopologyRequest(required="block", slice_layers=slices)
     world.submit("asked", "q0", {"cpu": 1}, count=12, topology=request)
     world.settle()
-    assert _advice(world) == ["Free up space for 1 more slice in one block"]
+    assert _advice(world) == ["Request at most 2 slices, or add hosts to one block"]
     world.node("b/r2/h3", allocatable={"cpu": 4, "pods": 110})
     world.settle()
     assert world.admitted() == ["team/asked"]

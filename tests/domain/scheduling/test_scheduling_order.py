@@ -76,7 +76,7 @@ def test_the_next_of_an_equivalence_class_is_explained_once_the_explained_one_is
     world.settle()
     found = recorded_reason(world.cluster_state, world[second], world.at)
     assert found is not None
-    assert (found.dominant, found.evaluated) == ("ExceedsMaxQuota", True)
+    assert (found.dominant, found.evaluated) == ("Unschedulable", True)
 
 
 def test_freed_capacity_requeues_them() -> None:
@@ -96,7 +96,7 @@ def test_a_higher_quota_requeues_them() -> None:
     world.settle()
     found = world[key].explanation
     assert found is not None
-    assert found.dominant == "ExceedsMaxQuota"
+    assert (found.dominant, found.condition_reason) == ("Unschedulable", "ExceedsMaxQuota")
     world.change_cluster_queue("q", resource_groups=quotas(default=6))
     world.settle()
     assert world.admitted() == [key]

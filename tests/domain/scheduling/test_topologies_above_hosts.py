@@ -38,9 +38,7 @@ def test_a_pod_larger_than_any_node_of_the_rack_waits(*, checks_nodes: bool) -> 
     world.settle()
     assert (key in world.admitted()) is not checks_nodes
     found = world[key].explanation
-    assert (found is not None and found.dominant) == (
-        "TopologyPlacementFailed" if checks_nodes else False
-    )
+    assert (found is not None and found.dominant) == ("Unschedulable" if checks_nodes else False)
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,8 @@ class RefusedView(Schema, kw_only=True, frozen=True):
 class BlockerView(Schema, kw_only=True, frozen=True):
     """One thing that keeps a workload from admission; amounts are integers in base units.
 
+    Of an unschedulable workload `have` is what the emptied cluster has, and `free` what is free.
+
     `message` is the text of `code` with its `arguments` and the fields beside them.
     """
 
@@ -142,6 +144,7 @@ class BlockerView(Schema, kw_only=True, frozen=True):
     need: int | None = None
     have: int | None = None
     short_by: int | None = None
+    free: int | None = None
     held_by: list[str] = []
     refused: list[RefusedView] = []
     excluded_hosts: dict[str, int] = {}
@@ -184,6 +187,7 @@ def blocker_view(blocker: Blocker, scope: NamespaceScope) -> BlockerView:
         need=blocker.need,
         have=blocker.have,
         short_by=blocker.short_by,
+        free=blocker.free,
         held_by=shown_keys(blocker.held_by, scope),
         refused=[refused_view(refused, scope) for refused in blocker.refused],
         excluded_hosts={_exclusion_word(each): each.hosts for each in blocker.excluded_hosts},

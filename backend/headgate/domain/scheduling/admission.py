@@ -9,10 +9,16 @@ from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.rounds.decide import SupersedeRound
 from headgate.domain.scheduling.cycle_context import CycleContext
 from headgate.domain.scheduling.evaluation.evaluation_summary import explain_evaluation
+from headgate.domain.scheduling.evaluation.unschedulable import (
+    before_evaluation,
+    unschedulable_verdict,
+    with_free,
+)
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.evaluation.workload_slices import predecessor_slice
 from headgate.domain.scheduling.lifecycle.admission_checks import admission_events, required_checks
 from headgate.domain.scheduling.lifecycle.transitions import IMMEDIATELY, next_due_at
+from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.progress import (
     complete_round,
     invalidate_round,
@@ -77,14 +83,25 @@ def invalidate_nomination(cycle: CycleContext, evaluation: Evaluation) -> None:
 
 
 def record_pending(cycle: CycleContext, evaluation: Evaluation) -> None:
-    """Record the pending reason of an evaluation if it differs from the recorded one."""
+    """Record the pending reason of an evaluation if it differs from the recorded one.
+
+    That the workload can never start comes before anything else that the evaluation found.
+    """
     partition, workloads = cycle.partition, cycle.cluster_state.workloads
-    known = evaluation.workload.explanation
+    workload = evaluation.workload
+    known = workload.explanation
     # Holders are named only for a new reason: finding them costs more than the rest.
     bare = explain_evaluation(partition, workloads, evaluation, with_holders=False)
-    if known is None or known.fingerprint != bare.fingerprint:
-        explanation = explain_evaluation(partition, workloads, evaluation)
-        cycle.record_reason(evaluation.workload, explanation)
+    never = None
+    if evaluation.mode == Mode.NO_FIT and not workload.round_id:
+        never = unschedulable_verdict(partition, workload)
+    told = bare if never is None else before_evaluation(never, bare)
+    if known is not None and known.fingerprint == told.fingerprint:
+        return
+    found = explain_evaluation(partition, workloads, evaluation)
+    if never is not None:
+        found = before_evaluation(with_free(partition, workload, never), found)
+    cycle.record_reason(workload, found)
 
 
 def record_skipped(cycle: CycleContext, evaluation: Evaluation) -> None:

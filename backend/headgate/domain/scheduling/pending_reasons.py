@@ -13,6 +13,11 @@ from headgate.domain.scheduling.evaluation.evaluation_summary import (
     explain_evaluation,
     unreached_flavors,
 )
+from headgate.domain.scheduling.evaluation.unschedulable import (
+    before_evaluation,
+    unschedulable_reason,
+    unschedulable_verdict,
+)
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
@@ -48,10 +53,37 @@ def recorded_reason(
     return (
         _blocked_admission_reason(cluster_state, workload)
         or _admission_check_reason(workload)
-        or _workload_reason(cluster_state, workload, at)
+        or _unreserved_reason(cluster_state, workload, at)
+    )
+
+
+def unschedulable(cluster_state: ClusterState, workload: Workload) -> Explanation | None:
+    """Why a workload can never start as the cluster is configured, with what is free now.
+
+    None if it could start, and for a workload that has quota, ends or is quarantined.
+    """
+    if workload_stream(workload.key) in cluster_state.quarantined:
+        return None
+    partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
+    return unschedulable_reason(partition, cluster_state.config, workload)
+
+
+def _unreserved_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:
+    """The reason of a workload without quota: that it can never start before any other."""
+    known = (
+        _workload_reason(cluster_state, workload, at)
         or _queue_reason(cluster_state, workload)
         or _heap_reason(cluster_state, workload, at)
     )
+    if known.is_unschedulable:
+        return known
+    never = unschedulable(cluster_state, workload)
+    if never is None:
+        return known
+    others = () if known.evaluated else known.blockers
+    recorded = workload.explanation
+    is_own = known.evaluated or (recorded is not None and recorded.is_unschedulable)
+    return replace(never, evaluated=is_own, blockers=(*never.blockers, *others))
 
 
 def current_reason(
@@ -72,10 +104,16 @@ def current_reason(
     partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
     if name not in partition.pending or check_queues(cluster_state.config, workload) is not None:
         return known
-    evaluation = evaluate(partition, cluster_state.workloads, workload)
     kept_out = _workload_reason(cluster_state, workload, at) or _order_reason(
         cluster_state, workload, at
     )
+    evaluation = evaluate(partition, cluster_state.workloads, workload)
+    never = unschedulable(cluster_state, workload)
+    if never is not None:
+        fresh = _with_unreached_flavors(partition, cluster_state, evaluation)
+        told = before_evaluation(never, fresh)
+        others = kept_out.blockers if kept_out is not None else ()
+        return replace(told, evaluated=known.evaluated, blockers=(*told.blockers, *others))
     if evaluation.mode in {Mode.FIT, Mode.PREEMPT}:
         return kept_out or _about_to_be_decided(cluster_state, workload, known, evaluation, at)
     if evaluation.lost_nomination:
@@ -84,18 +122,6 @@ def current_reason(
     if kept_out is None:
         return replace(fresh, evaluated=known.evaluated)
     return replace(kept_out, blockers=(*kept_out.blockers, *fresh.blockers))
-
-
-def evaluated_reason(cluster_state: ClusterState, workload: Workload) -> Explanation | None:
-    """What a fresh evaluation finds in the way of a pending workload, in any queue order.
-
-    None if the workload could start, or preemption could make it fit.
-    """
-    partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
-    evaluation = evaluate(partition, cluster_state.workloads, workload)
-    if evaluation.mode in {Mode.FIT, Mode.PREEMPT} or evaluation.lost_nomination:
-        return None
-    return _with_unreached_flavors(partition, cluster_state, evaluation)
 
 
 def _with_unreached_flavors(
@@ -256,13 +282,19 @@ def _heap_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -
     queue, ranks = partition.pending[name], local_queue_ranks(cluster_state, name, at)
     if not is_admissible(workload) or workload.key not in queue.in_heap:
         return _unevaluated("Order", REQUEUEING, "Requeueing")
-    if workload.explanation is not None:
-        return workload.explanation
+    found = workload.explanation
+    if found is not None and not (found.is_unschedulable and _may_start_now(partition, workload)):
+        return found
     return (
         _behind_strict_fifo_head(cluster_state, queue, queue.first(ranks), workload)
         or _equivalent_reason(cluster_state, queue, workload)
         or _pending_evaluation(partition, queue.in_order(ranks), workload)
     )
+
+
+def _may_start_now(partition: Partition, workload: Workload) -> bool:
+    """Whether the configuration or the nodes changed so that a workload is not unschedulable."""
+    return unschedulable_verdict(partition, workload) is None
 
 
 def _behind_strict_fifo_head(
@@ -281,7 +313,7 @@ def _equivalent_reason(
 ) -> Explanation | None:
     other = queue.explained_equivalent(workload.key)
     known = cluster_state.workloads[other].explanation if other else None
-    if other is None or known is None:
+    if other is None or known is None or known.is_unschedulable:
         return None
     same = message("SameRequest", found=known.reason_message, workload=workload_reference(other))
     return replace(known, message=same, evaluated=False)

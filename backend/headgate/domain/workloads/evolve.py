@@ -183,7 +183,7 @@ def _spec_changed(workload: Workload, event: e.WorkloadSpecChanged) -> Workload:
 def _explained(workload: Workload, event: e.WorkloadExplained, at: Instant) -> Workload:
     found = event.explanation
     waiting = ConditionChange(
-        "QuotaReserved", status=False, reason=found.dominant, message=found.reason_message
+        "QuotaReserved", status=False, reason=found.condition_reason, message=found.reason_message
     )
     return replace(
         workload,

@@ -45,6 +45,10 @@ ExclusionCause = Literal[
 """
 
 
+UNSCHEDULABLE = "Unschedulable"
+"""The dominant reason of a workload that could not be admitted on the emptied cluster either."""
+
+
 class HostExclusion(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """How many hosts one cause excludes.
 
@@ -69,7 +73,8 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Amounts are in the units of `quantities`; `need`, `have` and `short_by` are set where the
     blocker is about an amount. `reason` is a CamelCase word that several texts share, and `message`
     the text's code with those arguments that no field holds. `held_by` names workloads by key; for
-    a hold, its owner.
+    a hold, its owner. Of an unschedulable workload `have` is what the emptied cluster has, and
+    `free` what of it is free now.
     """
 
     type: BlockerType
@@ -86,6 +91,7 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     held_by: tuple[WorkloadKey, ...] = ()
     refused: tuple[ProtectedCandidate, ...] = ()
     excluded_hosts: tuple[HostExclusion, ...] = ()
+    free: int | None = None
 
     @property
     def full_message(self) -> Message:
@@ -104,6 +110,8 @@ class Blocker(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             found["have"] = Amount(resource, self.have) if resource else self.have
         if self.short_by is not None:
             found["short_by"] = Amount(resource, self.short_by) if resource else self.short_by
+        if self.free is not None:
+            found["free"] = Amount(resource, self.free) if resource else self.free
         if self.held_by and self.type != "Hold":
             found["held_by"] = workload_references(self.held_by)
         if self.excluded_hosts:
@@ -135,8 +143,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The dominant reason of a pending workload, all blockers, and what would help.
 
     `evaluated` is false where no evaluation was needed, and `dominant` says why. `message` is set
-    where no blocker says it; else blocker number `deciding` does. `would_unblock` are remedies
-    beside those of the blockers. Explanations with equal `fingerprint` tell a user the same.
+    where no blocker says it; else blocker number `deciding` does. Where the dominant reason is
+    UNSCHEDULABLE, that blocker says what the emptied cluster lacks. `would_unblock` are remedies
+    beside those of the blockers. `evaluation_reason` is the dominant reason of an unschedulable
+    workload on the cluster as it is. Explanations with equal `fingerprint` tell a user the same.
     """
 
     dominant: str
@@ -145,11 +155,26 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     evaluated: bool = True
     blockers: tuple[Blocker, ...] = ()
     would_unblock: tuple[Message, ...] = ()
+    evaluation_reason: str = ""
 
     @property
     def reason_message(self) -> Message:
         """The message of the dominant reason."""
-        return self.message or self.blockers[self.deciding].full_message
+        found = self.message or self.blockers[self.deciding].full_message
+        return Message(UNSCHEDULABLE, {"found": found}) if self.is_unschedulable else found
+
+    @property
+    def is_unschedulable(self) -> bool:
+        """Whether the workload could not be admitted on the emptied cluster either."""
+        return self.dominant == UNSCHEDULABLE
+
+    @property
+    def condition_reason(self) -> str:
+        """Kueue's word for the dominant reason, which conditions have."""
+        if not self.is_unschedulable:
+            return self.dominant
+        found = self.blockers[self.deciding].reason if self.blockers else "WaitingForQuota"
+        return self.evaluation_reason or found
 
     @property
     def fingerprint(self) -> tuple[str, bool, tuple[tuple[str, ...], ...]]:
@@ -162,7 +187,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             (b.type, b.reason, b.pod_set, b.flavor, b.resource, b.level, _magnitude(b.short_by))
             for b in self.blockers
         )
-        return (self.dominant, self.evaluated, matrix)
+        found = ((self.evaluation_reason,),) if self.evaluation_reason else ()
+        return (self.dominant, self.evaluated, (*found, *matrix))
 
 
 def _magnitude(short_by: int | None) -> str:

@@ -8,12 +8,13 @@ from msgspec.structs import replace
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.cooperative import Cooperative, at_once, each
 from headgate.application.queries.overview.config_warnings import warnings_in
-from headgate.application.queries.overview.detectors import UNSCHEDULABLE, unserved_flavors
+from headgate.application.queries.overview.detectors import unserved_flavors
 from headgate.application.queries.views import MessageView, Whole, message_view
 from headgate.application.readiness import Readiness
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_activity import cluster_queue_activity
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
+from headgate.domain.scheduling.pending_reasons import unschedulable
 from headgate.domain.streams import LOG_STREAM, workload_stream
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message, workload_reference
@@ -190,8 +191,8 @@ def _blocked_lines(
         if head is None or head.explanation is None:
             continue
         behind = len(line.in_heap) - 1
-        is_hopeless = head.explanation.dominant in UNSCHEDULABLE
-        if not is_hopeless and (not behind or _waited_seconds(head, at) < LONG_HEAD_SECONDS):
+        never = unschedulable(cluster_state, head)
+        if never is None and (not behind or _waited_seconds(head, at) < LONG_HEAD_SECONDS):
             continue
         is_open = scope is None or head.namespace in scope
         yield _alert(
@@ -200,9 +201,9 @@ def _blocked_lines(
             message("HeadOfLineBlocking", queue=name, head=workload_reference(head.key)),
             message(
                 "HeadPendingWithOthers",
-                reason=head.explanation.reason_message
+                reason=(never or head.explanation).reason_message
                 if is_open
-                else message("HeadUnschedulable" if is_hopeless else "HeadPendingForLong"),
+                else message("HeadUnschedulable" if never else "HeadPendingForLong"),
                 pending=_pending(behind),
             ),
             link=f"/workloads/{head.key}" if is_open else f"/queues/{name}",

@@ -11,7 +11,7 @@ from headgate.domain.cluster_state import ClusterState
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND, Instant
 from headgate.domain.values.message import Message, message
-from headgate.domain.workloads.explanation import Explanation
+from headgate.domain.workloads.explanation import UNSCHEDULABLE, Explanation
 from headgate.domain.workloads.state import Workload, condition, phase_of
 from headgate.messages.catalogue import text_of
 
@@ -19,8 +19,7 @@ MIN_SAMPLES = 8
 MAX_SAMPLES = 500
 HALF, NINE_TENTHS = 50, 90
 UNPREDICTABLE_REASONS = {
-    "ExceedsMaxQuota": message("RequestExceedsMaxQuota"),
-    "NoMatchingFlavor": message("NoEligibleFlavor"),
+    UNSCHEDULABLE: message("WorkloadUnschedulable"),
     "OnHold": message("IsOnHold"),
     "Deactivated": message("IsInactive"),
     "AdmissionGated": message("AdmissionGatesClosed"),

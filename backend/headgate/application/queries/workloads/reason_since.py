@@ -34,13 +34,14 @@ from headgate.domain.workloads.events import (
     WorkloadDeactivated,
     WorkloadExplained,
     WorkloadHeld,
+    WorkloadPodsReclaimed,
     WorkloadQuotaReserved,
     WorkloadReleased,
     WorkloadRequeued,
     WorkloadSpecChanged,
 )
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.preemption_events import PreemptionWithheld
+from headgate.domain.workloads.preemption_events import PreemptionGateOpened, PreemptionWithheld
 from headgate.domain.workloads.state import Workload
 
 EVALUATION_EVENTS = (WorkloadExplained, WorkloadQuotaReserved, PlacementNominated)
@@ -88,6 +89,14 @@ NEUTRAL_EVENTS_OF_REASON: dict[str, tuple[type, ...]] = {
 }
 """What happens behind a reason that comes before it in the order of `recorded_reason`."""
 
+FORGETTING_EVENTS = (
+    PreemptionGateOpened,
+    WorkloadPodsReclaimed,
+    WorkloadQuotaReserved,
+    WorkloadSpecChanged,
+)
+"""What may drop a recorded reason."""
+
 INACTIVE_REASONS = ("LocalQueueStopped", "Stopped", "AdmissionCheckInactive")
 """Reasons of an inactive or stopped queue or check; earlier ones come first."""
 
@@ -123,6 +132,8 @@ def reason_since(
     equal requests is not yet a reason of its own: that begins with its own first evaluation.
     """
     past = read(workload_stream(workload.key))
+    if found.is_unschedulable:
+        return _unschedulable_since(past) if found.evaluated else None
     local_queues = [read(stream) for stream in _local_queues(config, workload)]
     start = _since(workload, found, past, local_queues, read)
     if start is None or found.dominant in CAUSING_EVENTS:
@@ -199,6 +210,23 @@ def _told_since(dominant: str, past: Sequence[RecordedEvent]) -> RecordedEvent |
         elif isinstance(event, WorkloadReleased) and first is not None:
             return recorded if _last_told(past[:number]) == dominant else first
         elif not isinstance(event, NEUTRAL_EVENTS):
+            return first
+    return first
+
+
+def _unschedulable_since(past: Sequence[RecordedEvent]) -> RecordedEvent | None:
+    """The first of the last unbroken run of explanations that it can never start.
+
+    As that comes before every other reason, holds, evictions and stopped queues do not end it.
+    """
+    first = None
+    for recorded in reversed(past):
+        event = recorded.event
+        if isinstance(event, WorkloadExplained):
+            if not event.explanation.is_unschedulable:
+                return first
+            first = recorded
+        elif isinstance(event, FORGETTING_EVENTS):
             return first
     return first
 

@@ -1,6 +1,7 @@
-"""Warnings on a submit that is accepted but cannot be admitted because of its queues.
+"""Warnings on a submit that is accepted but cannot be admitted: unschedulable, or by its queues.
 
-As in Kueue such work is accepted and waits: its queue may be made or resumed later.
+As in Kueue such work is accepted and waits: its queue may be made or resumed later, and hosts or
+quota may be added.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,22 +17,26 @@ from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.application.queries.overview.config_warnings import AdviceView
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import moved
-from headgate.domain.scheduling.queueing.queue_checks import QueueCheckFailure
+from headgate.domain.scheduling.evaluation.unschedulable import unschedulable_reason
+from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.partition.partition_layout import PartitionLayout, partition_layout
 from headgate.domain.streams import stream_of
 from headgate.domain.values.message import Message, message
+from headgate.domain.workloads.explanation import UNSCHEDULABLE
 from headgate.domain.workloads.pods.templates import (
     TemplateFields,
     ignored_placement_fields,
     literal_secrets,
 )
 from headgate.domain.workloads.state import Workload
-from headgate.messages.catalogue import remedy_of, text_of
+from headgate.messages.catalogue import remedies_of, remedy_of, text_of
 
 FieldPointers: TypeAlias = tuple[tuple[str, str], ...]
 """Where parts of our shape stand in a manifest as it was written."""
 
 QUEUE_NAME = "/spec/queueName"
 POD_SETS = "/spec/podSets"
+REASONS_OF_POD_SETS = ("OutsideLimitRange", UNSCHEDULABLE)
 MAX_TEMPLATES_WARNED = 20
 MAX_FIELDS_WARNED = 20
 IGNORED_JOB_FIELDS = frozenset(
@@ -53,11 +58,14 @@ IGNORED_JOB_FIELDS = frozenset(
 
 
 class _KeptOut(msgspec.Struct):
-    """All that goes to one queue and is kept out, by the first of them."""
+    """All that goes to one queue and is kept out for one reason, by the first of them."""
 
     workload: Workload
-    failure: QueueCheckFailure
+    reason: str
+    message: Message
+    remedy: str
     places: FieldPointers
+    text: str = ""
     count: int = 0
 
 
@@ -69,16 +77,57 @@ def warnings_about(
     """One warning for all that goes to the same queue and cannot, named after the first of them."""
     pairs = tuple(written)
     config = config_after(cluster_state.config, [changed for changed, _ in pairs])
-    known: dict[tuple[str, str, str], _KeptOut] = {}
+    layout = cluster_state.layout if config is cluster_state.config else partition_layout(config)
+    partitions: dict[str, Partition] = {}
+    known: dict[tuple[str, str, str, str], _KeptOut] = {}
     for changed, places in pairs:
-        found = queue_failure(config, changed)
-        if found is not None:
-            after = changed.after
-            key = (after.namespace, after.spec.queue_name, found.reason)
-            known.setdefault(key, _KeptOut(after, found, places)).count += 1
+        one = _kept_out(cluster_state, layout, partitions, (changed, places))
+        if one is not None:
+            namespace, queue = one.workload.namespace, one.workload.spec.queue_name
+            known.setdefault((namespace, queue, one.reason, one.text), one).count += 1
         yield
     kept_out = [_warning(cluster_state, one, scope) for one in known.values()]
     return [*kept_out, *_template_warnings(pairs), *_ignored_fields(pairs)]
+
+
+def _partition(
+    cluster_state: ClusterState,
+    layout: PartitionLayout,
+    partitions: dict[str, Partition],
+    workload: Workload,
+) -> Partition:
+    """The partition of a workload; under a configuration that the batch changes a new one."""
+    name = layout.key_of(workload)
+    if layout is cluster_state.layout:
+        return cluster_state.partition(name)
+    if name not in partitions:
+        queues = [queue for queue, key in layout.of_cluster_queue.items() if key == name]
+        partitions[name] = Partition(name, layout.config, queues, {})
+    return partitions[name]
+
+
+def _kept_out(
+    cluster_state: ClusterState,
+    layout: PartitionLayout,
+    partitions: dict[str, Partition],
+    written: tuple[CommandResult, FieldPointers],
+) -> _KeptOut | None:
+    """Why a workload cannot start: that it never can, before what its queues say."""
+    changed, places = written
+    workload = changed.after
+    if changed.failure is not None or not isinstance(workload, Workload):
+        return None
+    partition = _partition(cluster_state, layout, partitions, workload)
+    never = unschedulable_reason(partition, layout.config, workload)
+    if never is not None:
+        found = never.reason_message
+        remedy = next((f"{remedy}." for remedy in remedies_of(never)), "")
+        return _KeptOut(workload, never.dominant, found, remedy, places, text_of(found))
+    failure = queue_failure(layout.config, changed)
+    if failure is None:
+        return None
+    remedy = remedy_of(failure.message)
+    return _KeptOut(workload, failure.reason, failure.message, remedy, places)
 
 
 def _ignored_fields(pairs: Iterable[tuple[CommandResult, FieldPointers]]) -> Iterator[AdviceView]:
@@ -142,29 +191,28 @@ def found_in_template(template: TemplateFields) -> Iterator[tuple[str, Message]]
 
 
 def _warning(cluster_state: ClusterState, one: _KeptOut, scope: NamespaceScope) -> AdviceView:
-    workload, found = one.workload, one.failure
-    pointer = POD_SETS if found.reason == "OutsideLimitRange" else QUEUE_NAME
-    remedy = remedy_of(found.message)
-    pending = message("PendingUntilChanged", found=found.message, count=one.count)
+    workload = one.workload
+    pointer = POD_SETS if one.reason in REASONS_OF_POD_SETS else QUEUE_NAME
+    pending = message("PendingUntilChanged", found=one.message, count=one.count)
     return AdviceView(
         kind="Workload",
         namespace=workload.namespace,
         name=workload.name,
         pointer=moved(pointer, one.places),
-        rule=found.reason,
+        rule=one.reason,
         severity="warning",
         code=pending.code,
         arguments=message_json(pending)["arguments"],
         message=f"{text_of(pending)}.",
-        remedy=f"{remedy} {_near(cluster_state, workload, found, scope)}".rstrip(),
+        remedy=f"{one.remedy} {_near(cluster_state, workload, one.reason, scope)}".rstrip(),
     )
 
 
 def _near(
-    cluster_state: ClusterState, workload: Workload, found: QueueCheckFailure, scope: NamespaceScope
+    cluster_state: ClusterState, workload: Workload, reason: str, scope: NamespaceScope
 ) -> str:
     """A LocalQueue that may have been meant, where there is none of that name."""
-    if found.reason != "LocalQueueDoesNotExist":
+    if reason != "LocalQueueDoesNotExist":
         return ""
     return did_you_mean(
         cluster_state, stream_of("localqueue", workload.spec.queue_name, workload.namespace), scope

@@ -17,7 +17,7 @@ from headgate.domain.scheduling.evaluation.workload_evaluator import (
 from headgate.domain.scheduling.evaluation.workload_slices import replaced_slice
 from headgate.domain.scheduling.partition.charges import Charge
 from headgate.domain.scheduling.partition.partition import Partition
-from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
+from headgate.domain.scheduling.placement.host_table import ACTUAL, EMPTY, PROJECTED
 from headgate.domain.scheduling.preemption.capacity_view import charge_fits
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.workloads.admission import Admission
@@ -41,6 +41,27 @@ def evaluate(
         return _evaluate(partition, workloads, workload, fixed_flavors)
     with partition.charges.without(old):
         return _evaluate(partition, workloads, workload, fixed_flavors)
+
+
+def evaluate_emptied(emptied: Partition, workload: Workload) -> Evaluation:
+    """Returns how a workload fits a partition without any workload.
+
+    Where it does not, the evaluation is that of the fewest pods with which it may start.
+    """
+    pod_sets = needed_pod_sets(workload.spec.pod_sets, workload.reclaimable)
+    bare = replace(workload, nomination=None, round_id=None)
+    evaluations: list[Evaluation] = []
+
+    def evaluate_size(size: PodSets) -> Evaluation:
+        evaluator = WorkloadEvaluator(emptied, {}, bare, size, (EMPTY,))
+        evaluations.append(evaluator.evaluate(may_preempt=False))
+        return evaluations[-1]
+
+    if evaluate_size(pod_sets).mode != Mode.NO_FIT:
+        return evaluations[0]
+    fits = largest_fitting(pod_sets, evaluate_size, lambda one: one.mode != Mode.NO_FIT)
+    # A search that fails ends at the smallest size.
+    return fits or evaluations[-1]
 
 
 def reevaluate(

@@ -91,8 +91,11 @@ class WorkloadEvaluator:
         workloads: Mapping[str, Workload],
         workload: Workload,
         pod_sets: tuple[PodSet, ...],
+        views: tuple[int, ...] = (ACTUAL, PROJECTED),
     ) -> None:
+        """To fit, a workload needs hosts that are free in all `views`."""
         self.partition = partition
+        self.views = views
         self.workload = workload
         self.pod_sets = pod_sets
         local = partition.config.local_queues[f"{workload.namespace}/{workload.spec.queue_name}"]
@@ -202,7 +205,7 @@ class WorkloadEvaluator:
         """
         failed: Shortfalls = ()
         while assignment.mode == Mode.FIT:
-            admission, shortfalls = self._place(assignment, ACTUAL, PROJECTED)
+            admission, shortfalls = self._place(assignment, *self.views)
             if admission is not None:
                 return self._found(assignment, Mode.FIT, admission), ()
             failed += shortfalls

@@ -8,6 +8,7 @@ event requeues.
 
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
+from typing import TypeAlias
 
 import msgspec
 
@@ -20,6 +21,7 @@ from headgate.domain.scheduling.lifecycle.host_watch import HostWatch
 from headgate.domain.scheduling.lifecycle.timers import Timers
 from headgate.domain.scheduling.lifecycle.transitions import next_due_at
 from headgate.domain.scheduling.ordering.pending_queue import (
+    EquivalenceClass,
     InadmissibleSnapshot,
     PendingEntry,
     PendingQueue,
@@ -36,7 +38,12 @@ from headgate.domain.scheduling.partition.requeue_hints import (
     scope_reaching_all,
 )
 from headgate.domain.scheduling.placement.flavor_topology import FlavorTopology, build_host_table
-from headgate.domain.scheduling.placement.host_table import PROJECTED, HostTable
+from headgate.domain.scheduling.placement.host_table import (
+    PROJECTED,
+    HostTable,
+    free_capacity,
+    usable_node,
+)
 from headgate.domain.scheduling.queueing.pending_entry import (
     is_admission_candidate,
     is_unadmitted,
@@ -53,7 +60,11 @@ from headgate.domain.scheduling.quota.tree import QuotaTree, build_tree
 from headgate.domain.scheduling.quota.usage import QuotaUsage, is_within_nominal
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message
+from headgate.domain.workloads.explanation import Explanation
 from headgate.domain.workloads.state import Workload
+
+UnschedulableKey: TypeAlias = tuple[str, tuple[str, ...], EquivalenceClass]
+"""A ClusterQueue, the names of the pod sets, and all else that decides whether they fit."""
 
 
 class Partition:
@@ -63,7 +74,8 @@ class Partition:
     ClusterQueue the ranks of its LocalQueues as of the last cycle. `leases` is when nodes fall
     silent, kept by the partition `installation` alone. `inadmissible_requeue_cycle` counts the
     requeues, so that a cycle notices one that came while it evaluated (Kueue:
-    `queueInadmissibleCycle`).
+    `queueInadmissibleCycle`). `unschedulable` caches why workloads would not be admitted
+    on the emptied cluster; None if they would.
     """
 
     def __init__(
@@ -108,6 +120,8 @@ class Partition:
         self.ranks: Callable[[str], Ranks] = lambda _: equal_ranks
         self.minimum_runtime = MinimumRuntimeIndex(config, self.tree.path)
         self.inadmissible_requeue_cycle = 0
+        self.unschedulable: dict[UnschedulableKey, Explanation | None] = {}
+        self._emptied: Partition | None = None
 
     def replace(self, old: Workload | None, new: Workload | None) -> None:
         """Index a workload of this partition that was added, changed or deleted.
@@ -142,14 +156,33 @@ class Partition:
 
     def node_changed(self, node: Configured[NodeSpec]) -> None:
         """Index a report or cordon of a node."""
+        offered = free_capacity(self.hosts.node(node.name).spec)
         frees = self.hosts.node_changed(node)
-        self.requeue_inadmissible(RequeueScope.ALL if frees else RequeueScope.USAGE_INCREASE)
+        resized = offered != free_capacity(node.spec)
+        if resized:
+            # What fits the emptied cluster follows from it, and so which reasons are recorded.
+            self.unschedulable.clear()
+            if self._emptied is not None:
+                self._emptied.hosts.node_changed(usable_node(node))
+        is_wide = frees or resized
+        self.requeue_inadmissible(RequeueScope.ALL if is_wide else RequeueScope.USAGE_INCREASE)
         self.watch.may_be_overcommitted = True
         for workload, host_due in self.watch.refresh_node(node):
             due = None
             if not self._is_quarantined(workload):
                 due = _earlier(next_due_at(self.config, workload), host_due)
             self.timers.set(workload.key, due)
+
+    def emptied(self) -> "Partition":
+        """Return this partition without any workload and with all nodes usable (ADR 0036).
+
+        Built when first read; from then on its hosts follow what nodes offer.
+        """
+        if self._emptied is None:
+            nodes = {name: usable_node(node) for name, node in self.config.nodes.items()}
+            config = msgspec.structs.replace(self.config, nodes=nodes)
+            self._emptied = Partition(self.key, config, self.cluster_queues, {})
+        return self._emptied
 
     def requeue_inadmissible(self, scope: RequeueScope = RequeueScope.ALL) -> None:
         """Requeue the inadmissible workloads in a scope (Kueue: `QueueInadmissibleWorkloads`).

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from headgate.domain.kinds.configured_object import Configured
@@ -125,6 +126,31 @@ def is_schedulable(spec: NodeSpec) -> bool:
     return spec.ready and not spec.unschedulable
 
 
+NODE_CONDITION_TAINTS = frozenset(
+    f"node.kubernetes.io/{condition}"
+    for condition in (
+        "disk-pressure",
+        "memory-pressure",
+        "network-unavailable",
+        "not-ready",
+        "pid-pressure",
+        "unreachable",
+        "unschedulable",
+    )
+)
+"""Taints by which Kubernetes marks the passing condition of a node."""
+
+
+def usable_node(node: Configured[NodeSpec]) -> Configured[NodeSpec]:
+    """Returns the node as it is once it is ready, not cordoned, and in good condition."""
+    spec = node.spec
+    taints = tuple(taint for taint in spec.taints if taint.key not in NODE_CONDITION_TAINTS)
+    if is_schedulable(spec) and len(taints) == len(spec.taints):
+        return node
+    usable = structs.replace(spec, ready=True, unschedulable=False, draining=False, taints=taints)
+    return structs.replace(node, spec=usable)
+
+
 def free_capacity(spec: NodeSpec) -> dict[str, int]:
     """Returns allocatable less the usage of other pods, not clamped (Kueue: `freeCapacity`)."""
     return {
@@ -238,6 +264,10 @@ class HostTable:
     def has_resources_of(self, node: Configured[NodeSpec]) -> bool:
         """Whether every resource of the node has a line in the table."""
         return all(resource in self.resources for resource in node.spec.allocatable)
+
+    def node(self, name: str) -> Configured[NodeSpec]:
+        """Returns a node of the table as it was reported last."""
+        return self._nodes[self.leaf_ids[self._rows_of_node[name][0]]][name]
 
     def node_names(self) -> tuple[str, ...]:
         """Returns the names of all nodes, ascending."""

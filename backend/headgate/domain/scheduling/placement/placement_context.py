@@ -179,6 +179,16 @@ def eligible_leaves(context: PlacementContext, pod: Scheduling) -> EligibleLeave
     return known
 
 
+def largest_free(
+    context: PlacementContext, pod: Scheduling, resources: Iterable[str]
+) -> dict[str, int]:
+    """Returns the most that any leaf that accepts such pods has free of each resource."""
+    usable = context.table.schedulable[context.topology.rows]
+    leaves = np.flatnonzero(eligible_leaves(context, pod).mask & usable)
+    free = free_at(context, resources, leaves)
+    return {name: int(amounts.max(initial=0)) for name, amounts in free.items()}
+
+
 def affinity_scores(context: PlacementContext, pod: Scheduling) -> Ints:
     """Returns for each leaf the sum of the weights of the preferred affinity terms it matches."""
     wished = pod.preferred_affinity

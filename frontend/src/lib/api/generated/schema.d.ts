@@ -2963,6 +2963,7 @@ export interface components {
             need?: number | null;
             have?: number | null;
             shortBy?: number | null;
+            free?: number | null;
             heldBy?: string[];
             refused?: components["schemas"]["RefusedView"][];
             excludedHosts?: {
