@@ -78,12 +78,14 @@ class ExecutorSessions(Controller):
     ) -> Answer:
         """Answers at once where there are any, otherwise as soon as there is one."""
         services = services_of(request)
-        await executor_commands.require_newest(services, name, required_epoch(epoch))
+        own = required_epoch(epoch)
         relay: SessionRelay = request.app.state["session_relay"]
         give_up_at = time.monotonic() + wait
         found: list[PodSession] = []
         while not relay.is_closed:
             more = relay.more
+            # Each time: a request of a process that was killed waits on and must not take any.
+            await executor_commands.require_newest(services, name, own)
             found = await services.writing.do(lambda: services.sessions.take(name))
             left = give_up_at - time.monotonic()
             if found or left <= 0:
