@@ -1,7 +1,6 @@
 """Sessions into pods: the users that may open and read them, and how much of them is kept."""
 
 import base64
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -44,24 +43,6 @@ def test_an_executor_is_told_once_of_a_session_and_the_log_names_its_user(
     (event,) = events.json()["items"]
     assert event["data"]["user"] == "admin"
     assert "secret" not in events.text
-
-
-def test_a_process_that_is_superseded_while_it_waits_takes_no_session(
-    admin: Api, executor: Process, start: Start
-) -> None:
-    start("handed-over", 1)
-    own = dict(executor.headers)
-    with ThreadPoolExecutor(1) as threads:
-        path = f"{executor.path}/sessions?wait=20"
-        waiting = threads.submit(lambda: executor.api.get(path, **own))
-        told = {"version": "3", "capabilities": ["command", "exec"]}
-        claimed = executor.api.post(f"{executor.path}/claim", told)
-        executor.headers = {"Headgate_Executor_Epoch": str(claimed.json()["epoch"])}
-        session = opened(admin, "handed-over").json()["session"]
-        refused = waiting.result()
-    assert (refused.status_code, refused.json()["code"]) == (409, "ExecutorSuperseded")
-    (wanted,) = executor.get("sessions").json()["items"]
-    assert wanted["session"] == session
 
 
 def test_input_is_taken_once_for_each_number(
