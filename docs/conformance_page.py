@@ -29,17 +29,22 @@ DOCUMENTS = {
     "2724": ("Kueue KEP-2724, topology-aware scheduling", 48),
     "KAI": ("KAI, priority and preemptibility", 16),
     "1282": ("Kueue KEP-1282, pods-ready requeue strategy", 32),
+    "K20": ("Kueue 0.20, changes since August 2026", 50),
 }
-"""The founding documents by the beginning of their ids, with how many requirements each makes."""
+"""The founding documents, and the release that is followed, by the beginning of their ids.
 
-STATUSES = ("done", "differs", "partly", "missing")
+Each with how many requirements it makes.
+"""
+
+STATUSES = ("done", "differs", "not ours", "partly", "missing")
 
 INTRODUCTION = """# Conformance
 
-What Headgate does about the requirements of its five founding documents, where, and which test
-shows it. `done` is as the document says; `differs` is another behaviour on purpose, and the section
-or decision that says why stands beside it; `partly` is some of it. Requirements without a row have
-not been written down here yet.
+What Headgate does about the requirements of its five founding documents and about the changes of
+Kueue 0.20, where, and which test shows it. `done` is as the document says; `differs` is another
+behaviour on purpose, and the section or decision that says why stands beside it; `not ours` belongs
+to what Headgate does not have, such as other clusters; `partly` is some of it. Requirements without
+a row have not been written down here yet.
 """
 
 
@@ -80,7 +85,8 @@ def _table(rows: list[Requirement]) -> str:
     lines = ["| id | status | what Headgate does | where | test |", "|---|---|---|---|---|"]
     for row in rows:
         file, _, name = row["test"].partition("::")
-        cells = (row["id"], row["status"], row["does"], f"`{row['code']}`", f"`{file}` `{name}`")
+        where = (f"`{row['code']}`", f"`{file}` `{name}`") if row["code"] else ("", "")
+        cells = (row["id"], row["status"], row["does"], *where)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

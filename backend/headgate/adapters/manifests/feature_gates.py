@@ -69,7 +69,7 @@ PrioritySortingWithinCohort Beta on On
 ConcurrentAdmission Alpha off Off
 DynamicQuotaOrchestration Alpha off Off
 RejectUpdatesToCQWithInvalidOnFlavors Beta on Off
-ReservedResourceNameValidation Beta on Off
+ReservedResourceNameValidation Beta on On
 SchedulerLibraryIntegration Alpha off OfKubernetes
 UnadmittedWorkloadsExplicitStatus Alpha off Off
 WorkloadRequestUseMergePatch Alpha off OfKubernetes
