@@ -230,7 +230,11 @@ class World:
     def check(self, key: str, check: str, state: Any, wait: int | None = None) -> None:
         """Reports an admission check of a workload."""
         command = ReportCheckState(
-            uid=self[key].uid, check=check, state=state, requeue_after_seconds=wait
+            uid=self[key].uid,
+            attempt=self[key].attempt,
+            check=check,
+            state=state,
+            requeue_after_seconds=wait,
         )
         self.tell(key, command)
 
