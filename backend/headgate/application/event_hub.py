@@ -21,7 +21,7 @@ from headgate.application.queries.views import timestamp
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.workloads.events import WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
-from headgate.event_log.codec import encode, stored_name_of
+from headgate.event_log.codec import SINCE_FIELD, encode, stored_name_of
 from headgate.messages.catalogue import sentence_of, text_of
 from headgate.messages.rendering import IsVisible
 
@@ -45,7 +45,10 @@ def shown_event(
 ) -> dict[str, Any]:
     """The event redacted for a scope, as JSON values; `cut` leaves out some of its fields."""
     kind, _, fields = encode(recorded.event)
-    data = cut(msgspec.json.decode(fields))
+    stored = msgspec.json.decode(fields)
+    # For programs that read the log, as the schema version is.
+    stored.pop(SINCE_FIELD, None)
+    data = cut(stored)
     redact, is_visible = redactor_of(type(recorded.event)), visible_to(scope)
     shown = redact(data, is_visible) if redact else data
     if isinstance(recorded.event, WorkloadExplained):
