@@ -15,8 +15,7 @@ from headgate.adapters.celery import (
     broker_failure,
     make_celery,
 )
-from headgate.adapters.pod_logs.directory import DirectoryLogStore
-from headgate.adapters.pod_logs.directory_uploads import DirectoryUploadStore
+from headgate.adapters.pod_logs.directory import DirectoryLogStore, DirectoryUploadStore
 from headgate.adapters.postgres.archive import LogArchive, LogArchiveFiles
 from headgate.adapters.postgres.connections import Pool, open_pool
 from headgate.adapters.postgres.event_log import PostgresEventLog
@@ -303,7 +302,7 @@ def open_uploads(settings: Settings) -> UploadStore:
     """Returns the store of uploads, beside the pod logs."""
     if not settings.pod_logs.startswith(OBJECT_STORAGE):
         return DirectoryUploadStore(Path(settings.pod_logs or settings.directory / "pod-logs"))
-    from headgate.adapters.pod_logs.object_uploads import ObjectUploadStore  # noqa: PLC0415 - boto3 comes with an extra
+    from headgate.adapters.pod_logs.object_storage import ObjectUploadStore  # noqa: PLC0415 - boto3 comes with an extra
 
     bucket, _, prefix = settings.pod_logs.removeprefix(OBJECT_STORAGE).partition("/")
     return ObjectUploadStore(bucket, prefix, settings.pod_logs_endpoint)

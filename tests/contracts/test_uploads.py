@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headgate.adapters.pod_logs.directory import DirectoryLogStore
-from headgate.adapters.pod_logs.directory_uploads import DirectoryUploadStore
-from headgate.adapters.pod_logs.object_storage import ObjectLogStore
-from headgate.adapters.pod_logs.object_uploads import ObjectUploadStore
+from headgate.adapters.pod_logs.directory import DirectoryLogStore, DirectoryUploadStore
+from headgate.adapters.pod_logs.object_storage import ObjectLogStore, ObjectUploadStore
 from headgate.application.pod_log_store import LogStore
 from headgate.application.uploads import (
     StoredUpload,

@@ -1,17 +1,20 @@
-"""Pod logs in a directory: a folder for each run, and in it segments of frames.
+"""Pod logs and uploads in a directory.
 
-A frame is a header (offset, time, length) and bytes; a segment is named by the offset of its first
-frame and is only ever appended to, under a lock of its run, by any process that shares the
-directory. A frame that a crash cut short ends its segment: readers stop there, and the next append
-begins another segment. Segments between the first and the last kept bytes are deleted whole.
+Pod logs have a folder for each run, and in it segments of frames. A frame is a header (offset,
+time, length) and bytes; a segment is named by the offset of its first frame and is only ever
+appended to, under a lock of its run, by any process that shares the directory. A frame that a crash
+cut short ends its segment: readers stop there, and the next append begins another segment. Segments
+between the first and the last kept bytes are deleted whole. Uploads are a file for each namespace
+and digest.
 """
 
 import fcntl
 import os
 import shutil
 import struct
+import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from headgate.application.pod_log_store import (
@@ -24,6 +27,7 @@ from headgate.application.pod_log_store import (
     StoredRun,
 )
 from headgate.application.ports import Unavailable
+from headgate.application.uploads import StoredUpload, UploadKey, is_digest
 
 HEADER = struct.Struct(">QqI")
 SEGMENT_BYTES = 262_144
@@ -33,6 +37,8 @@ FINAL = ".final"
 EXECUTOR = ".executor"
 PARTS_OF_RUN = 3
 UPLOADS = ".uploads"
+PIECE_BYTES = 1 << 20
+NANOSECONDS_PER_MICROSECOND = 1_000
 """Beside the namespaces, as no name of a namespace begins with a dot; it holds no logs."""
 
 
@@ -44,7 +50,7 @@ class DirectoryLogStore:
 
     def append(self, given: LogAppend) -> None:
         """Keep chunks; bytes up to the end of what is kept are not kept again."""
-        with _failures(), _locked(self._directory(given.run)) as directory:
+        with _failures("pod logs"), _locked(self._directory(given.run)) as directory:
             marker = directory / EXECUTOR
             if not marker.exists():
                 marker.write_text(given.executor)
@@ -57,7 +63,7 @@ class DirectoryLogStore:
 
     def runs(self, namespace: str, workload: str, uid: str) -> list[KeptRun]:
         """The runs of a workload with kept logs, in order."""
-        with _failures():
+        with _failures("pod logs"):
             found = [
                 KeptRun(
                     run=run,
@@ -72,7 +78,7 @@ class DirectoryLogStore:
         self, run: LogRun, stream: LogStream, after: int, *, limit_bytes: int
     ) -> list[LogChunk]:
         """Kept chunks from offset `after` on, in order, up to about `limit_bytes`."""
-        with _failures():
+        with _failures("pod logs"):
             segments = _segments(self._directory(run), stream)
             starts = [offset for offset, _ in segments]
             found: list[LogChunk] = []
@@ -91,7 +97,7 @@ class DirectoryLogStore:
 
     def read_end(self, run: LogRun, stream: LogStream, *, limit_bytes: int) -> list[LogChunk]:
         """The last kept chunks, in order, of at least `limit_bytes` where there are as many."""
-        with _failures():
+        with _failures("pod logs"):
             found: list[LogChunk] = []
             size = 0
             for _, path in reversed(_segments(self._directory(run), stream)):
@@ -105,7 +111,7 @@ class DirectoryLogStore:
     def stored(self) -> list[StoredRun]:
         """Every run there is, oldest change first."""
         found = []
-        with _failures():
+        with _failures("pod logs"):
             for namespace in _folders(self._root):
                 if namespace.name == UPLOADS:
                     continue
@@ -116,7 +122,7 @@ class DirectoryLogStore:
 
     def remove(self, runs: Collection[LogRun]) -> None:
         """Delete the logs of runs; unknown ones are passed over."""
-        with _failures():
+        with _failures("pod logs"):
             for run in runs:
                 directory = self._directory(run)
                 shutil.rmtree(directory, ignore_errors=True)
@@ -155,12 +161,12 @@ class DirectoryLogStore:
 
 
 @contextmanager
-def _failures() -> Iterator[None]:
+def _failures(of: str) -> Iterator[None]:
     """A full disk or a lost mount is an outage of the store; a missing file is none at all."""
     try:
         yield
     except OSError as failure:
-        raise Unavailable(f"pod logs: {failure.strerror or failure}") from failure
+        raise Unavailable(f"{of}: {failure.strerror or failure}") from failure
 
 
 @contextmanager
@@ -295,3 +301,68 @@ def _stored(run: LogRun, directory: Path) -> StoredRun:
         changed_at=max(changes),
         executor=marker.read_text() if marker.exists() else "",
     )
+
+
+class DirectoryUploadStore:
+    """Fills the port `UploadStore`; `root` is the directory of the pod logs."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root / UPLOADS
+
+    def put(self, key: UploadKey, source: Path) -> None:
+        """Keep the content of a file whole or not at all; equal content is kept once."""
+        path = self._path(key)
+        with _failures("uploads"):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor, name = tempfile.mkstemp(dir=path.parent, suffix=".new")
+            os.close(descriptor)
+            making = Path(name)
+            try:
+                shutil.copyfile(source, making)
+                making.rename(path)
+            finally:
+                making.unlink(missing_ok=True)
+
+    def touch(self, key: UploadKey) -> bool:
+        """Note that the upload is used now; False where there is none."""
+        with _failures("uploads"):
+            try:
+                os.utime(self._path(key))
+            except FileNotFoundError:
+                return False
+        return True
+
+    def read(self, key: UploadKey) -> Iterator[bytes] | None:
+        """The content in pieces; None where there is none."""
+        with _failures("uploads"):
+            if not self._path(key).is_file():
+                return None
+        return _upload_pieces(self._path(key))
+
+    def stored(self) -> list[StoredUpload]:
+        """Every upload there is, in order."""
+        found = []
+        with _failures("uploads"):
+            for path in self._root.glob("*/*"):
+                if not is_digest(path.name):
+                    continue
+                with suppress(FileNotFoundError):
+                    used_at = path.stat().st_mtime_ns // NANOSECONDS_PER_MICROSECOND
+                    key = UploadKey(namespace=path.parent.name, digest=path.name)
+                    found.append(StoredUpload(key=key, used_at=used_at))
+        return sorted(found, key=lambda each: each.key)
+
+    def remove(self, keys: Collection[UploadKey]) -> None:
+        """Delete uploads; unknown ones are passed over."""
+        with _failures("uploads"):
+            for key in keys:
+                self._path(key).unlink(missing_ok=True)
+
+    def _path(self, key: UploadKey) -> Path:
+        return self._root / key.namespace / key.digest
+
+
+def _upload_pieces(path: Path) -> Iterator[bytes]:
+    with _failures("uploads"), path.open("rb") as opened:
+        while piece := opened.read(PIECE_BYTES):
+            yield piece

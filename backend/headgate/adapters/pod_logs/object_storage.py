@@ -1,12 +1,15 @@
-"""Pod logs in S3-compatible object storage: immutable objects of frames, named by their offsets.
+"""Pod logs and uploads in S3-compatible object storage.
 
-Objects are never rewritten, so that no request that is late overwrites a newer one. A chunk that is
-sent twice is the same object, or one that overlaps others; readers drop what they have already.
+Pod logs are immutable objects of frames, named by their offsets. Objects are never rewritten, so
+that no request that is late overwrites a newer one. A chunk that is sent twice is the same object,
+or one that overlaps others; readers drop what they have already. Uploads are an object for each
+namespace and digest.
 """
 
 import struct
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -25,6 +28,7 @@ from headgate.application.pod_log_store import (
     StoredRun,
 )
 from headgate.application.ports import Unavailable
+from headgate.application.uploads import StoredUpload, UploadKey
 
 HEADER = struct.Struct(">QqI")
 FINAL = "final"
@@ -33,6 +37,8 @@ MAX_OBJECT_BYTES = 8 * MEBIBYTE
 """No object is longer: one request's bytes of a stream."""
 KEYS_PER_DELETION = 1_000
 UPLOADS = ".uploads/"
+PIECE_BYTES = 1 << 20
+MISSING = frozenset({"404", "NoSuchKey"})
 """Beside the namespaces, as no name of a namespace begins with a dot; it holds no logs."""
 PARTS_OF_KEY = 6
 """Namespace, workload, uid, attempt, run and object."""
@@ -72,7 +78,7 @@ class ObjectLogStore:
     def append(self, given: LogAppend) -> None:
         """Keep chunks; bytes up to the end of what is kept are not shown again."""
         place = self._place(given.run)
-        with _failures():
+        with _failures("pod logs"):
             for stream in LOG_STREAMS:
                 chunks = [chunk for chunk in given.chunks if chunk.stream == stream]
                 if not chunks or not given.limit_bytes:
@@ -88,7 +94,7 @@ class ObjectLogStore:
     def runs(self, namespace: str, workload: str, uid: str) -> list[KeptRun]:
         """The runs of a workload with kept logs, in order."""
         found: dict[LogRun, tuple[dict[LogStream, int], bool]] = {}
-        with _failures():
+        with _failures("pod logs"):
             for listed in self._listed(f"{self._prefix}{namespace}/{workload}/{uid}/"):
                 run, name = self._run_of(listed["Key"])
                 ends, is_final = found.get(run, (dict.fromkeys(LOG_STREAMS, 0), False))
@@ -107,7 +113,7 @@ class ObjectLogStore:
         """Kept chunks from offset `after` on, in order, up to about `limit_bytes`."""
         place = self._place(run)
         first = f"{place}{stream}.{max(0, after - MAX_OBJECT_BYTES):020d}"
-        with _failures():
+        with _failures("pod logs"):
             found: list[LogChunk] = []
             size = 0
             for each in self._objects(place, stream, first):
@@ -124,7 +130,7 @@ class ObjectLogStore:
 
     def read_end(self, run: LogRun, stream: LogStream, *, limit_bytes: int) -> list[LogChunk]:
         """The last kept chunks, in order, of at least `limit_bytes` where there are as many."""
-        with _failures():
+        with _failures("pod logs"):
             objects = list(self._objects(self._place(run), stream))
         if not objects:
             return []
@@ -136,7 +142,7 @@ class ObjectLogStore:
     def stored(self) -> list[StoredRun]:
         """Every run there is, oldest change first."""
         found: dict[LogRun, StoredRun] = {}
-        with _failures():
+        with _failures("pod logs"):
             for listed in self._listed(self._prefix):
                 if listed["Key"].startswith(f"{self._prefix}{UPLOADS}"):
                     continue
@@ -154,7 +160,7 @@ class ObjectLogStore:
 
     def remove(self, runs: Collection[LogRun]) -> None:
         """Delete the logs of runs; unknown ones are passed over."""
-        with _failures():
+        with _failures("pod logs"):
             for run in runs:
                 self._delete([each["Key"] for each in self._listed(self._place(run))])
 
@@ -244,11 +250,11 @@ class ObjectLogStore:
 
 
 @contextmanager
-def _failures() -> Iterator[None]:
+def _failures(of: str) -> Iterator[None]:
     try:
         yield
     except (BotoCoreError, ClientError) as failure:
-        raise Unavailable(f"pod logs: {failure}") from failure
+        raise Unavailable(f"{of}: {failure}") from failure
 
 
 def _contiguous(chunks: Sequence[LogChunk]) -> Iterator[list[LogChunk]]:
@@ -267,3 +273,74 @@ def _contiguous(chunks: Sequence[LogChunk]) -> Iterator[list[LogChunk]]:
 def _from(chunk: LogChunk, offset: int) -> LogChunk:
     cut = max(0, offset - chunk.offset)
     return msgspec.structs.replace(chunk, offset=chunk.offset + cut, content=chunk.content[cut:])
+
+
+class ObjectUploadStore:
+    """Fills the port `UploadStore`, beside the pod logs of the same bucket and prefix."""
+
+    def __init__(self, bucket: str, prefix: str, endpoint: str) -> None:
+        self._bucket = bucket
+        self._prefix = f"{prefix.strip('/')}/{UPLOADS}".lstrip("/")
+        self._endpoint = endpoint
+
+    def put(self, key: UploadKey, source: Path) -> None:
+        """Keep the content of a file whole or not at all; equal content is kept once."""
+        with (
+            _failures("uploads"),
+            closing(open_client(self._endpoint)) as client,
+            source.open("rb") as body,
+        ):
+            client.put_object(Bucket=self._bucket, Key=self._name(key), Body=body)
+
+    def touch(self, key: UploadKey) -> bool:
+        """Note that the upload is used now, by a copy onto itself; False where there is none."""
+        name = self._name(key)
+        with closing(open_client(self._endpoint)) as client:
+            try:
+                client.copy_object(
+                    Bucket=self._bucket,
+                    Key=name,
+                    CopySource={"Bucket": self._bucket, "Key": name},
+                    MetadataDirective="REPLACE",
+                )
+            except ClientError as failure:
+                if failure.response.get("Error", {}).get("Code") in MISSING:
+                    return False
+                raise Unavailable(f"uploads: {failure}") from failure
+            except BotoCoreError as failure:
+                raise Unavailable(f"uploads: {failure}") from failure
+        return True
+
+    def read(self, key: UploadKey) -> Iterator[bytes] | None:
+        """The content in pieces; None where there is none."""
+        return self._pieces(key) if self.touch(key) else None
+
+    def stored(self) -> list[StoredUpload]:
+        """Every upload there is, in order."""
+        found = []
+        with _failures("uploads"), closing(open_client(self._endpoint)) as client:
+            pages = client.get_paginator("list_objects_v2").paginate(
+                Bucket=self._bucket, Prefix=self._prefix
+            )
+            for page in pages:
+                for listed in page.get("Contents", ()):
+                    namespace, _, digest = listed["Key"][len(self._prefix) :].partition("/")
+                    key = UploadKey(namespace=namespace, digest=digest)
+                    used_at = int(listed["LastModified"].timestamp() * 1_000_000)
+                    found.append(StoredUpload(key=key, used_at=used_at))
+        return sorted(found, key=lambda each: each.key)
+
+    def remove(self, keys: Collection[UploadKey]) -> None:
+        """Delete uploads; unknown ones are passed over."""
+        with _failures("uploads"), closing(open_client(self._endpoint)) as client:
+            for key in keys:
+                client.delete_object(Bucket=self._bucket, Key=self._name(key))
+
+    def _pieces(self, key: UploadKey) -> Iterator[bytes]:
+        with _failures("uploads"), closing(open_client(self._endpoint)) as client:
+            found = client.get_object(Bucket=self._bucket, Key=self._name(key))
+            with closing(found["Body"]) as body:
+                yield from body.iter_chunks(PIECE_BYTES)
+
+    def _name(self, key: UploadKey) -> str:
+        return f"{self._prefix}{key.namespace}/{key.digest}"
