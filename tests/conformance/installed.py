@@ -13,11 +13,13 @@ from headgate.domain.kinds.admission_check import AdmissionCheckCreated, Admissi
 from headgate.domain.kinds.cluster_queue import ClusterQueueChanged, ClusterQueueCreated
 from headgate.domain.kinds.cohort import CohortCreated
 from headgate.domain.kinds.configuration import ConfigurationCreated
-from headgate.domain.kinds.limit_range import LimitRangeCreated
+from headgate.domain.kinds.kubernetes_kinds import (
+    LimitRangeCreated,
+    NamespaceCreated,
+    RuntimeClassCreated,
+)
 from headgate.domain.kinds.local_queue import LocalQueueCreated
-from headgate.domain.kinds.namespace import NamespaceCreated
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated
-from headgate.domain.kinds.runtime_class import RuntimeClassCreated
 from headgate.domain.kinds.topology import TopologyCreated
 from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassCreated
 from headgate.domain.nodes.state import NodeCreated

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.limit_range import (
+from headgate.domain.kinds.kubernetes_kinds import (
     LimitRangeCreated,
     LimitRangeItem,
     LimitRangeSpec,
+    RuntimeClassSpec,
     limit_range_violations,
 )
-from headgate.domain.kinds.runtime_class import RuntimeClassSpec
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.pods.limit_ranges import (
     NO_BOUNDS,

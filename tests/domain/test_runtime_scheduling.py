@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.parse import parse_value
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.runtime_class import (
+from headgate.domain.kinds.kubernetes_kinds import (
     RuntimeClassSpec,
     RuntimeScheduling,
     runtime_class_violations,

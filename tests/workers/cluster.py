@@ -7,8 +7,8 @@ from headgate.application.commands.append_unit import unit_of
 from headgate.application.ports import Appended, EventLog
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec
+from headgate.domain.kinds.kubernetes_kinds import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.local_queue import LocalQueueCreated, LocalQueueSpec
-from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.resource_flavor import ResourceFlavorCreated, ResourceFlavorSpec
 from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.recorded_event import DomainEvent, EventMetadata

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from headgate.domain.kinds.cohort import CohortSpec
     from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
     from headgate.domain.kinds.executor import ExecutorSpec
-    from headgate.domain.kinds.limit_range import LimitRangeSpec
+    from headgate.domain.kinds.kubernetes_kinds import (
+        LimitRangeSpec,
+        NamespaceSpec,
+        RuntimeClassSpec,
+    )
     from headgate.domain.kinds.local_queue import LocalQueueSpec
-    from headgate.domain.kinds.namespace import NamespaceSpec
     from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-    from headgate.domain.kinds.runtime_class import RuntimeClassSpec
     from headgate.domain.kinds.topology import TopologySpec
     from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
     from headgate.domain.nodes.state import NodeSpec

@@ -11,7 +11,7 @@ from headgate.domain.kinds.cluster_queue import (
 )
 from headgate.domain.kinds.cohort import COHORT, CohortCreated, CohortDeleted, CohortSpec
 from headgate.domain.kinds.configured_object import Absent
-from headgate.domain.kinds.namespace import NAMESPACE, NamespaceCreated, NamespaceSpec
+from headgate.domain.kinds.kubernetes_kinds import NAMESPACE, NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.object_commands import Change, Create, FinishDeletion, RequestDeletion
 from headgate.domain.rejection import AlreadyExists, InUse, InvalidObject, NotFound
 from headgate.messages.catalogue import text_of

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from headgate.application.verify.verify import History
-from headgate.domain.kinds.namespace import NamespaceCreated, NamespaceSpec
+from headgate.domain.kinds.kubernetes_kinds import NamespaceCreated, NamespaceSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.nodes.state import NodeCordoned, NodeReported
 from headgate.domain.scheduling.pending_reasons import recorded_reason

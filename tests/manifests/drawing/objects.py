@@ -8,11 +8,15 @@ from headgate.domain.kinds.admission_check import AdmissionCheckSpec, CheckParam
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetSpec
 from headgate.domain.kinds.executor import ExecutorSpec, LogRetention, PortRange
-from headgate.domain.kinds.limit_range import LimitRangeItem, LimitRangeSpec
+from headgate.domain.kinds.kubernetes_kinds import (
+    LimitRangeItem,
+    LimitRangeSpec,
+    NamespaceSpec,
+    RuntimeClassSpec,
+    RuntimeScheduling,
+)
 from headgate.domain.kinds.local_queue import LocalQueueSpec
-from headgate.domain.kinds.namespace import NamespaceSpec
 from headgate.domain.kinds.resource_flavor import ResourceFlavorSpec
-from headgate.domain.kinds.runtime_class import RuntimeClassSpec, RuntimeScheduling
 from headgate.domain.kinds.topology import TopologySpec
 from headgate.domain.kinds.workload_priority_class import WorkloadPriorityClassSpec
 from headgate.domain.nodes.state import NodeSpec

@@ -9,14 +9,16 @@ from headgate.adapters.manifests.disruption_budget import DISRUPTION_BUDGET_CODE
 from headgate.adapters.manifests.executor import EXECUTOR_CODEC
 from headgate.adapters.manifests.fields import Fields
 from headgate.adapters.manifests.job_kinds import JOB_KINDS
-from headgate.adapters.manifests.limit_range import LIMIT_RANGE_CODEC
+from headgate.adapters.manifests.kubernetes_kinds import (
+    LIMIT_RANGE_CODEC,
+    NAMESPACE_CODEC,
+    RUNTIME_CLASS_CODEC,
+)
 from headgate.adapters.manifests.local_queue import LOCAL_QUEUE_CODEC
 from headgate.adapters.manifests.metadata import ManifestKind
-from headgate.adapters.manifests.namespace import NAMESPACE_CODEC
 from headgate.adapters.manifests.node import NODE_CODEC
 from headgate.adapters.manifests.pods import POD_GROUP_VERSIONS
 from headgate.adapters.manifests.resource_flavor import RESOURCE_FLAVOR_CODEC
-from headgate.adapters.manifests.runtime_class import RUNTIME_CLASS_CODEC
 from headgate.adapters.manifests.topology import TOPOLOGY_CODEC
 from headgate.adapters.manifests.workload_priority_class import WORKLOAD_PRIORITY_CLASS_CODEC
 from headgate.domain.field_rules import shown

@@ -12,12 +12,10 @@ from headgate.domain.kinds.cohort import COHORT
 from headgate.domain.kinds.configuration import CONFIGURATION
 from headgate.domain.kinds.disruption_budget import DISRUPTION_BUDGET
 from headgate.domain.kinds.executor import EXECUTOR
-from headgate.domain.kinds.limit_range import LIMIT_RANGE
+from headgate.domain.kinds.kubernetes_kinds import LIMIT_RANGE, NAMESPACE, RUNTIME_CLASS
 from headgate.domain.kinds.local_queue import LOCAL_QUEUE
-from headgate.domain.kinds.namespace import NAMESPACE
 from headgate.domain.kinds.object_commands import Kind
 from headgate.domain.kinds.resource_flavor import RESOURCE_FLAVOR
-from headgate.domain.kinds.runtime_class import RUNTIME_CLASS
 from headgate.domain.kinds.topology import TOPOLOGY
 from headgate.domain.kinds.workload_priority_class import WORKLOAD_PRIORITY_CLASS
 from headgate.domain.nodes.decide import NODE

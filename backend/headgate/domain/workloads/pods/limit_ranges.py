@@ -12,8 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.limit_range import LimitRangeItem, LimitRangeSpec
-from headgate.domain.kinds.runtime_class import RuntimeClassSpec
+from headgate.domain.kinds.kubernetes_kinds import LimitRangeItem, LimitRangeSpec, RuntimeClassSpec
 from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.message import Amount
 from headgate.domain.values.quantities import Requests, amount_of_nanos, milli_quantity, quantity_of

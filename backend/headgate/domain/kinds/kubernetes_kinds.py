@@ -1,21 +1,34 @@
-"""LimitRange: bounds and defaults for the pods of a namespace (queueing.md §3.3)."""
+"""The kinds that Kubernetes defines: LimitRange, RuntimeClass and Namespace.
+
+What LimitRanges and RuntimeClasses do to workloads stands in queueing.md §3.3; ClusterQueues select
+submitters by the labels of Namespaces.
+"""
 
 from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
-from headgate.domain.field_rules import amount_violations
+from headgate.domain.field_rules import (
+    amount_violations,
+    broken_rule_of_dns_label,
+    label_violations,
+    toleration_violations,
+)
 from headgate.domain.kinds.configured_object import (
     NamespacedObjectCreated,
     ObjectChanged,
+    ObjectCreated,
     ObjectDeleted,
     ObjectDeletionRequested,
 )
-from headgate.domain.kinds.object_commands import Kind
+from headgate.domain.kinds.object_commands import (
+    Kind,
+)
 from headgate.domain.rejection import Violation, child, violation
 from headgate.domain.values.message import Amount
 from headgate.domain.values.quantities import Requests
+from headgate.domain.values.selectors import Toleration
 
 
 class LimitRangeItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,4 +128,102 @@ LIMIT_RANGE: Kind[LimitRangeSpec] = Kind(
     deletion_requested=LimitRangeDeletionRequested,
     deleted=LimitRangeDeleted,
     rules=limit_range_violations,
+)
+
+
+class RuntimeScheduling(msgspec.Struct, frozen=True, kw_only=True):
+    """Which nodes have the runtime, and which of their taints its pods tolerate."""
+
+    node_selector: dict[str, str] = {}
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class RuntimeClassSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A way to run pods; `overhead` is what each pod takes besides what its containers ask for."""
+
+    handler: str = ""
+    overhead: Requests = {}
+    scheduling: RuntimeScheduling = RuntimeScheduling()
+
+
+class RuntimeClassCreated(
+    ObjectCreated[RuntimeClassSpec], frozen=True, kw_only=True, tag="runtime_class.created"
+):
+    """The RuntimeClass exists, as generation 1."""
+
+
+class RuntimeClassChanged(
+    ObjectChanged[RuntimeClassSpec], frozen=True, kw_only=True, tag="runtime_class.changed"
+):
+    """Labels, annotations or spec of the RuntimeClass are replaced."""
+
+
+class RuntimeClassDeletionRequested(
+    ObjectDeletionRequested, frozen=True, tag="runtime_class.deletion_requested"
+):
+    """Deletion of the RuntimeClass was requested while others referenced it."""
+
+
+class RuntimeClassDeleted(ObjectDeleted, frozen=True, tag="runtime_class.deleted"):
+    """The RuntimeClass is gone; its name is free."""
+
+
+def runtime_class_violations(spec: RuntimeClassSpec) -> tuple[Violation, ...]:
+    """Broken rules of a RuntimeClass."""
+    return (
+        *amount_violations("/overhead/podFixed", spec.overhead),
+        *label_violations("/scheduling/nodeSelector", spec.scheduling.node_selector),
+        *toleration_violations("/scheduling/tolerations", spec.scheduling.tolerations),
+    )
+
+
+RUNTIME_CLASS: Kind[RuntimeClassSpec] = Kind(
+    name="RuntimeClass",
+    plural="RuntimeClasses",
+    spec=RuntimeClassSpec,
+    created=RuntimeClassCreated,
+    changed=RuntimeClassChanged,
+    deletion_requested=RuntimeClassDeletionRequested,
+    deleted=RuntimeClassDeleted,
+    rules=runtime_class_violations,
+)
+
+
+class NamespaceSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """Nothing but the name and labels of the object itself."""
+
+
+class NamespaceCreated(
+    ObjectCreated[NamespaceSpec], frozen=True, kw_only=True, tag="namespace.created"
+):
+    """The Namespace exists, as generation 1."""
+
+
+class NamespaceChanged(
+    ObjectChanged[NamespaceSpec], frozen=True, kw_only=True, tag="namespace.changed"
+):
+    """Labels, annotations or spec of the Namespace are replaced."""
+
+
+class NamespaceDeletionRequested(
+    ObjectDeletionRequested, frozen=True, tag="namespace.deletion_requested"
+):
+    """Deletion of the Namespace was requested while others referenced it."""
+
+
+class NamespaceDeleted(ObjectDeleted, frozen=True, tag="namespace.deleted"):
+    """The Namespace is gone; its name is free."""
+
+
+NAMESPACE: Kind[NamespaceSpec] = Kind(
+    name="Namespace",
+    plural="Namespaces",
+    short_names=("ns",),
+    spec=NamespaceSpec,
+    created=NamespaceCreated,
+    changed=NamespaceChanged,
+    deletion_requested=NamespaceDeletionRequested,
+    deleted=NamespaceDeleted,
+    broken_rule_of_name=broken_rule_of_dns_label,
+    when_in_use="Refuses",
 )
