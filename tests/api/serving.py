@@ -32,6 +32,11 @@ class Server:
         self.http = httpx.Client(base_url=self.url, headers=headers, timeout=SECONDS_TO_ANSWER)
         self._process = self._start()
 
+    @property
+    def process_id(self) -> int:
+        """Of the process that leads the session of all processes of the server."""
+        return self._process.pid
+
     def stop(self) -> int:
         """End it as a supervisor would; its exit code."""
         self._process.send_signal(signal.SIGTERM)

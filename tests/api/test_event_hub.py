@@ -1,12 +1,13 @@
 """The hub alone: what a watcher gets that is too slow, idle, or no longer allowed."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 import pytest
 
-from headgate.application.event_hub import EventHub, EventSubscription
+from headgate.application.event_hub import WATCHERS_AT_ONCE, EventHub, EventSubscription
 from headgate.bootstrap import Platform
 from headgate.domain.recorded_event import RecordedEvent
 from tests.api.callers import Api, workload
@@ -139,3 +140,32 @@ def test_streams_end_when_the_hub_closes(platform: Platform) -> None:
         return [chunk async for chunk in hub.watch(EventSubscription(), None, _always)]
 
     assert len(asyncio.run(scenario())) == 1
+
+
+def test_watchers_go_on_a_few_at_a_time(platform: Platform, recorded: list[RecordedEvent]) -> None:
+    async def scenario() -> None:
+        hub, turns, told = EventHub(platform.event_log), [0], list[int]()
+
+        async def watch() -> None:
+            async with aclosing(hub.watch(EventSubscription(), None, _always)) as chunks:
+                await _next(chunks)
+                assert b"event: fact" in await _next(chunks)
+                told.append(turns[0])
+
+        async def count_turns() -> None:
+            while True:
+                turns[0] += 1
+                await asyncio.sleep(0)
+
+        watching = [asyncio.create_task(watch()) for _ in range(3 * WATCHERS_AT_ONCE)]
+        counting = asyncio.create_task(count_turns())
+        # Until each has read its first line and waits for events.
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert hub.watchers == len(watching)
+        hub.publish(recorded[:1])
+        await asyncio.gather(*watching)
+        counting.cancel()
+        assert max(Counter(told).values()) <= WATCHERS_AT_ONCE
+
+    asyncio.run(scenario())

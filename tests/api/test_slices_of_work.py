@@ -16,10 +16,13 @@ from headgate.api.callers import CLIENT_GONE, while_connected
 from headgate.application.cooperative import (
     BoundedExecutor,
     Cooperative,
+    CountedThreads,
     WorkCancelled,
     at_once,
     each,
+    in_steps,
     measured,
+    part_of,
     run_yielding,
     stop_if_cancelled,
 )
@@ -139,13 +142,21 @@ def test_a_cancelled_request_is_cancelled_through_its_counting() -> None:
 
 
 class Counting:
-    """Tells `spend` of the steps."""
+    """Tells `spend` of the steps, and counts the pauses of threads; heavier ones have rank."""
 
-    def __init__(self, spend: Callable[[float], None]) -> None:
+    def __init__(self, spend: Callable[[float], None], rank: int = 0) -> None:
         self.spend = spend
+        self.rank = rank
+        self.pauses = 0
 
     async def give_way(self) -> None:
         await asyncio.sleep(0)
+
+    def pause_thread(self) -> None:
+        self.pauses += 1
+
+    def is_heavier_than(self, other: "Counting") -> bool:
+        return self.rank > other.rank
 
 
 async def _awaited(steps: Any, spend: Callable[[float], None]) -> Any:
@@ -188,6 +199,55 @@ def test_a_body_is_parsed_no_further_once_its_request_is_cancelled(form: str) ->
 
     asyncio.run(scenario())
     assert ended == ["cancelled", "next"]
+
+
+@pytest.mark.parametrize(("other_rank", "pauses"), [(0, 0), (1, 3), (2, 3)])
+def test_a_thread_pauses_between_slices_unless_lighter_work_waits_for_it(
+    other_rank: int, pauses: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.application.cooperative.SLICE_SECONDS", NO_TIME)
+    spent: list[float] = []
+    first, other = Counting(spent.append, rank=1), Counting(spent.append, rank=other_rank)
+    is_waiting = threading.Event()
+
+    def work() -> int:
+        is_waiting.wait(20)
+        first.pauses = 0
+        return sum(in_steps([1, 2, 3]))
+
+    async def scenario() -> int:
+        executor = BoundedExecutor("test", "ReadsOverloaded")
+        with part_of(first):
+            found = asyncio.create_task(executor.do(work))
+            await asyncio.sleep(0)
+        with part_of(other):
+            waiting = asyncio.create_task(executor.do(lambda: 0))
+            await asyncio.sleep(0)
+        is_waiting.set()
+        total = await found
+        await waiting
+        executor.close()
+        return total
+
+    assert asyncio.run(scenario()) == 6
+    assert first.pauses == pauses
+    assert all(seconds >= 0 for seconds in spent)
+
+
+def test_threads_count_as_part_of_the_work_that_called_them() -> None:
+    first, second = list[float](), list[float]()
+
+    async def scenario() -> None:
+        threads = CountedThreads(1)
+        asyncio.get_running_loop().set_default_executor(threads)
+        for spent in (first, second, second):
+            with part_of(Counting(spent.append)):
+                assert await asyncio.to_thread(sum, in_steps([1, 2])) == 3
+        assert await asyncio.to_thread(sum, [1]) == 1
+        threads.shutdown()
+
+    asyncio.run(scenario())
+    assert (len(first), len(second)) == (1, 2)
 
 
 def test_outside_of_threads_nothing_is_cancelled() -> None:

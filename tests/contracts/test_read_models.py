@@ -53,7 +53,7 @@ def a_round(round_id: str, preemptor: str, *victims: str, at: int) -> Round:
 
 
 def names(adapters: Adapters, **query: object) -> list[str]:
-    paging = {key: query.pop(key) for key in ("after", "limit") if key in query}
+    paging = {key: query.pop(key) for key in ("after", "keys", "limit") if key in query}
     where = WorkloadFilter(**query)  # type: ignore[arg-type]
     found = adapters.models.workloads(WorkloadQuery(where=where, **paging))  # type: ignore[arg-type]
     return [loaded.state.name for loaded in found]
@@ -135,6 +135,8 @@ def labelled(key: str, operator: Operator, *values: str) -> LabelSelector:
         ({"namespaces": ()}, []),
         ({"namespaces": ("a", "b"), "phases": ("OnHold", "QuotaReserved")}, ["run-b", "held"]),
         ({"phases": ("Pending",)}, ["other", "plain"]),
+        ({"phases": ("OnHold", "Unschedulable"), "keys": ("a/plain", "b/none")}, ["plain", "held"]),
+        ({"phases": ("Unschedulable",), "keys": ("b/run-b",), "namespaces": ("a",)}, []),
         ({"local_queue": "door"}, ["run-b", "plain", "held"]),
         ({"name_contains": "e"}, ["other", "held"]),
         ({"name_contains": "%"}, []),

@@ -6,6 +6,8 @@ from prometheus_client import Metric
 
 from headgate.application.cooperative import at_once
 from headgate.application.metrics_gauges import read_gauges
+from headgate.application.queries.queues.status import ReservedUsage, reserved_usage
+from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from tests.builders.world import World, quotas
@@ -30,6 +32,25 @@ def two_queues(**spec: Any) -> World:
     for name, nominal in (("a", 4), ("b", 2)):
         world.cluster_queue(name, quotas(default=nominal), cohort_name="team", **spec)
     return world
+
+
+def test_the_usage_of_a_queue_leaves_out_what_waits_for_its_checks() -> None:
+    world = World()
+    world.flavor("default")
+    world.admission_check("prov")
+    world.cluster_queue("a", quotas(default=9))
+    rules = (AdmissionCheckRule(name="prov"),)
+    world.cluster_queue("b", quotas(default=9), admission_checks=rules)
+    world.submit("runs", "a", {"gpu": 2})
+    world.submit("waits", "b", {"gpu": 3})
+    world.settle()
+    two, three = {("default", "gpu"): 2}, {("default", "gpu"): 3}
+    for queue, local, held in (("a", "team/a", (two, two)), ("b", "team/b", (three, {}))):
+        assert reserved_usage(world.cluster_state, queue) == ReservedUsage(*held)
+        assert reserved_usage(world.cluster_state, queue, local) == ReservedUsage(*held)
+    reserved = shown(world, "local_queue_resource_reservation")
+    assert sorted(reserved.values()) == [2, 3]
+    assert list(shown(world, "local_queue_resource_usage").values()) == [2]
 
 
 def test_pending_work_is_told_by_class_and_resource() -> None:

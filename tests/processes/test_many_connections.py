@@ -1,11 +1,13 @@
 """Connections by the thousand, silent, slow or streaming, leave the API to all others."""
 
 import asyncio
+import json
 import resource
 import select
 import socket
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 
 import httpx
 import msgspec
@@ -14,11 +16,15 @@ import pytest
 from headgate.application.access.identity import Identity
 from headgate.application.access.request_limits import (
     DEFAULT_LIMITS,
+    HALF_LIFE_SECONDS,
+    LIGHT_SECONDS,
+    RECENT_SECONDS,
     USER_LIMIT,
     YOUNG_SECONDS,
     InvalidLimits,
     RequestLimit,
     RequestLimits,
+    RequestWork,
     TooManyRequests,
     TooManyStreams,
     read_limits,
@@ -27,6 +33,7 @@ from headgate.application.access.rights import Grant
 from headgate.settings import Settings
 from tests.api.callers import ADMIN_SECRET, workload
 from tests.api.serving import Server, serving
+from tests.builders.documents import queue_documents
 from tests.processes.programs import wait_until
 
 HERE = "/v1/namespaces/team-a/workloads"
@@ -34,6 +41,7 @@ IDLE_SECONDS = 3.0
 MAX_STREAMS = 20
 SILENT = 900
 HALF_SENT = 500
+SIMULATED = 450
 HALF = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Never-Ends: "
 
 
@@ -64,8 +72,8 @@ def connections(server: Server, count: int, said: bytes = b"") -> Iterator[list[
             each.close()
 
 
-def header_of(server: Server, role: str) -> dict[str, str]:
-    made = server.http.post("/v1/tokens", json={"name": f"a-{role}", "role": role})
+def header_of(server: Server, role: str, name: str) -> dict[str, str]:
+    made = server.http.post("/v1/tokens", json={"name": name, "role": role})
     return {"Authorization": f"Bearer {made.json()['secret']}"}
 
 
@@ -102,7 +110,7 @@ def _open_stream(server: Server, header: dict[str, str]) -> tuple[int, str]:
 
 
 def test_a_token_has_so_many_streams_and_no_more(server: Server) -> None:
-    header = header_of(server, "viewer")
+    header = header_of(server, "viewer", "watching")
     asked = (
         f"GET /v1/stream HTTP/1.1\r\nHost: x\r\nAuthorization: {header['Authorization']}\r\n\r\n"
     )
@@ -116,13 +124,56 @@ def test_a_token_has_so_many_streams_and_no_more(server: Server) -> None:
 
 
 def test_a_token_that_asks_too_often_is_told_to_wait(server: Server) -> None:
-    header = header_of(server, "executor")
+    header = header_of(server, "executor", "asking")
     answers = [server.http.get("/v1/queues", headers=header) for _ in range(12)]
     refused = [answer for answer in answers if answer.status_code != 200]
     assert {answer.status_code for answer in refused} == {429}
     assert {answer.headers["retry-after"] for answer in refused} == {"1"}
     assert refused[0].json()["detail"] == "This token may make 1 request a second"
     assert server.http.get("/v1/queues").status_code == 200
+
+
+def processor_ticks(server: Server) -> int:
+    """The processor time that all processes of the server took so far."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields = stat.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == server.process_id:
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks
+
+
+def test_a_simulation_ends_when_its_client_closes_the_connection(server: Server) -> None:
+    documents = queue_documents("sim", local="sim", namespace="sim", cpu=1_000)
+    kind = {"Content-Type": "application/yaml"}
+    assert server.http.post("/v1/apply", content=documents, headers=kind).status_code == 200
+    items = [workload(f"w-{number}", "sim", "sim") for number in range(SIMULATED)]
+    body = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+    header = header_of(server, "viewer", "simulating")
+    lines = [
+        "POST /v1/simulations HTTP/1.1", "Host: x", "Content-Type: application/json",
+        f"Authorization: {header['Authorization']}", f"Content-Length: {len(body)}",
+    ]  # fmt: skip
+    asked = "\r\n".join(lines).encode() + b"\r\n\r\n" + body
+
+    def ticks_of(leaves_after: int | None) -> int:
+        before = processor_ticks(server)
+        with connections(server, 1, asked) as (client,):
+            if leaves_after is None:
+                assert client.recv(15) == b"HTTP/1.1 200 OK"
+            else:
+                begun = before + leaves_after
+                wait_until(lambda: processor_ticks(server) >= begun, "it has come so far")
+        # Both are answered once the simulation before them has given its turn back.
+        short = json.dumps(items[0])
+        tried = [server.http.post("/v1/simulations", content=short, headers=header) for _ in "12"]
+        assert [answer.status_code for answer in tried] == [200, 200]
+        return processor_ticks(server) - before
+
+    whole = ticks_of(leaves_after=None)
+    # By then its body is parsed.
+    assert ticks_of(leaves_after=whole // 2) < whole * 3 / 4, whole
 
 
 def _user(name: str = "u") -> Identity:
@@ -203,27 +254,103 @@ def test_long_requests_have_two_turns_of_their_own_and_users_alternate() -> None
     asyncio.run(scenario())
 
 
-def test_a_request_gives_way_to_shorter_ones_of_other_users_alone() -> None:
+@asynccontextmanager
+async def _at_work(names: Sequence[str], now: list[float]) -> AsyncIterator[list[RequestWork]]:
+    """A request of each of these users that is worked on; every user has two at once."""
+    limit = RequestLimit(requests_per_second=99, burst=99, streams=1, at_once=2)
+    limits = RequestLimits({"viewer": limit}, lambda: now[0])
+    async with AsyncExitStack() as stack:
+        begun = [
+            await stack.enter_async_context(limits.request(_user(name), is_stream=False))
+            for name in names
+        ]
+        yield [work for work in begun if work is not None]
+
+
+def test_a_request_gives_way_to_users_that_took_less_work_of_late() -> None:
     async def scenario() -> None:
         now = [100.0]
-        limit = RequestLimit(requests_per_second=9, burst=9, streams=1, at_once=2)
-        limits = RequestLimits({"viewer": limit}, lambda: now[0])
-        async with AsyncExitStack() as stack:
-            begun = [
-                await stack.enter_async_context(limits.request(_user(name), is_stream=False))
-                for name in ("much", "much", "little")
-            ]
-            long, beside, short = (work for work in begun if work is not None)
-            assert (long.shorter(), short.shorter()) == (None, None)
-            long.spend(1.0)
-            short.spend(0.1)
-            assert (long.shorter(), beside.shorter(), short.shorter()) == (short, None, beside)
-            pausing = asyncio.create_task(long.give_way())
+        async with _at_work(("much", "much", "little"), now) as (first, second, little):
+            little.spend(LIGHT_SECONDS)
+            assert {each.lighter() for each in (first, second, little)} == {None}
+            first.spend(1.0)
+            assert (first.lighter(), second.lighter(), little.lighter()) == (little, little, None)
+            pausing = asyncio.create_task(second.give_way())
             await asyncio.sleep(0)
             assert not pausing.done()
             now[0] += YOUNG_SECONDS + 0.1
-            assert long.shorter() is None
+            assert first.lighter() is None
+            second.pause_thread()
         await pausing
+
+    asyncio.run(scenario())
+
+
+def test_requests_beyond_the_turns_of_a_user_are_worked_on_singly_where_others_ask() -> None:
+    async def scenario() -> None:
+        now = [100.0]
+        limit = RequestLimit(requests_per_second=99, burst=99, streams=1, at_once=2)
+        limits = RequestLimits({"viewer": limit}, lambda: now[0])
+        begun: list[RequestWork] = []
+        over = asyncio.Event()
+
+        async def ask(name: str) -> None:
+            async with limits.request(_user(name), is_stream=False) as work:
+                assert work is not None
+                begun.append(work)
+                await over.wait()
+
+        async with asyncio.TaskGroup() as asking:
+            for _ in range(3):
+                asking.create_task(ask("much"))
+            await asyncio.sleep(0)
+            first, second = begun
+            assert (first.lighter(), second.lighter()) == (None, None)
+            async with limits.request(_user("little"), is_stream=False) as little:
+                assert (first.lighter(), second.lighter()) == (little, little)
+            assert (first.lighter(), second.lighter()) == (None, first)
+            now[0] += RECENT_SECONDS
+            assert second.lighter() is None
+            over.set()
+
+    asyncio.run(scenario())
+
+
+def test_work_is_forgotten_by_half_in_every_half_life() -> None:
+    async def scenario() -> None:
+        now = [100.0]
+        async with _at_work(("before", "later"), now) as (before, later):
+            before.spend(1.0)
+            assert before.is_heavier_than(later)
+            now[0] += 2 * HALF_LIFE_SECONDS
+            later.spend(0.26)
+            assert later.is_heavier_than(before)
+            assert not before.is_heavier_than(later)
+
+    asyncio.run(scenario())
+
+
+def test_a_user_with_more_requests_than_turns_gives_way_before_each_begins() -> None:
+    async def scenario() -> None:
+        limit = RequestLimit(requests_per_second=99, burst=99, streams=1, at_once=1)
+        limits, order, over = RequestLimits({"viewer": limit}), list[str](), asyncio.Event()
+
+        async def ask(name: str) -> None:
+            async with limits.request(_user(name), is_stream=False) as work:
+                assert work is not None
+                order.append(name)
+                await over.wait()
+                if name == "little":
+                    work.spend(9.0)
+
+        first = asyncio.create_task(ask("much"))
+        await asyncio.sleep(0)
+        others = [asyncio.create_task(ask(name)) for name in ("little", "much", "much")]
+        await asyncio.sleep(0)
+        assert order == ["much", "little"]
+        over.set()
+        await asyncio.gather(first, *others)
+        assert order == ["much", "little", "much", "much"]
 
     asyncio.run(scenario())
 

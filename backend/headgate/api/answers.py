@@ -4,7 +4,7 @@ The command of a request has its identity, its idempotency key, and how it is an
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -15,6 +15,7 @@ from headgate.api.callers import Caller, origin_of
 from headgate.api.parameters import whole_number
 from headgate.api.problems import PRECONDITION_REQUIRED, ApiFailure
 from headgate.application.commands.requests import CommandRequest, CommandResponse, Responder
+from headgate.application.cooperative import each, run_yielding
 from headgate.application.failures import StaleVersion
 
 JSON = "application/json"
@@ -35,6 +36,11 @@ def answer(
     if version is not None:
         all_headers["ETag"] = etag_of(version)
     return Response(content, status_code=status, media_type=JSON, headers=all_headers)
+
+
+async def encoded(items: Iterable[object]) -> list[msgspec.Raw]:
+    """The items of a long list as JSON, written in slices."""
+    return await run_yielding(each(msgspec.Raw(msgspec.json.encode(item)) for item in items))
 
 
 class Positioned(Protocol):

@@ -4,7 +4,6 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
@@ -70,6 +69,7 @@ from headgate.application.access.identity import TokenCache
 from headgate.application.access.request_limits import RequestLimits, read_limits
 from headgate.application.application_services import ApplicationServices
 from headgate.application.commands.executor_commands import LeaseKeeper
+from headgate.application.cooperative import CountedThreads
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.event_hub import EventHub
 from headgate.application.executor_stores import RendezvousPorts
@@ -235,7 +235,7 @@ async def _lifespan(app: Litestar) -> AsyncIterator[None]:
     reader, hub, clock = services.reader, services.hub, services.clock
     assert isinstance(reader, LiveReader), "what is started is the present"
     assert isinstance(clock, DatabaseClock), "and its clock goes"
-    reads = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="headgate-reads")
+    reads = CountedThreads(READ_THREADS, thread_name_prefix="headgate-reads")
     asyncio.get_running_loop().set_default_executor(reads)
     await asyncio.to_thread(clock.read_database)
     await reader.start()

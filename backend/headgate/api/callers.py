@@ -14,7 +14,7 @@ from headgate.api.problems import UNAUTHORIZED, ApiFailure
 from headgate.application.access.identity import Identity
 from headgate.application.access.rights import Right, right_named
 from headgate.application.application_services import ApplicationServices
-from headgate.application.cooperative import measured
+from headgate.application.cooperative import measured, part_of, present_work
 from headgate.application.ports import Unavailable
 from headgate.domain.recorded_event import EventMetadata
 
@@ -62,8 +62,11 @@ def authenticated(app: ASGIApp) -> ASGIApp:
         is_stream, is_long = told.get("live") == STREAMED, bool(told.get("long"))
         limits = services.request_limits
         async with limits.request(identity, is_stream=is_stream, is_long=is_long) as work:
-            answering = app(scope, receive, send)
-            await (answering if work is None else measured(answering, work))
+            if work is None:
+                await app(scope, receive, send)
+                return
+            with part_of(work):
+                await measured(app(scope, receive, send), work)
 
     return check
 
@@ -76,7 +79,7 @@ async def while_connected(
     request: Caller, work: Coroutine[Any, Any, Response[bytes]]
 ) -> Response[bytes]:
     """The answer of a long request after its body; it ends early if its client leaves."""
-    working = asyncio.create_task(work)
+    working = asyncio.create_task(_measured_alone(work))
     leaving = asyncio.create_task(_disconnected(request))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -87,6 +90,12 @@ async def while_connected(
         for task in (working, leaving):
             task.cancel()
         await asyncio.gather(working, leaving, return_exceptions=True)
+
+
+async def _measured_alone(work: Coroutine[Any, Any, Response[bytes]]) -> Response[bytes]:
+    """The answer of a part of the present work that runs in a task of its own."""
+    present = present_work()
+    return await (work if present is None else measured(work, present))
 
 
 async def _disconnected(request: Caller) -> None:

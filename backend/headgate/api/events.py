@@ -2,12 +2,13 @@
 
 from typing import Annotated
 
+import msgspec
 from litestar import Controller, get
 from litestar.openapi import ResponseSpec
 from litestar.params import FromQuery, HeaderParameter, QueryParameter
 from litestar.response import Stream
 
-from headgate.api.answers import Answer, answer_view, response
+from headgate.api.answers import Answer, answer_view, encoded, response
 from headgate.api.callers import STREAMED, Caller, is_still_authorized, services_of
 from headgate.api.parameters import instant_or_none, listed, whole_number
 from headgate.application.event_hub import EventSubscription
@@ -65,7 +66,7 @@ class Events(Controller):
         found = await events.page(
             services_of(request), wanted, request.user.namespaces, before=before, limit=limit
         )
-        return answer_view(found)
+        return answer_view(msgspec.structs.replace(found, items=await encoded(found.items)))
 
     @get(
         "/histogram",

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Annotated, NamedTuple
 
+import msgspec
 from litestar import Controller, post
 from litestar.params import QueryParameter, RawBody
 from msgspec.structs import replace
 
 from headgate.adapters.manifests.desired import Desired
 from headgate.adapters.manifests.workload import rendered_admission
-from headgate.api.answers import Answer, answer, response
+from headgate.api.answers import Answer, answer, encoded, response
 from headgate.api.bodies import EXAMPLE_WORKLOAD, request_documents
 from headgate.api.callers import Caller, require_namespace, services_of, while_connected
 from headgate.api.manifests import Entry, entry_of, parsed, read_wanted, with_written_pointers
@@ -130,7 +131,10 @@ async def _simulated(
         view = await foresee(services_of(request), changes, viewer)
     except Rejection as rejection:
         raise with_written_pointers(rejection, desired) if desired else rejection from rejection
-    return answer(view, position=view.as_of.position)
+    shown = msgspec.structs.replace(
+        view, workloads=await encoded(view.workloads), effects=await encoded(view.effects)
+    )
+    return answer(shown, position=view.as_of.position)
 
 
 async def entries_of(request: Caller, body: bytes) -> list[Entry]:

@@ -6,8 +6,14 @@ Other tasks run between two slices.
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+)
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -20,7 +26,7 @@ Result = TypeVar("Result")
 Cooperative: TypeAlias = Generator[None, None, Result]
 """Work that may be left after each of its small steps; what it returns is its result."""
 
-SLICE_SECONDS = 0.005
+SLICE_SECONDS = 0.002
 
 
 def each(items: Iterable[Result]) -> Cooperative[list[Result]]:
@@ -75,15 +81,41 @@ def never_paused() -> Iterator[None]:
 
 
 class MeasuredWork(Protocol):
-    """What counts the steps of some work on the event loop, and pauses it between two of them."""
+    """What counts the processor time of some work, and pauses it between two of its steps."""
 
     def spend(self, seconds: float) -> None:
-        """Counts a step."""
+        """Counts a step, in any thread."""
         ...
 
     async def give_way(self) -> None:
         """Waits while other work goes first."""
         ...
+
+    def pause_thread(self) -> None:
+        """Waits in a thread while other work goes first."""
+        ...
+
+    def is_heavier_than(self, other: Any) -> bool:  # noqa: ANN401 - work of the same sort
+        """Whether the other work goes before this one."""
+        ...
+
+
+_WORK: ContextVar[MeasuredWork | None] = ContextVar("work", default=None)
+
+
+def present_work() -> MeasuredWork | None:
+    """The work that the present task is part of, if it is measured."""
+    return _WORK.get()
+
+
+@contextmanager
+def part_of(work: MeasuredWork) -> Iterator[None]:
+    """What the present task does meanwhile is part of `work`, with its tasks and threads."""
+    token = _WORK.set(work)
+    try:
+        yield
+    finally:
+        _WORK.reset(token)
 
 
 @coroutine
@@ -125,9 +157,9 @@ class WorkCancelled(Exception):
 
 
 class _Current(threading.local):
-    """The work of the present thread: whether it is cancelled."""
+    """The call of a `BoundedExecutor` that the present thread works on."""
 
-    cancelled: threading.Event | None = None
+    call: "_Call | None" = None
 
 
 _CURRENT = _Current()
@@ -136,11 +168,74 @@ _CURRENT = _Current()
 def stop_if_cancelled() -> None:
     """Raises `WorkCancelled` in work of a `BoundedExecutor` whose caller was cancelled.
 
-    Work that can take longer than a second asks after each of its small steps.
+    It gives way here to work that goes first. Work that can take longer than a second asks after
+    each of its small steps.
     """
-    cancelled = _CURRENT.cancelled
-    if cancelled is not None and cancelled.is_set():
-        raise WorkCancelled
+    if _CURRENT.call is not None:
+        _CURRENT.call.end_step()
+
+
+def in_steps(items: Iterable[Result]) -> Iterator[Result]:
+    """The items; before each the present thread asks `stop_if_cancelled`."""
+    for item in items:
+        stop_if_cancelled()
+        yield item
+
+
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A call in a thread; its processor time counts as part of `work`.
+
+    It never gives way while `delays_others` says that work which goes first waits for its thread.
+    """
+
+    work: MeasuredWork | None
+    delays_others: Callable[[MeasuredWork], bool]
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    counted_at: float = 0.0
+
+    def run(self, work: Callable[[], Result]) -> Result:
+        """The result, in a thread."""
+        _CURRENT.call, self.counted_at = self, time.thread_time()
+        try:
+            self.end_step()
+            return work()
+        finally:
+            _CURRENT.call = None
+            self._count()
+
+    def end_step(self) -> None:
+        """Raises `WorkCancelled` if the caller was cancelled; gives way after every slice."""
+        if self.cancelled.is_set():
+            raise WorkCancelled
+        if self.work is None or time.thread_time() - self.counted_at < SLICE_SECONDS:
+            return
+        self._count()
+        if not self.delays_others(self.work):
+            self.work.pause_thread()
+
+    def _count(self) -> None:
+        now = time.thread_time()
+        if self.work is not None:
+            self.work.spend(now - self.counted_at)
+        self.counted_at = now
+
+
+class CountedThreads(ThreadPoolExecutor):
+    """Threads with processor time that counts as part of the work that their calls come from.
+
+    There are more of them than calls of one user at a time, so that none waits for another user's.
+    """
+
+    def submit(
+        self, fn: Callable[..., Result], /, *args: object, **kwargs: object
+    ) -> Future[Result]:
+        """Calls `fn` in a thread."""
+        work = present_work()
+        if work is None:
+            return super().submit(fn, *args, **kwargs)
+        call = _Call(work, lambda _: False)
+        return super().submit(call.run, lambda: fn(*args, **kwargs))
 
 
 @dataclass(slots=True)
@@ -155,7 +250,7 @@ class BoundedExecutor:
     busy: str
     threads: int = 1
     max_waiting: int = MAX_WAITING
-    _waiting: int = 0
+    _calls: dict[_Call, None] = field(default_factory=dict)
     _thread: ThreadPoolExecutor = field(init=False)
 
     def __post_init__(self) -> None:
@@ -163,26 +258,23 @@ class BoundedExecutor:
 
     async def do(self, work: Callable[[], Result]) -> Result:
         """The result of some work; raises `Overloaded` if too much is waiting."""
-        if self._waiting >= self.max_waiting:
+        if len(self._calls) >= self.max_waiting:
             raise Overloaded(self.busy)
-        cancelled = threading.Event()
-
-        def work_unless_cancelled() -> Result:
-            _CURRENT.cancelled = cancelled
-            try:
-                return work()
-            finally:
-                _CURRENT.cancelled = None
-
-        self._waiting += 1
+        call = _Call(present_work(), self._delays_others)
+        self._calls[call] = None
         try:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, work_unless_cancelled)
+            return await loop.run_in_executor(self._thread, call.run, work)
         except asyncio.CancelledError:
-            cancelled.set()
+            call.cancelled.set()
             raise
         finally:
-            self._waiting -= 1
+            del self._calls[call]
+
+    def _delays_others(self, work: MeasuredWork) -> bool:
+        """Whether work that goes before `work` waits for these threads."""
+        waiting = [call.work for call in list(self._calls)]
+        return any(other is not None and work.is_heavier_than(other) for other in waiting)
 
     def close(self) -> None:
         """Take no more work."""

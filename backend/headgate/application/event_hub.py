@@ -80,6 +80,8 @@ def _envelope(recorded: RecordedEvent, kind: str, data: Any) -> dict[str, Any]: 
 
 
 SECONDS_BETWEEN_FLUSHES = 0.03
+WATCHERS_AT_ONCE = 4
+"""Watchers that go on in the same turn of the event loop."""
 SECONDS_BETWEEN_HEARTBEATS = 15.0
 SECONDS_BETWEEN_CHECKS = 5.0
 MAX_KEPT = 8_192
@@ -141,6 +143,7 @@ class EventHub:
         self._frames: deque[Frame] = deque(maxlen=MAX_KEPT)
         self._shared: dict[tuple[int, int, NamespaceScope], bytes] = {}
         self._more = asyncio.Event()
+        self._turns = asyncio.Semaphore(WATCHERS_AT_ONCE)
         self._flush: asyncio.TimerHandle | None = None
         self._closed = False
         self._rewinds = 0
@@ -231,11 +234,17 @@ class EventHub:
                 cursor = self.position
                 yield chunk
             else:
-                more = self._more
                 try:
-                    await asyncio.wait_for(more.wait(), SECONDS_BETWEEN_HEARTBEATS)
+                    async with asyncio.timeout(SECONDS_BETWEEN_HEARTBEATS):
+                        await self._more.wait()
                 except TimeoutError:
                     yield b": heartbeat %d\nevent: heartbeat\n\n" % self.position
+                await self._turn()
+
+    async def _turn(self) -> None:
+        """Lets few watchers go on at a time, and requests between them."""
+        async with self._turns:
+            await asyncio.sleep(0)
 
     @property
     def _oldest(self) -> int:

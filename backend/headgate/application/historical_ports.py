@@ -188,7 +188,9 @@ class HistoricalReadModels:
         found = (
             w
             for w in self.cluster_state.workloads.values()
-            if query.where.matches(w, listed_cluster_queue(self.cluster_state.config, w))
+            if query.where.matches(
+                w, listed_cluster_queue(self.cluster_state.config, w), query.keys
+            )
             and (query.after is None or _age(w) < query.after)
         )
         newest = nlargest(query.limit, found, key=_age)

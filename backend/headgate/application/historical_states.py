@@ -5,13 +5,15 @@ which shares all states. Known are a few folds in memory and those of the state 
 """
 
 import gc
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from threading import Lock
 
-from headgate.application.cooperative import BoundedExecutor
+from headgate.application.cooperative import BoundedExecutor, stop_if_cancelled
 from headgate.application.failures import Archived, GapInLog
 from headgate.application.ports import EventLog
 from headgate.application.snapshot_store import Snapshot, SnapshotStore, StateCache
@@ -125,6 +127,7 @@ class HistoricalStates:
         gc.disable()
         try:
             for recorded in self.event_log.read_all(cluster_state.position, up_to=position):
+                stop_if_cancelled()
                 cluster_state.apply(recorded)
                 self._cache_on_the_way(cluster_state, recorded)
             if cluster_state.position != position:
@@ -132,7 +135,8 @@ class HistoricalStates:
                     f"the log can be read up to {cluster_state.position}, not to {position}"
                 )
             # Built here, in the caller's thread, for whoever reads it must not wait for it.
-            assert cluster_state.partition_index is not None
+            for _ in cluster_state.build_partitions():
+                stop_if_cancelled()
         finally:
             gc.enable()
         return cluster_state
@@ -171,20 +175,24 @@ HISTORY_BUSY = "HistoryOverloaded"
 class HistoricalReads:
     """What it takes to see the past and to try the future.
 
-    `elapsed` counts seconds; one trial may take `seconds`.
+    `elapsed` counts seconds, `worked` those that the present thread had a processor; a read may
+    take `seconds` of the one, a trial of the other, as it gives way to the requests of others.
     """
 
     states: HistoricalStates
     elapsed: Callable[[], float]
+    worked: Callable[[], float] = time.thread_time
     seconds: float = 10.0
     executor: BoundedExecutor = field(default_factory=lambda: BoundedExecutor("past", HISTORY_BUSY))
 
     def is_late(self) -> Callable[[], bool]:
-        """Tells from now on whether the time for one trial is over."""
-        begun: list[float] = []
+        """Tells from its first call on whether the time for one read is over."""
+        return partial(self._is_over, [], self.elapsed)
 
-        def late() -> bool:
-            begun[:] = begun or [self.elapsed()]
-            return self.elapsed() - begun[0] > self.seconds
+    def is_trial_over(self) -> Callable[[], bool]:
+        """Tells from its first call in a thread on whether the time for one trial is over."""
+        return partial(self._is_over, [], self.worked)
 
-        return late
+    def _is_over(self, begun: list[float], elapsed: Callable[[], float]) -> bool:
+        begun[:] = begun or [elapsed()]
+        return elapsed() - begun[0] > self.seconds

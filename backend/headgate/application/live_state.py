@@ -25,7 +25,7 @@ from headgate.domain.scheduling.partition.wakes import ALL_PARTITIONS
 from headgate.domain.streams import LOG_STREAM
 from headgate.event_log.chain import LogBatch, LogPoint, PastLost
 
-COLLECT_AFTER = (20_000, 5, 200)
+COLLECT_AFTER = (5_000, 5, 800)
 """The thresholds of the garbage collector. By default it runs far more often, and a fold that grows
 is walked again and again: a fifth of the processor time of a submit. Larger generations would be
 walked no more often in all, but for a tenth of a second at a time, during which no other task

@@ -11,7 +11,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative
 from headgate.application.metrics_counters import EventCounters, Labels, Samples, gauge
 from headgate.application.metrics_cycles import CycleDurations
-from headgate.application.metrics_gauges import NO_UNADMITTED, queue_gauges, read_gauges
+from headgate.application.metrics_gauges import NO_WORKLOADS, queue_gauges, read_gauges
 from headgate.application.queries.overview.attention import find_attention, process_alerts
 from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
 from headgate.domain.cluster_state import ClusterState
@@ -22,6 +22,7 @@ DETECTORS = (
     "Thrash",
     "HeadOfLineBlocking",
     "NotStarted",
+    "WorkloadsFailed",
     "NoExecutorConnected",
     "OrphanedPods",
     "Configuration",
@@ -110,7 +111,7 @@ class MetricDescription(NamedTuple):
 def described_metrics() -> Iterator[MetricDescription]:
     """Every metric of the exposition."""
     process = (gauge(f"headgate_{name}", *told, ()) for name, told in PROCESS_GAUGES.items())
-    for family in (*process, *queue_gauges(ClusterState(), NO_UNADMITTED)):
+    for family in (*process, *queue_gauges(ClusterState(), NO_WORKLOADS)):
         yield _described(family, family)
     for registry in (EventCounters().registry, CycleDurations().registry):
         for collector in registry._collector_to_names:  # noqa: SLF001 - collected, it has no labels

@@ -19,7 +19,6 @@ from headgate.application.queries.queues.status import (
     counts_of,
     local_queue_key,
     reserved_usage,
-    usage_of_workload,
 )
 from headgate.application.queries.queues.tree import queue_counts
 from headgate.domain.cluster_state import ClusterState
@@ -36,26 +35,30 @@ from headgate.domain.workloads.predicates import has_quota_reservation
 from headgate.domain.workloads.state import Workload, condition, is_admitted
 
 
-class Unadmitted(NamedTuple):
-    """Workloads without admission by ClusterQueue, LocalQueue, reason and underlying cause.
+class WorkloadTotals(NamedTuple):
+    """Sums over the workloads of all ClusterQueues.
 
-    They are those that compete now or after a backoff, and those that wait for their checks: of a
-    condition Admitted that is False the reason, and of QuotaReserved that is False the cause.
+    `unadmitted` counts those without admission by ClusterQueue, LocalQueue, reason and underlying
+    cause: those that compete now or after a backoff, and those that wait for their checks. Of a
+    condition Admitted that is False it is the reason, and of QuotaReserved that is False the cause.
+    `reserved` and `used` are what the workloads of each LocalQueue hold, and those admitted.
     """
 
-    counts: dict[tuple[str, str, str, str], int]
+    unadmitted: dict[tuple[str, str, str, str], int]
+    reserved: dict[str, FlavorUsage]
+    used: dict[str, FlavorUsage]
 
 
-NO_UNADMITTED = Unadmitted({})
+NO_WORKLOADS = WorkloadTotals({}, {}, {})
 
 
 def read_gauges(cluster_state: ClusterState) -> Cooperative[list[Metric]]:
     """Every gauge of ClusterQueues, cohorts and LocalQueues, in small steps."""
-    unadmitted = yield from _count_unadmitted(cluster_state)
-    return (yield from each(queue_gauges(cluster_state, unadmitted)))
+    totals = yield from _add_up(cluster_state)
+    return (yield from each(queue_gauges(cluster_state, totals)))
 
 
-def queue_gauges(cluster_state: ClusterState, unadmitted: Unadmitted) -> Iterator[Metric]:
+def queue_gauges(cluster_state: ClusterState, totals: WorkloadTotals) -> Iterator[Metric]:
     """Every gauge of ClusterQueues, cohorts and LocalQueues."""
     names = sorted(cluster_state.config.cluster_queues)
     counts = {name: queue_counts(cluster_state, name) for name in names}
@@ -106,27 +109,43 @@ def queue_gauges(cluster_state: ClusterState, unadmitted: Unadmitted) -> Iterato
             BY_RESOURCE,
             _quotas(cluster_state, field),
         )
-    yield from _pending_gauges(cluster_state, unadmitted)
+    yield from _pending_gauges(cluster_state, totals)
     yield from _share_gauges(cluster_state)
     yield from _cohort_gauges(cluster_state)
     yield from round_gauges(cluster_state)
-    yield from _local_queue_gauges(cluster_state, unadmitted)
+    yield from _local_queue_gauges(cluster_state, totals)
 
 
-def _count_unadmitted(cluster_state: ClusterState) -> Cooperative[Unadmitted]:
-    counts: dict[tuple[str, str, str, str], int] = {}
+def _add_up(cluster_state: ClusterState) -> Cooperative[WorkloadTotals]:
+    totals = WorkloadTotals({}, {}, {})
     for partition_key in cluster_state.partition_keys():
         partition = cluster_state.partition(partition_key)
         for queue, pending in sorted(partition.pending.items()):
-            holding = partition.charges.holding.get(queue, {})
-            for key in (*pending.in_heap, *pending.suspended, *holding):
-                workload = cluster_state.workloads[key]
-                if not is_admitted(workload):
-                    reason, cause = _why_unadmitted(workload)
-                    place = (queue, local_queue_key(workload), reason, cause)
-                    counts[place] = counts.get(place, 0) + 1
+            for key in (*pending.in_heap, *pending.suspended):
+                _count_unadmitted(totals, queue, cluster_state.workloads[key])
                 yield
-    return Unadmitted(counts)
+        for queue, holding in sorted(partition.charges.holding.items()):
+            for key, charge in tuple(holding.items()):
+                workload = cluster_state.workloads[key]
+                _count_unadmitted(totals, queue, workload)
+                _add_held(totals, workload, charge.amounts)
+                yield
+    return totals
+
+
+def _count_unadmitted(totals: WorkloadTotals, queue: str, workload: Workload) -> None:
+    if is_admitted(workload):
+        return
+    place = (queue, local_queue_key(workload), *_why_unadmitted(workload))
+    totals.unadmitted[place] = totals.unadmitted.get(place, 0) + 1
+
+
+def _add_held(totals: WorkloadTotals, workload: Workload, amounts: FlavorUsage) -> None:
+    local_queue = local_queue_key(workload)
+    for held in (totals.reserved, totals.used) if is_admitted(workload) else (totals.reserved,):
+        total = held.setdefault(local_queue, {})
+        for resource, amount in amounts.items():
+            total[resource] = total.get(resource, 0) + amount
 
 
 def _why_unadmitted(workload: Workload) -> tuple[str, str]:
@@ -138,7 +157,7 @@ def _why_unadmitted(workload: Workload) -> tuple[str, str]:
     return "NoReservation", str(reserved.reason) if reserved and is_told else "PendingEvaluation"
 
 
-def _pending_gauges(cluster_state: ClusterState, unadmitted: Unadmitted) -> Iterator[Metric]:
+def _pending_gauges(cluster_state: ClusterState, totals: WorkloadTotals) -> Iterator[Metric]:
     """What waits for each ClusterQueue: classes, requested amounts, and why it is not admitted."""
     classes: list[tuple[Labels, float]] = []
     requested: list[tuple[Labels, float]] = []
@@ -167,7 +186,7 @@ def _pending_gauges(cluster_state: ClusterState, unadmitted: Unadmitted) -> Iter
         requested,
     )
     by_queue: dict[Labels, float] = {}
-    for (queue, _, reason, cause), count in sorted(unadmitted.counts.items()):
+    for (queue, _, reason, cause), count in sorted(totals.unadmitted.items()):
         labels = (queue, reason, cause)
         by_queue[labels] = by_queue.get(labels, 0) + count
     labels = (*CLUSTER_QUEUE_LABELS, *BY_REASON)
@@ -305,7 +324,7 @@ ADMITTED = ("Starting", "Running", "Evicting")
 STATES = (("True", True), ("False", False))
 
 
-def _local_queue_gauges(cluster_state: ClusterState, unadmitted: Unadmitted) -> Iterator[Metric]:
+def _local_queue_gauges(cluster_state: ClusterState, totals: WorkloadTotals) -> Iterator[Metric]:
     """Every gauge of every LocalQueue."""
     keys = sorted(cluster_state.config.local_queues)
     phases = {key: counts_of(cluster_state, f"localqueue/{key}") for key in keys}
@@ -327,7 +346,7 @@ def _local_queue_gauges(cluster_state: ClusterState, unadmitted: Unadmitted) -> 
     yield _local_gauge("finished_workloads", "Workloads that ended and are kept", ended)
     why = [
         ((*local_queue_labels(local), queue, reason, cause), count)
-        for (queue, local, reason, cause), count in sorted(unadmitted.counts.items())
+        for (queue, local, reason, cause), count in sorted(totals.unadmitted.items())
     ]
     by_reason = (*CLUSTER_QUEUE_LABELS, *BY_REASON)
     yield _local_gauge("unadmitted_workloads", UNADMITTED, why, *by_reason)
@@ -336,10 +355,9 @@ def _local_queue_gauges(cluster_state: ClusterState, unadmitted: Unadmitted) -> 
     yield _local_gauge("admission_fair_sharing_usage", text, consumed, *CLUSTER_QUEUE_LABELS)
     statuses = _local_queue_statuses(cluster_state)
     yield _local_gauge("status", "1 for the status that holds", statuses, "active")
-    reserved, used = _held(cluster_state)
     for figure, text, held in (
-        ("reservation", "Quota reserved, in base units", reserved),
-        ("usage", "Quota of admitted workloads, in base units", used),
+        ("reservation", "Quota reserved, in base units", totals.reserved),
+        ("usage", "Quota of admitted workloads, in base units", totals.used),
     ):
         yield _local_gauge(f"resource_{figure}", text, _amounts(held), "flavor", "resource")
 
@@ -365,25 +383,6 @@ def _local_queue_statuses(cluster_state: ClusterState) -> Samples:
         active = local_queue_activity(cluster_state.config, key).active
         for word, value in STATES:
             yield (*local_queue_labels(key), word), int(active is value)
-
-
-def _held(cluster_state: ClusterState) -> tuple[dict[str, FlavorUsage], dict[str, FlavorUsage]]:
-    """What the workloads of each LocalQueue hold, and what those admitted do; one pass over all."""
-    reserved: dict[str, FlavorUsage] = {}
-    used: dict[str, FlavorUsage] = {}
-    for name in cluster_state.partition_keys():
-        partition = cluster_state.partition(name)
-        for holders in partition.charges.holding.values():
-            for key in holders:
-                workload = cluster_state.workloads[key]
-                local_queue = local_queue_key(workload)
-                totals = [reserved.setdefault(local_queue, {})]
-                if is_admitted(workload):
-                    totals.append(used.setdefault(local_queue, {}))
-                for total in totals:
-                    for resource, amount in usage_of_workload(partition, workload).items():
-                        total[resource] = total.get(resource, 0) + amount
-    return reserved, used
 
 
 def _amounts(held: dict[str, FlavorUsage]) -> Samples:

@@ -254,10 +254,12 @@ class ReadModels(Protocol):
 class WorkloadQuery(msgspec.Struct, frozen=True, kw_only=True):
     """One page of the workloads that match a filter.
 
-    `after` is (created_at, key) of the last row of the page before.
+    `after` is (created_at, key) of the last row of the page before. `keys` are workloads that match
+    whatever their phase, if all else that is asked holds.
     """
 
     where: WorkloadFilter = WorkloadFilter()
+    keys: tuple[str, ...] = ()
     after: tuple[Instant, str] | None = None
     limit: int = 100
 

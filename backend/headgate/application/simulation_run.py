@@ -80,6 +80,8 @@ class SimulationOutcome:
 
 def run_simulation(cluster_state: ClusterState, request: SimulationRequest) -> SimulationOutcome:
     """Runs the changes until no decisions follow; the cluster state is unchanged afterwards."""
+    for _ in cluster_state.build_partitions():
+        request.raise_if_late()
     without = _without(cluster_state, request)
     with cluster_state.overlay():
         settling = request.settling(cluster_state)

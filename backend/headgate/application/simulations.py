@@ -140,11 +140,11 @@ async def simulate(
     cluster_state = services.reader.cluster_state.fork()
     position, at = cluster_state.position, services.clock.now()
     history = services.history
-    is_late = history.is_late()
+    is_trial_over = history.is_trial_over()
 
     def is_over() -> bool:
         stop_if_cancelled()
-        return is_late()
+        return is_trial_over()
 
     request = SimulationRequest(changes, at, is_over)
     try:

@@ -1,5 +1,7 @@
 """Which workloads a list or a bulk action selects: one filter for states, rows and the past."""
 
+from collections.abc import Container
+
 import msgspec
 
 from headgate.domain.object_set import ObjectSet
@@ -20,15 +22,18 @@ class WorkloadFilter(msgspec.Struct, frozen=True, kw_only=True):
     owner: str = ""
     selector: LabelSelector | None = None
 
-    def matches(self, workload: Workload, cluster_queue: str) -> bool:
-        """Whether a workload matches; `cluster_queue` is the one it is listed under."""
+    def matches(self, workload: Workload, cluster_queue: str, keys: Container[str] = ()) -> bool:
+        """Whether a workload matches; `cluster_queue` is the one it is listed under.
+
+        Workloads of these keys match whatever their phase.
+        """
         return (
             (self.namespaces is None or workload.namespace in self.namespaces)
             and self.local_queue in {"", workload.spec.queue_name}
             and self.cluster_queue in {"", cluster_queue}
             and self.name_contains in workload.name
             and self.owner in {"", owner_of(workload)}
-            and (not self.phases or phase_of(workload) in self.phases)
+            and (not self.phases or phase_of(workload) in self.phases or workload.key in keys)
             and (self.selector is None or matches_selector(workload.labels, self.selector))
         )
 

@@ -122,7 +122,7 @@ class MemoryReadModels:
 def _matches(query: WorkloadQuery, row: Columns, queues: dict[tuple[str, str], str]) -> bool:
     after = None if query.after is None else (query.after[0], workload_stream(query.after[1]))
     queue = row["cluster_queue"] or queues.get((row["namespace"], row["local_queue"]), "")
-    return query.where.matches(row["state"], queue) and (
+    return query.where.matches(row["state"], queue, query.keys) and (
         after is None or (row["created_at"], row["stream"]) < after
     )
 

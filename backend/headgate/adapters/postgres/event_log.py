@@ -7,6 +7,7 @@ import psycopg
 
 from headgate.adapters.postgres.append_encoding import verdicts_of, written_runs
 from headgate.adapters.postgres.connections import Connection, Pool, connection_of
+from headgate.application.cooperative import in_steps
 from headgate.application.failures import GapInLog, ReleaseTooOld
 from headgate.application.ports import (
     Appended,
@@ -286,7 +287,7 @@ class PostgresEventLog:
         )
         with connection_of(self._pool) as connection:
             rows = connection.execute(query, (*values, limit)).fetchall()
-        return [recorded_of(row) for row in rows]
+        return [recorded_of(row) for row in in_steps(rows)]
 
     def histogram(self, where: EventFilter, *, width: int) -> list[EventCount]:
         """How many events match `where` by time and type, oldest first; empty ones left out."""

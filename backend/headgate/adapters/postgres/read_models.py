@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from headgate.adapters.postgres.connections import Pool, connection_of
+from headgate.application.cooperative import in_steps
 from headgate.application.ports import IdempotencyKey, Loaded, Replayed, WorkloadQuery
 from headgate.domain.kinds.configured_object import Absent, Configured
 from headgate.domain.kinds.registry import KINDS_BY_STREAM
@@ -150,7 +151,7 @@ class PostgresReadModels:
             Loaded(
                 stream=stream, version=version, position=position, state=state_of(stream, written)
             )
-            for stream, version, position, written in rows
+            for stream, version, position, written in in_steps(rows)
         ]
 
 
@@ -159,7 +160,10 @@ def _matching(query: WorkloadQuery) -> _Where:
     where, wanted = _Where(), query.where
     if wanted.namespaces is not None:
         where.add("namespace = ANY(%s)", list(wanted.namespaces))
-    if wanted.phases:
+    if wanted.phases and query.keys:
+        streams = [workload_stream(key) for key in query.keys]
+        where.add("(phase = ANY(%s) OR stream = ANY(%s))", list(wanted.phases), streams)
+    elif wanted.phases:
         where.add("phase = ANY(%s)", list(wanted.phases))
     if wanted.local_queue:
         where.add("local_queue = %s", wanted.local_queue)

@@ -5,6 +5,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
 
 import msgspec
 
@@ -15,12 +17,18 @@ MAX_WAITING = 1_000
 """Requests of a user that are worked on or wait for their turn; one more is refused."""
 MAX_LONG_AT_ONCE = 2
 """Long requests of a user that are worked on, whatever its role; the others wait for their turn."""
-SHORT_SECONDS = 0.005
-"""A request that took no more work than this gives way to no other."""
+LIGHT_SECONDS = 0.05
+"""A user whose requests took no more work than this of late gives way to no other."""
+HALF_LIFE_SECONDS = 2.0
+"""After so long half of the work of a user is forgotten."""
 YOUNG_SECONDS = 0.5
 """So long after its begin others give way to a request; then it waits for something itself."""
-MAX_PAUSE_SECONDS = 0.05
-"""So long a request gives way after each slice of its work at most, so that it comes to an end."""
+MAX_PAUSE_SECONDS = 0.1
+"""So long a request gives way before each slice of its work at most, so that it comes to an end."""
+RECENT_SECONDS = 1.0
+"""So long after its last request a user counts as one that asks."""
+POLL_SECONDS = 0.002
+"""How often a thread that gives way looks whether it may go on."""
 MAX_KNOWN = 10_000
 """Tokens with counts; beyond it those that have nothing open are forgotten."""
 
@@ -82,7 +90,7 @@ def read_limits(text: str) -> dict[str, RequestLimit]:
 
 @dataclass(slots=True)
 class _Use:
-    """What a user has used: the requests left at an instant, open streams, and those at work."""
+    """What a user has used: requests left at an instant, open streams, and work of late."""
 
     left: float
     at: float
@@ -90,50 +98,92 @@ class _Use:
     long_turns: asyncio.Semaphore
     streams: int = 0
     waiting: int = 0
+    at_work: int = 0
+    work_seconds: float = 0.0
+    worked_at: float = 0.0
+    is_among_others: Callable[[], bool] = lambda: False
 
     @property
     def is_open(self) -> bool:
         """Whether anything of the user is open now."""
         return bool(self.streams or self.waiting)
 
+    def recent_seconds(self, now: float) -> float:
+        """The work of late, of which half is forgotten in every half-life."""
+        elapsed = max(0.0, now - self.worked_at)
+        return float(self.work_seconds * 0.5 ** (elapsed / HALF_LIFE_SECONDS))
+
+    def weight(self, now: float) -> tuple[bool, float]:
+        """How much of the process the user takes; users with less go first.
+
+        A user with more requests than may be at work takes most.
+        """
+        return self.is_beyond_turns, self.recent_seconds(now)
+
+    @property
+    def is_beyond_turns(self) -> bool:
+        """Whether the user has more requests than may be at work."""
+        return self.waiting > self.at_work
+
+    def add_work(self, seconds: float, now: float) -> None:
+        """Counts processor seconds."""
+        self.work_seconds, self.worked_at = self.recent_seconds(now) + seconds, now
+
 
 @dataclass(slots=True, eq=False)
 class RequestWork:
-    """A request that is worked on: the seconds of work that it took on the event loop so far."""
+    """A request that is worked on, on the event loop or in threads.
 
-    user: str
+    It gives way to requests of users that take less of the process.
+    """
+
+    use: _Use
     begun_at: float
     at_work: dict["RequestWork", None]
     elapsed: Callable[[], float]
-    seconds: float = 0.0
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    _counting: Lock = field(default_factory=Lock)
 
     def spend(self, seconds: float) -> None:
-        """Counts a step of the work."""
-        self.seconds += seconds
+        """Counts processor seconds of the work, in any thread."""
+        with self._counting:
+            self.use.add_work(seconds, self.elapsed())
 
-    def shorter(self) -> "RequestWork | None":
-        """A request of another user that took less work so far and began lately, if any."""
-        if self.seconds <= SHORT_SECONDS:
-            return None
+    def is_heavier_than(self, other: "RequestWork") -> bool:
+        """Whether another request goes before this one."""
+        now = self.elapsed()
+        mine = self.use.weight(now)
+        return mine > (False, LIGHT_SECONDS) and mine > other.use.weight(now)
+
+    def lighter(self) -> "RequestWork | None":
+        """A request at work that goes before this one, if any: of others, if it began lately.
+
+        Where others ask too, those of a user with more requests than turns go one after the other.
+        """
         since = self.elapsed() - YOUNG_SECONDS
-        return next(
-            (
-                other
-                for other in self.at_work
-                if other.seconds < self.seconds
-                and other.user != self.user
-                and other.begun_at >= since
-            ),
-            None,
+        at_work = list(self.at_work)
+        others = (other for other in at_work if other.use is not self.use)
+        found = next(
+            (each for each in others if each.begun_at >= since and self.is_heavier_than(each)), None
         )
+        if found is not None or not self.use.is_beyond_turns or not self.use.is_among_others():
+            return found
+        first = next((each for each in at_work if each.use is self.use), self)
+        return None if first is self else first
 
     async def give_way(self) -> None:
-        """Waits a little while shorter requests of other users are at work."""
+        """Waits a little while requests of lighter users are at work."""
         ends_at = self.elapsed() + MAX_PAUSE_SECONDS
-        while (other := self.shorter()) is not None and (left := ends_at - self.elapsed()) > 0:
+        while (other := self.lighter()) is not None and (left := ends_at - self.elapsed()) > 0:
             with suppress(TimeoutError):
-                await asyncio.wait_for(other.ended.wait(), left)
+                async with asyncio.timeout(left):
+                    await other.ended.wait()
+
+    def pause_thread(self) -> None:
+        """Waits as `give_way` does, in a thread."""
+        ends_at = self.elapsed() + MAX_PAUSE_SECONDS
+        while self.lighter() is not None and self.elapsed() < ends_at:
+            time.sleep(POLL_SECONDS)
 
 
 class RequestLimits:
@@ -148,6 +198,8 @@ class RequestLimits:
         self._elapsed = elapsed
         self._uses: dict[str, _Use] = {}
         self._at_work: dict[RequestWork, None] = {}
+        self._latest: tuple[str, float] = "", float("-inf")
+        self._another: tuple[str, float] = "", float("-inf")
 
     @asynccontextmanager
     async def request(
@@ -180,12 +232,16 @@ class RequestLimits:
         use.waiting += 1
         try:
             async with use.long_turns if is_long else use.turns:
-                work = RequestWork(identity.name, self._elapsed(), self._at_work, self._elapsed)
-                self._at_work[work] = None
+                work = RequestWork(use, self._elapsed(), self._at_work, self._elapsed)
+                use.at_work += 1
                 try:
+                    await work.give_way()
+                    work.begun_at = self._elapsed()
+                    self._at_work[work] = None
                     yield work
                 finally:
-                    del self._at_work[work]
+                    use.at_work -= 1
+                    self._at_work.pop(work, None)
                     work.ended.set()
         finally:
             use.waiting -= 1
@@ -202,7 +258,22 @@ class RequestLimits:
             if len(self._uses) >= MAX_KNOWN:
                 self._uses = {k: known for k, known in self._uses.items() if known.is_open}
             turns, long_turns = map(asyncio.Semaphore, (limit.at_once, MAX_LONG_AT_ONCE))
-            use = self._uses[key] = _Use(limit.burst, now, turns, long_turns)
+            use = self._uses[key] = _Use(
+                limit.burst,
+                now,
+                turns,
+                long_turns,
+                worked_at=now,
+                is_among_others=partial(self._has_others, key),
+            )
+        if self._latest[0] != key:
+            self._another = self._latest
+        self._latest = key, now
         use.left = min(limit.burst, use.left + (now - use.at) * limit.requests_per_second)
         use.at = now
         return use
+
+    def _has_others(self, user: str) -> bool:
+        """Whether another user has asked lately."""
+        name, at = self._another if self._latest[0] == user else self._latest
+        return name != user and self._elapsed() - at < RECENT_SECONDS

@@ -43,6 +43,10 @@ def reserved_usage(
     if key is None:
         return ReservedUsage(reserved, admitted)
     partition = cluster_state.partition(key)
+    counts = counts_of(cluster_state, f"clusterqueue/{cluster_queue}")
+    if not local_queue and not any(counts.get(phase) for phase in PERHAPS_NOT_ADMITTED):
+        held = partition.usage[ACTUAL][f"clusterqueue/{cluster_queue}"]
+        return ReservedUsage(dict(held), dict(held))
     for name in partition.charges.holding.get(cluster_queue, ()):
         workload = cluster_state.workloads[name]
         if local_queue and local_queue != local_queue_key(workload):
@@ -63,7 +67,7 @@ def usage_of_workload(partition: Partition, workload: Workload) -> FlavorResourc
     """The quota a workload holds now."""
     if workload.admission is None:
         return {}
-    return partition.charges.charge_of(workload, workload.admission).amounts
+    return partition.charges.held_by(workload).amounts
 
 
 def counts_of(cluster_state: ClusterState, name: str) -> Mapping[str, int]:
@@ -148,6 +152,8 @@ def _nanos(amounts: dict[str, int]) -> dict[str, int]:
     return {name: nanos for name, nanos in found.items() if nanos}
 
 
+PERHAPS_NOT_ADMITTED = ("QuotaReserved", "Evicting")
+"""Phases with a quota reservation in which workloads may not be admitted."""
 WAITING = ("Pending", "Nominated", "Retrying")
 ADMITTED = ("Starting", "Running", "Evicting")
 
