@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from headgate.domain.workloads.explanation import Blocker
-from headgate.messages.catalogue import AS_RECORDED, FAMILIES, TEXTS
+from headgate.messages.catalogue import AS_RECORDED, FAMILIES, SUMMARIES, TEXTS
 from headgate.messages.pending_reasons import BLOCKERS
 from headgate.messages.rendering import required_arguments_of
 from tests.architecture.sources import BACKEND, files_below, shown, tree
@@ -73,7 +73,8 @@ def test_every_code_has_a_text_with_the_arguments_given() -> None:
         if text is None:
             wrong.append(f"{place}: no text for {code}")
             continue
-        needed = required_arguments_of(text.text) | required_arguments_of(text.remedy)
+        templates = (text.text, text.remedy, SUMMARIES.get(code, ""))
+        needed = frozenset[str]().union(*map(required_arguments_of, templates))
         missing = needed - given - (BLOCKER_FIELDS if code in BLOCKERS else set())
         if missing and not opened:
             wrong.append(f"{place}: {code} lacks {sorted(missing)}")

@@ -10,12 +10,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from headgate.adapters.manifests.topology_requests import SLICE_LEVEL, SLICE_SIZE
 from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.values.quantities import amount_of
 from tests.conformance.cases import PLACEMENTS, Case, Fields
 from tests.conformance.families.family import Family
+from tests.conformance.families.job_pod_sets import SLICE_NAME
 from tests.conformance.families.placements import MAIN
-from tests.conformance.families.validation import pointer_of
+from tests.conformance.families.validation import ALWAYS_CHECKED, RIGID, pointer_of
 from tests.conformance.instants import seconds_of
 from tests.conformance.statuses import decoded
 
@@ -196,6 +198,36 @@ CYCLES = (
     *("TestScheduleForTASPreemption", "TestScheduleForFairSharing", "TestScheduleForAFS"),
     *("TestScheduleRecomputePreemptionTargets", "TestLastSchedulingContext"),
 )
+
+
+def always_checked(case: Case, _: Family) -> bool:
+    """A gate leaves out a check of submissions that is always made here."""
+    return any(gate in ALWAYS_CHECKED for gate in case.gates)
+
+
+def counts_may_change(case: Case, _: Family) -> bool:
+    """A gate forbids other counts of pods than those with quota, where only counts differ."""
+    before, after = (
+        (case.inputs.peek(age) or {}).get("spec", {}).get("podSets") or []
+        for age in ("before", "after")
+    )
+    counts = [[pod_set.get("count") for pod_set in pod_sets] for pod_sets in (before, after)]
+    return RIGID in case.gates and counts[0] != counts[1]
+
+
+def refused_as_job(case: Case, _: Family) -> bool:
+    """The pods state a slice size without a level, which Kueue's webhook of Jobs refuses."""
+    template = (case.inputs.peek("job") or {}).get("spec", {}).get("template") or {}
+    annotations = (template.get("metadata") or {}).get("annotations") or {}
+    return SLICE_SIZE in annotations and SLICE_LEVEL not in annotations
+
+
+def slice_named_in_pods(case: Case, _: Family) -> bool:
+    """The pods of a started job are to have another name of their workload slice."""
+    infos = _listed(case, "runInfo")
+    return any(SLICE_NAME in (info.get("annotations") or {}) for info in infos)
+
+
 RULES: Mapping[str, tuple[tuple[str, ...], Predicate]] = {
     "status-of-its-own": (
         ("TestValidateWorkload", "TestValidateWorkloadUpdate"),
@@ -217,6 +249,10 @@ RULES: Mapping[str, tuple[tuple[str, ...], Predicate]] = {
     "second-pass-delayed": (("TestQueueSecondPassIfNeeded",), second_pass_delayed),
     "several-hosts-lost": (("TestNodeFailureReconciler",), several_hosts_lost),
     "claimed-devices": (("TestReconcile",), claimed_devices),
+    "always-checked": (("TestValidateWorkload", "TestValidateWorkloadUpdate"), always_checked),
+    "counts-may-change": (("TestValidateWorkloadUpdate",), counts_may_change),
+    "refused-as-job": (("TestPodSets",), refused_as_job),
+    "slice-named-in-pods": (("TestPodSetsInfo",), slice_named_in_pods),
 }
 """By their names in `differences.toml`: the tests with cases that they are about, and the rule."""
 

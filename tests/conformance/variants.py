@@ -33,8 +33,13 @@ SCALED_AREAS = ("cache", "flavorassigner", "preemption", "scheduler", "tas", "to
 """Areas with cases that are the same with more CPU of everything."""
 
 FACTOR = 3
-CPU_OF_THE_BODY = ("TestAssignFlavorsWithAllowedFlavors", "MultiLayerReplacement")
-"""Tests with pods that their body makes, of so much CPU as it says."""
+CPU_OF_THE_BODY = (
+    "TestAssignFlavorsWithAllowedFlavors",
+    "MultiLayerReplacement",
+    "TestSnapshotAddRemoveWorkload",
+    "TestSnapshotAddRemoveWorkloadWithLendingLimit",
+)
+"""Tests with pods or quotas that their body makes, of so much CPU as it says."""
 
 _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)(m|k|)")
 

@@ -3,6 +3,7 @@
 import pytest
 
 from headgate.application.queries.overview.attention import (
+    FAILURE_SHOWN_SECONDS,
     LONG_HEAD_SECONDS,
     MAX_PER_KIND,
     attention,
@@ -11,6 +12,8 @@ from headgate.application.queries.overview.attention import (
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.cycle import plan_cycle
+from headgate.domain.values.message import Message, message
+from headgate.domain.workloads.events import WorkloadFinished
 from headgate.domain.workloads.specs import PodSet, Scheduling
 from tests.builders.world import World, quotas
 
@@ -144,3 +147,41 @@ def test_pods_that_do_not_stop_are_reported_though_the_rest_of_the_workload_runs
     (found,) = [one for one in attention(world.cluster_state, world.at, None) if low in one.title]
     assert found.title == "team/low: eviction stalled"
     assert found.detail == "Scale-down pending; still holding quota for 2 pods of main."
+
+
+def failed(world: World, key: str, cause: Message) -> None:
+    world.record(f"workload/{key}", WorkloadFinished(reason="Failed", message=cause))
+
+
+def failures(world: World, scope: frozenset[str] | None = None) -> list[tuple[str, str]]:
+    found = attention(world.cluster_state, world.at, scope)
+    return [(each.title, each.detail) for each in found if each.kind == "WorkloadsFailed"]
+
+
+def test_failed_work_is_one_alert_for_each_queue_with_the_latest_cause() -> None:
+    world = World()
+    world.flavor("default")
+    for name in ("q", "other"):
+        world.cluster_queue(name, quotas(default=9))
+    first, second, third = (world.submit(f"w{n}", "q") for n in range(3))
+    elsewhere = world.submit("w3", "other")
+    failed(world, first, message("WorkloadHasFailed"))
+    world.wait(5)
+    oom = message(
+        "PodHasFailed", pod_set="main", index=3, node="n1", reason="OOMKilled", exit_code=137
+    )
+    failed(world, second, oom)
+    world.record(f"workload/{third}", WorkloadFinished(reason="Cancelled", message="wrong image"))
+    failed(world, elsewhere, message("WorkloadHasFailed"))
+
+    assert failures(world) == [
+        ("1 workload of LocalQueue team/other failed in the last 24 hours",
+         "Most recently team/w3: The executor reported a failure"),
+        ("2 workloads of LocalQueue team/q failed in the last 24 hours",
+         "Most recently team/w1: Pod main-3 failed on n1: OOMKilled, exit code 137"),
+    ]  # fmt: skip
+    assert failures(world, frozenset({"other-team"})) == []
+    world.wait(FAILURE_SHOWN_SECONDS - 5)
+    assert len(failures(world)) == 2
+    world.wait(6)
+    assert failures(world) == []

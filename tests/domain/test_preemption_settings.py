@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from headgate.domain.kinds.configuration import PreemptionRules
+from headgate.domain.kinds.configuration import PreemptionRules, SubmissionRule
 from headgate.domain.rejection import InvalidObject
 from headgate.domain.workloads.commands import ChangeProtection, ChangeSpec, SetPreemptionGate
 from headgate.domain.workloads.commands import Submit as SubmitWorkload
@@ -24,6 +24,7 @@ from headgate.domain.workloads.priority import diverging_pod_sets, resolve_prior
 from headgate.domain.workloads.protection import protection_bound, protection_of
 from headgate.domain.workloads.specs import PriorityClassReference, WorkloadSpec
 from headgate.domain.workloads.state import is_condition_true
+from headgate.domain.workloads.submission_rules import submission_violations
 from headgate.messages.catalogue import text_of
 from tests.builders.config import by_name
 from tests.builders.policies import a_priority_class
@@ -151,6 +152,37 @@ def test_divergence_is_refused_where_the_configuration_says_so() -> None:
     with pytest.raises(InvalidObject) as refused:
         of(spec, PreemptionRules(priority_divergence="Reject"))
     assert pointers(refused.value) == ["/spec/podSets/0/priorityClassName"]
+
+
+PROTECT = PreemptionRules(priority_divergence="Protect")
+
+
+def test_the_class_of_a_pod_set_protects_it_where_the_configuration_says_so() -> None:
+    """KEP-5710, non-uniform priority (5710-45): above the workload's, as it was at submission."""
+    leader, workers = a_pod_set("leader", priority_class_name="hi"), a_pod_set("workers")
+    lower = a_pod_set("lower", priority_class_name="lo")
+    spec = of(a_workload_spec(priority=50, pod_sets=(leader, workers, lower)), PROTECT)
+    assert spec.pod_set_protections == {"leader": 100}
+    assert [found.name for found in diverging_pod_sets(spec, CLASSES)] == ["lower"]
+    assert of(spec, PreemptionRules(), before=spec) == spec
+    without = replace(spec, pod_sets=(a_pod_set("leader"), workers, lower))
+    assert of(without, PROTECT, before=spec).pod_set_protections == {}
+
+
+def test_the_class_of_a_pod_set_protects_it_within_the_bound_of_the_classes() -> None:
+    pod_sets = (a_pod_set("leader", priority_class_name="bounded"),)
+    assert of(a_workload_spec(priority=30, pod_sets=pod_sets), PROTECT).pod_set_protections
+    with pytest.raises(InvalidObject) as refused:
+        of(a_workload_spec(priority=29, pod_sets=pod_sets), PROTECT)
+    assert pointers(refused.value) == ["/spec/podSets/0/priorityClassName"]
+
+
+def test_a_tenant_protects_pod_sets_no_farther_than_the_rule_of_submission_allows() -> None:
+    spec = of(a_workload_spec(pod_sets=(a_pod_set(priority_class_name="hi"),)), PROTECT)
+    for delta, places in ((99, ["/spec/podSets/0/priorityClassName"]), (100, [])):
+        bounds = [("submitter", SubmissionRule(max_protection_delta=delta))]
+        found = submission_violations(spec, None, bounds, CLASSES)
+        assert [violation.pointer for violation in found] == places
 
 
 def test_the_class_in_a_pod_template_is_compared_too_if_it_is_known() -> None:

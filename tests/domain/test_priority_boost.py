@@ -29,7 +29,10 @@ def given(said: str, priority: int = 10, *, is_allowed: bool = True, **more: Any
     return with_priority_boost(spec, {BOOST: said}, {}, is_allowed=is_allowed)
 
 
-@pytest.mark.parametrize(("said", "priority"), [("100", 110), ("-50", -40), ("", 10), ("+5", 15)])
+@pytest.mark.parametrize(
+    ("said", "priority"),
+    [("100", 110), ("-50", -40), ("0", 10), ("+5", 15), ("2147483647", 2147483657)],
+)
 def test_a_boost_adds_to_the_priority_of_a_pending_workload(said: str, priority: int) -> None:
     spec = given(said)
     assert (spec.priority, protection_of(spec)) == (priority, priority)
@@ -41,7 +44,7 @@ def test_without_the_configuration_s_leave_the_annotation_says_nothing() -> None
     assert given("a lot", is_allowed=False).priority == 10
 
 
-@pytest.mark.parametrize("said", ["a lot", "1.5", "99999999999", "2147483647"])
+@pytest.mark.parametrize("said", ["a lot", "1.5", "", "99999999999", "2147483648"])
 def test_what_is_no_boost_is_refused_at_the_annotation(said: str) -> None:
     with pytest.raises(InvalidObject) as refused:
         given(said)
@@ -136,7 +139,7 @@ def test_taking_a_boost_away_leaves_what_it_was_admitted_with() -> None:
     world.boost(low, "7")
     world.settle()
     assert low in world.admitted()
-    world.boost(low, "")
+    world.boost(low, "0")
     assert (world[low].spec.priority, unboosted_priority(world[low].spec)) == (8, 1)
     world.finish(low)
     world.settle()

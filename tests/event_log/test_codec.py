@@ -10,6 +10,7 @@ from headgate.domain.values.message import Message, message
 from headgate.domain.values.selectors import PodConstraints
 from headgate.domain.workloads.events import (
     WorkloadAdmitted,
+    WorkloadDeactivated,
     WorkloadDeleted,
     WorkloadPodsNotReady,
     WorkloadSubmitted,
@@ -37,6 +38,7 @@ from tests.event_log.golden_files import path_of
 MAY_BE_IGNORED = {
     "workload.explained": {"evaluation_reason", "free", "readable_since"},
     "workload": {"needs", "readable_since"},
+    "workload.deactivated": set[str](),
     # Without workload_timeouts, which is declared, the maximum has no effect.
     "cluster_queue": {"max_timeout_on_workload_seconds"},
     "executor": {"orphans", "readable_since"},
@@ -208,6 +210,12 @@ def test_a_workload_without_retries_is_read_by_the_first_tolerant_release(
     name, version, fields = encode(event)
     assert (b'{"readable_since":5,' in fields) is is_declared
     assert decode(name, version, fields) == event
+
+
+def test_a_deactivation_for_an_invalid_topology_request_alone_needs_this_release() -> None:
+    declared = b'"readable_since":2'
+    assert declared in encode(WorkloadDeactivated(cause="AdmissionCheck"))[2]
+    assert declared not in encode(WorkloadDeactivated(cause="TopologyRequestInvalid"))[2]
 
 
 @pytest.mark.parametrize("name", sorted(codec.READABLE_SINCE))

@@ -184,6 +184,7 @@ def test_the_words_of_the_founding_documents_for_units_are_understood() -> None:
     assert spec_of({"disruptionMode": "Pod"}).pod_sets[0].disruption_mode == "Single"
     assert spec_of({"disruptionMode": "PodGroup"}).pod_sets[0].disruption_mode == "All"
     assert spec_of({"preemptionMode": "Pod"}).pod_sets[0].disruption_mode == "Single"
+    assert spec_of({"disruptionMode": "Replica"}).pod_sets[0].disruption_mode == "Replica"
     assert spec_of({"preemptionMode": "PodGroup"}).pod_sets[0].disruption_mode == "All"
 
 

@@ -60,6 +60,9 @@ def test_a_waiting_workload_shows_what_it_asks_for() -> None:
     assert status["resourceRequests"] == [{"name": "main", "resources": {"cpu": "3"}}]
     assert (status["priority"], status["preemptionPriority"]) == (5, 5)
     assert status["requeuedCount"] == 0
+    assert "podSetPreemptionPriorities" not in status
+    protected = status_of(a_workload(pod_set_protections={"main": 9}))
+    assert protected["podSetPreemptionPriorities"] == {"main": 9}
     assert "admission" not in status
     assert "requeueState" not in status
 

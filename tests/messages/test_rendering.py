@@ -3,7 +3,7 @@
 import pytest
 
 from headgate.domain.values.message import Amount, Argument, Message, message, workload_references
-from headgate.messages.catalogue import AS_RECORDED, WITHHELD, text_of
+from headgate.messages.catalogue import AS_RECORDED, WITHHELD, summary_of, text_of
 from headgate.messages.rendering import fill
 
 GI = 2**30
@@ -64,3 +64,32 @@ def test_a_sentence_from_before_codes_is_shown_to_readers_of_all_namespaces_only
 
 def test_a_code_of_another_version_is_shown_as_the_code() -> None:
     assert text_of(message("NotYetInvented", pods=3)) == "NotYetInvented"
+
+
+FAILED = message(
+    "PodHasFailed", pod_set="main", index=3, node="gpu-2", reason="OOMKilled", exit_code=137
+)
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (message("PhaseFailed", why=FAILED), "Exit 137: OOMKilled in main-3"),
+        (message("PhaseFailed", why=message("RetryLimitReached", failure=FAILED, limit=3)),
+         "Exit 137: OOMKilled in main-3"),
+        (message("PhaseFailed"), "Failed"),
+        (message("PhaseFailed", why="exit code 1"), "exit code 1"),
+        (message("PhaseCancelled", why="wrong image"), "wrong image"),
+        (message("OnHold", owner="admin:ana", why="a driver upgrade of all racks"),
+         "On hold by ana: a driver upgrade of all…"),
+        (message("SomethingNew"), "SomethingNew"),
+    ],
+)  # fmt: skip
+def test_a_line_of_a_list_has_at_most_forty_characters(found: Message, text: str) -> None:
+    assert summary_of(found) == text
+    assert len(summary_of(found)) <= 40
+
+
+def test_a_failure_is_told_with_pod_node_and_exit_code() -> None:
+    told = text_of(message("PhaseFailed", why=FAILED))
+    assert told == "Failed: Pod main-3 failed on gpu-2: OOMKilled, exit code 137"

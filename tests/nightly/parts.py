@@ -106,7 +106,7 @@ def jobs_of(part: int) -> list[Job]:
         for name in ("chaos.failover", "chaos.outages"):
             jobs.append(Job(name, _python("-m", f"tests.{name}"), seeds, is_exclusive=True))
     if part == EXECUTOR_PART:
-        for name in ("tests.executors.bad_days", "tests.chaos.executors"):
+        for name in ("tests.executors.bad_days", "tests.chaos.executors", "tests.chaos.slurm"):
             job = Job(name.removeprefix("tests."), _python("-m", name), seeds, is_exclusive=True)
             jobs.append(job)
     return jobs

@@ -47,7 +47,13 @@ def test_no_seed_of_a_job_is_in_two_parts() -> None:
     days = {"simulation", "short days"}
     assert sum(len(seeds[name]) for name in days) == 10_000
     engines = days | {"termination", "what-if", "explanations", "chaos", "contract", "fuzz"}
-    engines |= {"executors.bad_days", "chaos.executors", "chaos.failover", "chaos.outages"}
+    engines |= {
+        "executors.bad_days",
+        "chaos.executors",
+        "chaos.slurm",
+        "chaos.failover",
+        "chaos.outages",
+    }
     assert set(seeds) == engines | {"properties", "long tests"}
     assert all(len(found) == len(set(found)) for found in seeds.values())
 

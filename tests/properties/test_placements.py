@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,8 @@ _small = st.integers(min_value=0, max_value=9)
 
 
 @st.composite
-def nodes(draw: st.DrawFn) -> list[Configured[NodeSpec]]:
-    """Up to 14 hosts in a few racks, the names of which repeat in several blocks."""
+def nodes(draw: st.DrawFn, most: int = 14) -> list[Configured[NodeSpec]]:
+    """Up to `most` hosts in a few racks, the names of which repeat in several blocks."""
     return [
         Configured(
             name=f"h{number}",
@@ -65,7 +66,7 @@ def nodes(draw: st.DrawFn) -> list[Configured[NodeSpec]]:
                 allocatable={"cpu": draw(_small), "gpu": draw(_small), "pods": draw(_small)},
             ),
         )
-        for number in range(draw(st.integers(1, 14)))
+        for number in range(draw(st.integers(1, most)))
     ]
 
 
@@ -434,3 +435,72 @@ def _one_by_one(
         if amount:
             taken.append((domain, amount))
     return None if need else sorted(taken)
+
+
+@st.composite
+def groups(draw: st.DrawFn) -> list[PodSet]:
+    """Three pod sets of a group in a rack or block, those of a block with slices in racks."""
+    required = draw(st.sampled_from(["rack", "block"]))
+    found = []
+    for name in ("one", "two", "three"):
+        count = draw(st.integers(1, 3))
+        layers: tuple[SliceLayer, ...] = ()
+        if required == "block" and draw(st.booleans()):
+            layers = (SliceLayer(level="rack", size=count),)
+        asked = {"required": required, "pod_set_group_name": "ring"}
+        found.append(_pod_set(draw, name, count, asked, layers))
+    return found
+
+
+@given(hosts=nodes(most=5), sets=groups())
+@settings(max_examples=examples(3_000, quick=60), deadline=None)
+def test_a_group_of_three_pod_sets_is_placed_wherever_it_has_a_place(
+    hosts: list[Configured[NodeSpec]], sets: list[PodSet]
+) -> None:
+    """KEP-2724, story 3, by trying all placements of all its pods (2724-28)."""
+    context = context_on(hosts, TopologyRules())
+    found = place_on(context, sets)
+    assert isinstance(found, dict) == group_has_a_place(hosts, sets)
+    if isinstance(found, dict):
+        charge(context, sets, found)
+        assert (context.table.free[ACTUAL] >= 0).all()
+        assert [int(found[each.name].counts.sum()) for each in sets] == [s.count for s in sets]
+
+
+def group_has_a_place(hosts: list[Configured[NodeSpec]], sets: list[PodSet]) -> bool:
+    request = sets[0].topology_request or TopologyRequest()
+    labels = ("block", "rack") if request.required == "rack" else ("block",)
+    areas: dict[tuple[str, ...], list[Configured[NodeSpec]]] = {}
+    for host in hosts:
+        areas.setdefault(tuple(host.labels[name] for name in labels), []).append(host)
+    return any(_hold_all(inside, sets) for inside in areas.values())
+
+
+def _hold_all(hosts: list[Configured[NodeSpec]], sets: list[PodSet]) -> bool:
+    if not sets:
+        return True
+    pod_set, *others = sets
+    layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
+    for chosen in combinations_with_replacement(range(len(hosts)), pod_set.count):
+        pods = Counter(chosen)
+        racks = {hosts[number].labels["rack"] for number in chosen}
+        if layers and len(racks) > 1:
+            continue
+        if all(pods_on(hosts[number], pod_set) >= count for number, count in pods.items()):
+            left = [
+                host if number not in pods else _beside(host, pod_set, pods[number])
+                for number, host in enumerate(hosts)
+            ]
+            if _hold_all(left, others):
+                return True
+    return False
+
+
+def _beside(host: Configured[NodeSpec], pod_set: PodSet, count: int) -> Configured[NodeSpec]:
+    """The host with what is left beside some pods."""
+    requests = single_pod_requests(pod_set)
+    left = {
+        name: amount - requests.get(name, 0) * count
+        for name, amount in host.spec.allocatable.items()
+    }
+    return replace(host, spec=replace(host.spec, allocatable=left))

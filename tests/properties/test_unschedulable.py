@@ -5,6 +5,7 @@ In the log, the list, the explanation, the alerts, the answer to the submit and 
 """
 
 from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,31 +20,45 @@ from headgate.application.queries.overview.detectors import detected_problems
 from headgate.application.queries.workloads.explanations import explanation_of, fresh_explanation
 from headgate.application.queries.workloads.submission_warnings import warnings_about
 from headgate.application.simulation_run import SimulationRequest, run_simulation
+from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
+from headgate.domain.kinds.queue_stop import Stop
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.streams import workload_stream
+from headgate.domain.values.selectors import NodeSelectorTerm, Requirement
 from headgate.domain.workloads.commands import Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.explanation import UNSCHEDULABLE, Explanation
-from headgate.domain.workloads.specs import TopologyRequest
+from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
 from headgate.domain.workloads.state import Workload, phase_of
 from tests.builders.world import World, quotas
 from tests.hypothesis_profiles import examples
 
 PATHS = ("b1/r1/h1", "b1/r1/h2", "b1/r2/h3", "b2/r3/h4")
+ZONES = ("east", "west", "east", "west")
+"""The value of the label `zone` of the hosts, which pods select."""
+QUEUES = ("a", "b")
 MAX_GPUS = 8
 PLACES = ("log", "list", "why", "alerts", "submit", "what-if")
+PLAIN, IN_SLICES = "plain", "in slices of two by rack"
+Stops = Literal["", "before", "after"]
 
 
 @dataclass(frozen=True)
 class Submitted:
-    """A workload of equal pods, none of which needs a host where there is no topology request."""
+    """A workload of equal pods; `level` is the topology domain that they share, if any.
+
+    PLAIN is without a topology request. `zone` is selected by the pods, as an affinity term where
+    `by_affinity`.
+    """
 
     queue: str
     gpus: int
     pods: int
     least: int | None
     level: str
+    zone: str
+    by_affinity: bool
     priority: int
     preemptibility: str
     is_held: bool
@@ -51,12 +66,19 @@ class Submitted:
 
 @dataclass(frozen=True)
 class Installation:
-    """Hosts by GPUs and readiness, two ClusterQueues of a cohort, and what is submitted."""
+    """Hosts by flavor, GPUs and readiness, two ClusterQueues of a cohort, and what is submitted.
 
-    hosts: tuple[tuple[int, bool], ...]
-    nominal: tuple[int, int]
+    `nominal` are the quotas of the two queues in the flavors that they have, in order: `tas`, and
+    where there is a second one `more`, with a topology or without. `stops` tells when the queues
+    are stopped, if they are: before or after the submissions and the cycles that follow them.
+    """
+
+    hosts: tuple[tuple[str, int, bool], ...]
+    nominal: tuple[tuple[int, int], ...]
+    second_has_topology: bool
     borrowing: int | None
     strict: bool
+    stops: tuple[Stops, Stops]
     submitted: tuple[Submitted, ...]
 
 
@@ -66,7 +88,9 @@ SUBMITTED = st.builds(
     gpus=st.integers(1, MAX_GPUS + 1),
     pods=st.integers(1, 5),
     least=st.none() | st.just(1),
-    level=st.sampled_from(["", "rack", "block"]),
+    level=st.sampled_from([PLAIN, "", "rack", "block", IN_SLICES]),
+    zone=st.sampled_from(["", "", "east", "west", "north"]),
+    by_affinity=st.booleans(),
     priority=st.integers(0, 2),
     preemptibility=st.sampled_from(["Preemptible", "NonPreemptible"]),
     is_held=st.booleans(),
@@ -74,11 +98,17 @@ SUBMITTED = st.builds(
 INSTALLATIONS = st.builds(
     Installation,
     hosts=st.lists(
-        st.tuples(st.integers(1, MAX_GPUS), st.booleans()), min_size=1, max_size=len(PATHS)
+        st.tuples(st.sampled_from(["tas", "more"]), st.integers(1, MAX_GPUS), st.booleans()),
+        min_size=1,
+        max_size=len(PATHS),
     ).map(tuple),
-    nominal=st.tuples(st.integers(0, 24), st.integers(0, 24)),
+    nominal=st.lists(st.tuples(st.integers(0, 24), st.integers(0, 24)), min_size=1, max_size=2).map(
+        tuple
+    ),
+    second_has_topology=st.booleans(),
     borrowing=st.none() | st.integers(0, 12),
     strict=st.booleans(),
+    stops=st.tuples(*[st.sampled_from(get_args(Stops))] * 2),
     submitted=st.lists(SUBMITTED, min_size=1, max_size=6).map(tuple),
 )
 
@@ -86,28 +116,65 @@ INSTALLATIONS = st.builds(
 def _installed(case: Installation, *, all_ready: bool) -> World:
     world = World()
     world.topology()
-    world.flavor("tas", node_labels={"pool": "gpu"}, topology_name="tree")
-    for path, (gpus, is_ready) in zip(PATHS, case.hosts, strict=False):
-        world.node(path, allocatable={"gpu": gpus, "pods": 110}, ready=all_ready or is_ready)
-    for name, nominal in zip("ab", case.nominal, strict=True):
+    world.flavor("tas", node_labels={"pool": "tas"}, topology_name="tree")
+    second = "tree" if case.second_has_topology else ""
+    world.flavor("more", node_labels={"pool": "more"}, topology_name=second)
+    for path, zone, (pool, gpus, is_ready) in zip(PATHS, ZONES, case.hosts, strict=False):
+        labels = {"pool": pool, "zone": zone}
+        offered = {"gpu": gpus, "pods": 110}
+        world.node(path, labels, allocatable=offered, ready=all_ready or is_ready)
+    for number, name in enumerate(QUEUES):
+        lines = zip(("tas", "more"), case.nominal, strict=False)
+        given: dict[str, Any] = {
+            flavor: (nominal[number], case.borrowing, None) for flavor, nominal in lines
+        }
         world.cluster_queue(
             name,
-            quotas(tas=(nominal, case.borrowing, None)),
+            quotas(**given),
             cohort_name="c",
             queueing_strategy="StrictFIFO" if case.strict else "BestEffortFIFO",
         )
     return world
 
 
+def _stop(world: World, case: Installation, when: Stops) -> None:
+    for name, stops in zip(QUEUES, case.stops, strict=True):
+        if stops == when:
+            stop = Stop(owner="admin:ana", reason="upgrade", stopped_at=world.at)
+            stopped = ClusterQueueStopped(policy="Hold", stop=stop)
+            world.record(f"clusterqueue/{name}", stopped)
+
+
+def _topology_request(level: str) -> TopologyRequest | None:
+    if level == PLAIN:
+        return None
+    if level == IN_SLICES:
+        by_rack = SliceLayer(level="rack", size=2)
+        return TopologyRequest(required="block", slice_layers=(by_rack,))
+    return TopologyRequest(required=level) if level else TopologyRequest(unconstrained=True)
+
+
 def _submit(world: World, number: int, one: Submitted) -> str:
-    least = None if one.least is None else min(one.least, one.pods)
-    topology = TopologyRequest(required=one.level) if one.level else None
-    return world.submit(
+    pods, least = one.pods, None if one.least is None else min(one.least, one.pods)
+    if one.level == IN_SLICES:
+        pods, least = one.pods + one.pods % 2, None
+    selects = NodeSelectorTerm(
+        match_expressions=(Requirement(key="zone", operator="In", values=(one.zone,)),)
+    )
+    pod_set = PodSet(
+        count=pods,
+        min_count=least,
+        scheduling=Scheduling(
+            requests={"gpu": one.gpus},
+            node_selector={"zone": one.zone} if one.zone and not one.by_affinity else {},
+            affinity=(selects,) if one.zone and one.by_affinity else (),
+        ),
+        topology_request=_topology_request(one.level),
+    )
+    return world.submit_pod_sets(
         f"w{number}",
         one.queue,
-        {"gpu": one.gpus},
-        count=one.pods if least is None else (one.pods, least),
-        topology=topology or TopologyRequest(unconstrained=True),
+        pod_set,
         priority=one.priority,
         preemptibility=one.preemptibility,
     )
@@ -156,8 +223,10 @@ def _simulated(world: World, workload: Workload) -> Explanation:
 @given(INSTALLATIONS)
 def test_unschedulable_is_what_the_emptied_cluster_refuses(case: Installation) -> None:
     world = _installed(case, all_ready=False)
+    _stop(world, case, "before")
     keys = [_submit(world, number, one) for number, one in enumerate(case.submitted)]
     world.settle()
+    _stop(world, case, "after")
     for key, one in zip(keys, case.submitted, strict=True):
         never = not _is_admitted_alone(case, one)
         if world[key].admission is not None:

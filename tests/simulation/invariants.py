@@ -256,5 +256,6 @@ def _guaranteed_counts(workload: Workload) -> dict[str, int]:
     least = {}
     for pod_set in workload.spec.pod_sets:
         single = pod_set.disruption_mode == "Single"
-        least[pod_set.name] = pod_set.min_count or (1 if single else pod_set.count)
+        most = 1 if single else pod_set.count
+        least[pod_set.name] = most if pod_set.min_count is None else pod_set.min_count
     return least

@@ -1,6 +1,6 @@
 """The index of a cluster state: its partitions, built when first read and updated from then on."""
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 from headgate.domain.object_set import ObjectSet
@@ -52,7 +52,10 @@ class ClusterIndex:
         """Index the pending updates and return all partitions; every reader comes through here."""
         if self._pending:
             self._flush()
-        return self._partitions or self._build()
+        for _ in self.build():
+            pass
+        assert self._partitions is not None
+        return self._partitions
 
     def _flush(self) -> None:
         pending, self._pending = self._pending, {}
@@ -105,12 +108,16 @@ class ClusterIndex:
         if len(self._pending) >= MAX_PENDING_UPDATES:
             self.partitions()
 
-    def _build(self) -> PartitionIndex:
+    def build(self) -> Iterator[None]:
+        """Build the partitions if there are none, in steps between which nothing may change."""
+        if self._partitions is not None:
+            return
         self._pending = {}
-        self._partitions = built = PartitionIndex(self.layout, self._quarantined)
-        for key, reason in built.fill(self._workloads, self._rounds).items():
+        built = PartitionIndex(self.layout, self._quarantined)
+        failed = yield from built.fill(self._workloads, self._rounds)
+        self._partitions = built
+        for key, reason in failed.items():
             self._quarantined[workload_stream(key)] = reason
-        return built
 
     def _update(self, kind: str, key: str, before: Any, after: Any) -> None:  # noqa: ANN401 - same
         partitions = self._partitions

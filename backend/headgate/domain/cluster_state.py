@@ -186,6 +186,10 @@ class ClusterState:
         """All partitions, up to date."""
         return self._index.partitions()
 
+    def build_partitions(self) -> Iterator[None]:
+        """Build the partitions if there are none, in steps between which nothing may change."""
+        return self._index.build()
+
     @property
     def layout(self) -> PartitionLayout:
         """What of the partitions follows from configuration alone; read without building them."""

@@ -97,6 +97,15 @@ def assignment_for(
     )
 
 
+def rendezvous_of(config: ObjectSet, workload: Workload) -> Rendezvous | None:
+    """Where the pods of a gang meet; None for other workloads, and without executor of rank 0."""
+    if workload.admission is None or not executors_of(config, workload):
+        return None
+    pods = tuple(attempt_pods(workload.admission, workload.layout))
+    found = _rendezvous(config, workload, pods) if len(pods) > 1 else None
+    return found if found is not None and found.executor else None
+
+
 def _is_ordered(workload: Workload, pod: AttemptPod) -> bool:
     """Whether an eviction takes the pod: its executor says that it does not run."""
     return workload.eviction is not None or any(

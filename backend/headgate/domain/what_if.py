@@ -91,10 +91,10 @@ class SettlingRun:
             )
             for decision in plan.decisions:
                 self.events.extend(decision.events)
+            self._stop_if_spent()
             if not plan.decisions:
                 break
             has_decided = True
-            self._stop_if_spent()
         return has_decided
 
     def _stop_if_spent(self) -> None:

@@ -5,6 +5,7 @@ The catalogue has the stored name and the current schema version of every event,
 
 import re
 from collections.abc import Mapping
+from itertools import compress
 from typing import cast, get_args
 
 import msgspec
@@ -39,12 +40,12 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "round.committed": 2,
     "workload.eviction_cancelled": 2,
     "workload.explained": 3,
-    "workload.submitted": 8,
-    "workload.spec_changed": 7,
+    "workload.submitted": 9,
+    "workload.spec_changed": 8,
     "workload.evicted": 2,
     "workload.pods_evicted": 2,
     "workload.reservation_dropped": 2,
-    "workload.deactivated": 2,
+    "workload.deactivated": 3,
     "workload.finished": 2,
     "workload.eviction_forced": 2,
     **{name_of(event): 2 for kind in KINDS for event in (kind.created, kind.changed)},
@@ -52,8 +53,8 @@ SCHEMA_VERSIONS: dict[str, int] = {
     "node.changed": 3,
     "executor.created": 4,
     "executor.changed": 4,
-    "configuration.created": 8,
-    "configuration.changed": 8,
+    "configuration.created": 10,
+    "configuration.changed": 10,
     "cluster_queue.created": 4,
     "cluster_queue.changed": 4,
 }
@@ -66,13 +67,15 @@ version 3 of its change the pod templates that stand beside the log.
 The versions after these have what executors say of nodes and of themselves, and a workload's own
 nodeLossPolicy; then a workload's spec has its retries and completions, then what its pods need of
 executors and require of the pods around them, and an Executor its orphaned pods. Version 3 of
-a pending reason has what is free of what an unschedulable workload lacks.
+a pending reason has what is free of what an unschedulable workload lacks. Version 3 of a
+deactivation may be for an invalid topology request.
 """
 
 READABLE_SINCE: dict[str, int] = {
     "workload.explained": 2,
     "workload.submitted": 5,
     "workload.spec_changed": 4,
+    "workload.deactivated": 2,
     "cluster_queue.created": 2,
     "cluster_queue.changed": 2,
     "executor.created": 3,
@@ -91,9 +94,15 @@ _OF_A_QUEUE = re.compile(
     rb'|"unscheduled_timeout_seconds":[1-9]|"workload_timeouts":true'
 )
 _OF_AROUND_PODS = re.compile(rb'"pod_constraints":\{')
-"""What only the current version reads: releases before it would place such pods anywhere."""
-READABLE_WITH_LATER_FIELDS: dict[str, int] = {"workload.submitted": 6, "workload.spec_changed": 5}
-"""The least schema version that reads an event with such a field; else it is the current one."""
+"""Releases without it would place such pods anywhere."""
+_OF_UNITS = (b'"disruption_mode":"R', b'"pod_set_protections":{"')
+"""Releases without either would preempt other pods."""
+_OF_A_DEACTIVATION = b'"cause":"TopologyRequestInvalid"'
+READABLE_WITH_LATER_FIELDS: dict[str, tuple[int, int, int]] = {
+    "workload.submitted": (9, 8, 6),
+    "workload.spec_changed": (8, 7, 5),
+}
+"""The least schema version that reads an event with fields of each of the three, newest first."""
 IGNORABLE: frozenset[str] = frozenset(
     {"workload.session_opened", "executor.orphans_reported", "executor.orphans_decided"}
 )
@@ -155,15 +164,26 @@ def has_later_fields(name: str, fields: bytes) -> bool:
     """Whether an event has fields, other than their defaults, that releases before them need."""
     if name.startswith("cluster_queue."):
         return _OF_A_QUEUE.search(fields) is not None
-    return _OF_A_SPEC.search(fields) is not None or _OF_AROUND_PODS.search(fields) is not None
+    if name == "workload.deactivated":
+        return _OF_A_DEACTIVATION in fields
+    return any(_kinds_of_later_fields(fields))
+
+
+def _kinds_of_later_fields(fields: bytes) -> tuple[bool, bool, bool]:
+    """Whether a workload's event has such fields, in the order of `READABLE_WITH_LATER_FIELDS`."""
+    return (
+        any(each in fields for each in _OF_UNITS),
+        _OF_AROUND_PODS.search(fields) is not None,
+        _OF_A_SPEC.search(fields) is not None,
+    )
 
 
 def _declared(name: str, fields: bytes) -> bytes:
     """The fields with what releases before this one need to know about the event (ADR 0028)."""
     since = READABLE_SINCE.get(name)
     if since is not None and has_later_fields(name, fields):
-        is_newest = _OF_AROUND_PODS.search(fields) is not None
-        since = schema_version_of(name) if is_newest else READABLE_WITH_LATER_FIELDS.get(name)
+        versions = READABLE_WITH_LATER_FIELDS.get(name, ())
+        since = next(compress(versions, _kinds_of_later_fields(fields)), None)
     if name not in IGNORABLE and since is None:
         return fields
     said = b'"ignorable":true' if name in IGNORABLE else b'"readable_since":%d' % (since or 0)

@@ -180,6 +180,16 @@ def _before_partial_slices(fields: Fields) -> Fields:
     return fields
 
 
+def _before_pod_set_protections(fields: Fields) -> Fields:
+    """Specs of before pod sets were protected by their class, or left by replicas: none is."""
+    return fields
+
+
+def _before_invalid_requests(fields: Fields) -> Fields:
+    """Of before the policies on invalid topology requests: none was deactivated, as by default."""
+    return fields
+
+
 def _without_owner(fields: Fields) -> Fields:
     """Workloads submitted up to version 2: their owner is the actor of the event."""
     return {**fields, "owner": None}
@@ -263,6 +273,10 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("workload.spec_changed", 5): _before_needs,
     ("workload.submitted", 7): _before_pod_constraints,
     ("workload.spec_changed", 6): _before_pod_constraints,
+    ("configuration.created", 9): _before_pod_set_protections,
+    ("configuration.changed", 9): _before_pod_set_protections,
+    ("workload.submitted", 8): _before_pod_set_protections,
+    ("workload.spec_changed", 7): _before_pod_set_protections,
     ("node.created", 2): _before_executors,
     ("node.changed", 2): _before_executors,
     ("executor.created", 2): _before_executors,
@@ -289,6 +303,9 @@ UPCASTERS: dict[tuple[str, int], Step] = {
     ("cluster_queue.changed", 2): _before_readings_of_limits,
     ("configuration.created", 7): _with_usage_from_admission,
     ("configuration.changed", 7): _with_usage_from_admission,
+    ("configuration.created", 8): _before_invalid_requests,
+    ("configuration.changed", 8): _before_invalid_requests,
+    ("workload.deactivated", 2): _before_invalid_requests,
     ("cluster_queue.created", 3): _before_partial_admission,
     ("cluster_queue.changed", 3): _before_partial_admission,
     **{

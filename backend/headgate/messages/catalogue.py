@@ -1,6 +1,7 @@
 """The catalogue of texts by code; texts of messages and explanations (language.md §1.7)."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from headgate.domain.values.message import Message, MessageOrText
 from headgate.domain.workloads.explanation import Explanation
@@ -13,6 +14,71 @@ from headgate.messages import (
     workload_rules,
 )
 from headgate.messages.rendering import Absent, IsVisible, Text, everything_visible, fill
+
+SUMMARIES: Mapping[str, str] = {
+    "InsufficientQuota": "{missing} short in {cluster_queue}",
+    "InsufficientNonPreemptibleQuota": "{missing} short in {cluster_queue}",
+    "QuotaWithheld": "{missing} withheld in {cluster_queue}",
+    "QuotaOfQueueWithheld": "{missing} withheld in {cluster_queue}",
+    "RequestExceedsMaximum": "{have} max, needs {need:number}",
+    "RequestExceedsBorrowing": "{have} max, needs {need:number}",
+    "RequestExceedsNominalQuota": "{nominal} max, needs {need:number}",
+    "PodsExceedDomain": "{short_by:pod} short in one {level:label}",
+    "SlicesExceedDomain": "{short_by:slice} short in one {level:label}",
+    "PodsExceedHosts": "{short_by:pod} short on hosts of {flavor}",
+    "SlicesExceedHosts": "{short_by:slice} short on hosts of {flavor}",
+    "NoHostFitsPod": "No host of {flavor} fits a pod",
+    "NoHostFitsSlice": "No hosts of {flavor} fit a slice",
+    "NoHostInDomainFitsLeader": "No {level:label} fits leader and workers",
+    "NoHostFitsLeader": "No host of {flavor} fits the leader",
+    "PodsExceedLargestDomain": "{have:pod} max in one {level:label}, needs {need}",
+    "SlicesExceedLargestDomain": "{have:slice} max in one {level:label}, needs {need}",
+    "PodsExceedAllHosts": "{have:pod} max on {flavor}, needs {need}",
+    "SlicesExceedAllHosts": "{have:slice} max on {flavor}, needs {need}",
+    "PodExceedsLargestHost": "{have} max per host, a pod needs {need:number}",
+    "NoHostHoldsPod": "No host of {flavor} can fit a pod",
+    "NoHostHoldsSlice": "No hosts of {flavor} can fit a slice",
+    "NoDomainHoldsLeader": "No {level:label} can fit leader and workers",
+    "NoHostHoldsLeader": "No host of {flavor} can fit the leader",
+    "NoLowerPriorityCandidates": "No preemptible lower priority",
+    "TooFewCandidates": "Not enough preemptible workloads",
+    "PreemptionLoop": "Preemption would cause a loop",
+    "PreemptionDisabled": "Preemption is disabled (Never)",
+    "PreemptionGatesClosed": "Gates closed: {gates:all}",
+    "PreemptionRateLimited": "Preemption rate limit reached",
+    "PreemptionBlockedByCycleGuard": "Preemption would cause a loop",
+    "WaitingForEvictions": "Waiting for {evictions:eviction}",
+    "RoundDraining": "Preemption in progress",
+    "NoQueue": "No queue named",
+    "QueueStopped": "{kind} {name} is stopped",
+    "QueueMissing": "{kind} {name} does not exist",
+    "NamespaceNotSelected": "Namespace not selected by the queue",
+    "Unschedulable": "{found}",
+    "WaitingForAssignment": "Waiting for hosts",
+    "ChecksPassed": "Checks passed; admitting",
+    "WaitingForChecks": "Waiting for {checks:all}",
+    "CheckReport": "{check}",
+    "SkippedAfterError": "Scheduler error",
+    "WaitingForAdmissionGates": "Waiting for {gates:all}",
+    "CheckRetry": "Check retries in {wait:duration}",
+    "RetryAfterBackoff": "Retry {attempt}[ of {limit}] in {wait:duration}",
+    "BehindHead": "Behind {head}",
+    "SameRequest": "{found}",
+    "AdmissionBlocked": "Blocked by waitForPodsReady",
+    "PhaseRunning": "Running",
+    "PhaseEvicting": "Waiting for pods to stop",
+    "PhaseFailed": "[{why}]",
+    "PhaseCancelled": "[{why}]",
+    "ReplacingFailedHosts": "Replacing failed hosts",
+    "EvictingSomePods": "Some pods are being evicted",
+    "PodHasFailed": "[Exit {exit_code}: ]{reason} in {pod_set}-{index}",
+    "RetryLimitReached": "{failure}",
+    "TooManyIndexesFailed": "{failure}",
+}
+"""Templates for a line of a list, of codes with longer texts: resource and amount first."""
+
+MAX_SUMMARY_LENGTH = 40
+"""Of a text for a line of a list (page.md §2.2)."""
 
 AS_RECORDED = "AsRecorded"
 """The code of a sentence that the log holds from before messages had codes, as `text`."""
@@ -47,6 +113,22 @@ def text_of(found: Message, is_visible: IsVisible = everything_visible) -> str:
         return remedy_of(about, is_visible)
     known = TEXTS.get(found.code)
     return found.code if known is None else _filled(known.text, found, is_visible)
+
+
+def summary_of(found: Message, is_visible: IsVisible = everything_visible) -> str:
+    """Returns the text of a message for a line of a list, cut to MAX_SUMMARY_LENGTH characters."""
+    told = _summary_of(found, is_visible)
+    is_short = len(told) <= MAX_SUMMARY_LENGTH
+    return told if is_short else f"{told[: MAX_SUMMARY_LENGTH - 1].rstrip()}…"
+
+
+def _summary_of(found: Message, is_visible: IsVisible) -> str:
+    nested = partial(_summary_of, is_visible=is_visible)
+    try:
+        told = fill(SUMMARIES.get(found.code, ""), found.arguments, nested, is_visible)
+    except Absent:
+        told = ""
+    return told or text_of(found, is_visible)
 
 
 def worded(found: MessageOrText, is_visible: IsVisible = everything_visible) -> str:

@@ -58,6 +58,8 @@ TEXTS: Mapping[str, Text] = {
         "Deactivated after {attempts:failed attempt}. Activate to retry."
     ),
     "InactiveUntilActivated": Text("Not queued until activated."),
+    "WorkloadsFailed": Text("{count:workload} of LocalQueue {queue} failed in the last 24 hours"),
+    "LastFailure": Text("Most recently {workload}[: {cause}]"),
     "AdmittedNotStarted": Text("{workload}: admitted {since:duration} ago, pods not ready"),
     "QuotaHeldWhileStarting": Text("Still holding quota."),
     "EvictionIsStalled": Text("{workload}: eviction stalled"),

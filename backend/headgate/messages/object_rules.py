@@ -60,6 +60,12 @@ TEXTS: Mapping[str, Text] = {
         "Executor {name} is at epoch {present_epoch}; this process has epoch {epoch}",
         "Stop this process. Claim the executor again only if no other process runs it.",
     ),
+    "ExecutorOnOtherHost": Text(
+        "Executor {name} is claimed from another host, or from this host before its restart,"
+        " and its lease has not ended",
+        "After a restart, claim it again once the lease has ended, {seconds} seconds after the"
+        " restart at most. Otherwise give each host an Executor with a name of its own.",
+    ),
     "NodeNotSelected": Text(
         "Executor {name} does not select node {node}",
         "Register it with the labels that the Executor or its flavors select.",

@@ -357,11 +357,16 @@ STATES: Mapping[str, Text] = {
         "Blocked by waitForPodsReady: pods of {blocking:workload} not ready[: {held_by}]"
     ),
     "PhaseStarting": Text("Admitted; starting pods"),
+    "NoRendezvousPort": Text(
+        "Admitted; waiting for a rendezvous port of Executor {executor}: all from {first} to {last}"
+        " are in use",
+        "Widen rendezvousPorts of the Executor, or wait until another gang of it ends",
+    ),
     "PhaseRunning": Text("Running; all pods ready"),
     "PhaseEvicting": Text("Evicting; waiting for pods to stop"),
     "PhaseSucceeded": Text("Succeeded"),
-    "PhaseFailed": Text("Failed"),
-    "PhaseCancelled": Text("Cancelled"),
+    "PhaseFailed": Text("Failed[: {why}]"),
+    "PhaseCancelled": Text("Cancelled[: {why}]"),
     "ReplacingFailedHosts": Text("Running; replacing failed hosts: {hosts:all}"),
     "FailedHost": Text("{host} ({why})"),
     "PodsMoved": Text("Pods on {lost} moved to {new}"),

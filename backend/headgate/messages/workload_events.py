@@ -23,6 +23,13 @@ TEXTS: Mapping[str, Text] = {
     "PodsNotScheduledInTime": Text("Pods not started on their nodes within {limit:duration}"),
     "PodsNotReadyAfterAttempts": Text("Pods not ready in time after {attempts:attempt}"),
     "PodsNotReadyOverAllAttempts": Text("Pods not ready within {limit:duration} over all attempts"),
+    "LevelOfNoTopology": Text(
+        "Pod set {pod_set} asks for level {missing}, which no topology of ClusterQueue {queue} has:"
+        " {levels:all}"
+    ),
+    "PodSetsWithoutLevel": Text(
+        "Pod sets {asking:all} ask for a topology level, and {others:all} do not"
+    ),
     "ExecutionTimeReached": Text("Maximum execution time of {limit:duration} reached"),
     "FailedHostsNotReplaced": Text(
         "No replacement found for failed hosts {hosts:all}[: {shortfall:lower}]"

@@ -394,6 +394,7 @@ FAMILIES = {
     "TestScheduleForTASPreemption": CYCLES,
     "TestScheduleForFairSharing": CYCLES,
     "TestScheduleRecomputePreemptionTargets": CYCLES,
+    "TestScheduleConcurrentAdmission": CYCLES,
     "TestScheduleForAFS": Family(
         cycles_by_usage,
         lambda _, gate: gate == SHARES_NOTHING,

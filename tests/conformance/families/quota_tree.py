@@ -20,9 +20,9 @@ from headgate.domain.scheduling.quota.usage import (
 from headgate.domain.values.quantities import FlavorUsage, amount_of
 from tests.conformance.cases import Case
 from tests.conformance.comparison import differences
-from tests.conformance.families.family import Family
+from tests.conformance.families.family import Drive, Family
 from tests.conformance.families.host_usage import differing_usage, hold_hosts
-from tests.conformance.installed import NAMESPACE, Installed
+from tests.conformance.installed import NAMESPACE, Installed, key_of
 
 PROBE = "probe"
 
@@ -199,6 +199,10 @@ def snapshot(case: Case) -> Iterator[str]:
     yield from differences(
         "inactive", sorted(wanted.get("inactiveClusterQueueSets") or []), sorted(inactive)
     )
+    yield from _differing_nodes(installed, wanted)
+
+
+def _differing_nodes(installed: Installed, wanted: dict[str, Any]) -> Iterator[str]:
     for name, node in (wanted.get("clusterQueues") or {}).items():
         partition = installed.partition_of(name)
         yield from _node(partition, f"clusterqueue/{name}", node.get("resourceNode") or {})
@@ -206,6 +210,102 @@ def snapshot(case: Case) -> Iterator[str]:
         for step in path[1:]:
             cohort = (wanted.get("cohorts") or {}).get(step.removeprefix("cohort/")) or {}
             yield from _node(partition, step, cohort.get("resourceNode") or {})
+
+
+def queues_of_resources(case: Case) -> Iterator[str]:
+    """The ClusterQueues that have quota for at least one of some resources."""
+    installed = _installed(case)
+    asked = set(case.listed("resourceNames"))
+    found = sorted(
+        name
+        for key in installed.cluster_state.partition_keys()
+        for name, offers in installed.cluster_state.partition(key).offers.items()
+        if asked & offers.covered
+    )
+    yield from differences("queues", sorted(case.want["wantCQNames"] or ()), found)
+
+
+def is_added(case: Case) -> Iterator[str]:
+    """Whether a workload holds quota in the ClusterQueue that it names."""
+    installed = Installed()
+    for name, queue in case.mapped("clusterQueues").items():
+        spec: dict[str, Any] = {"namespaceSelector": {}}
+        installed.add("ClusterQueue", {"metadata": {"name": name.lower()}, "spec": spec})
+        for info in (queue.get("workloads") or {}).values():
+            installed.add("Workload", _holding(info["obj"], name.lower()))
+    asked = case.mapped("workload")
+    metadata = asked["obj"]["metadata"]
+    key = key_of(f"{metadata.get('namespace', '')}/{metadata['name']}")
+    queue = asked.get("clusterQueue", "").lower()
+    known = queue in installed.cluster_state.config.cluster_queues
+    charged = known and key in installed.partition_of(queue).charges.holding.get(queue, {})
+    yield from differences("added", case.want["expected"], charged)
+
+
+def _holding(value: dict[str, Any], queue: str) -> dict[str, Any]:
+    """A workload of one pod that requests nothing, with a quota reservation."""
+    assigned = [{"name": "main", "count": 1}]
+    return {
+        **value,
+        "spec": {"podSets": [{"name": "main", "count": 1, "template": {}}]},
+        "status": {
+            "admission": {"clusterQueue": queue, "podSetAssignments": assigned},
+            "conditions": [{"type": "QuotaReserved", "status": "True"}],
+        },
+    }
+
+
+def snapshot_after_changes(*queues: dict[str, Any]) -> Drive:
+    """Quota and usage at every node after workloads with quota went and came again.
+
+    `queues` are the ClusterQueues that the body of the test makes for all its cases (Kueue's
+    `pkg/cache/scheduler/snapshot_test.go`); the recording keeps only what stands in the table.
+    """
+
+    def drive(case: Case) -> Iterator[str]:
+        installed = _installed(case)
+        names = sorted({flavor for queue in queues for flavor in _flavors_of(queue)})
+        installed.add("ResourceFlavor", *({"metadata": {"name": name}} for name in names))
+        installed.add("ClusterQueue", *queues)
+        infos = {key_of(key): info["obj"] for key, info in case.shared["wlInfos"].items()}
+        installed.add("Workload", *infos.values())
+        for key in case.listed("remove"):
+            installed.delete_workload(key_of(key))
+        installed.add("Workload", *(infos[key_of(key)] for key in case.listed("add")))
+        yield from _differing_nodes(installed, case.want["want"] or {})
+
+    return drive
+
+
+def _flavors_of(queue: dict[str, Any]) -> Iterator[str]:
+    for group in queue["spec"]["resourceGroups"]:
+        yield from (flavor["name"] for flavor in group["flavors"])
+
+
+def _queue(name: str, cohort: str, *groups: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A ClusterQueue with groups of flavors, each with the quota of one resource."""
+    made = [
+        {
+            "coveredResources": [next(iter(flavors.values()))["name"]],
+            "flavors": [{"name": flavor, "resources": [q]} for flavor, q in flavors.items()],
+        }
+        for flavors in groups
+    ]
+    spec = {"namespaceSelector": {}, "cohortName": cohort, "resourceGroups": made}
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+SIX_CORES = {"default": {"name": "cpu", "nominalQuota": "6"}}
+SIX_GIBIBYTES = {"name": "memory", "nominalQuota": "6Gi"}
+TEN_CORES = {"name": "cpu", "nominalQuota": "10"}
+FLAT = snapshot_after_changes(
+    _queue("c1", "cohort", SIX_CORES, {"alpha": SIX_GIBIBYTES, "beta": SIX_GIBIBYTES}),
+    _queue("c2", "cohort", SIX_CORES),
+)
+LENDING = snapshot_after_changes(
+    _queue("lend-a", "lend", {"default": {**TEN_CORES, "lendingLimit": "4"}}),
+    _queue("lend-b", "lend", {"default": {**TEN_CORES, "lendingLimit": "6"}}),
+)
 
 
 def _node(partition: Partition, node: str, wanted: dict[str, Any]) -> Iterator[str]:
@@ -346,4 +446,10 @@ FAMILIES = {
     "TestClusterQueuesUsingAdmissionChecks": Family(users_of_check),
     "TestClusterQueuesUsingFlavor": Family(users_of_flavor),
     "TestSnapshot": Family(snapshot),
+    "TestClusterQueuesForResources": Family(
+        queues_of_resources, unread={"checked.wantCQs": "the names that are wanted, as a set"}
+    ),
+    "TestIsAddedCheckWorkload": Family(is_added),
+    "TestSnapshotAddRemoveWorkload": Family(FLAT),
+    "TestSnapshotAddRemoveWorkloadWithLendingLimit": Family(LENDING),
 }

@@ -352,8 +352,11 @@ def _is(conditions: dict[str, Given], kind: str) -> bool:
 
 
 def _needs_no_owner(case: Case, gate: str) -> bool:
-    """Nothing finishes a workload for want of an owner, as where the gate is off."""
-    return gate == "FinishOrphanedWorkloads=false"
+    """Nothing finishes a workload for want of an owner, as where the gate is off.
+
+    A pending workload has its reason from the start, as where statuses are explicit.
+    """
+    return gate in {"FinishOrphanedWorkloads=false", "UnadmittedWorkloadsExplicitStatus=true"}
 
 
 NOT_COMPARED = {

@@ -13,6 +13,7 @@ from headgate.domain.streams import stream_of
 from headgate.domain.workloads.commands import ChangeSpec, Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.pods.templates import with_known_templates
+from headgate.domain.workloads.priority import with_priority_boost
 from tests.conformance.cases import Case
 from tests.conformance.comparison import differences
 from tests.conformance.families.family import Drive, Family
@@ -24,6 +25,14 @@ Errors = list[dict[str, str]] | dict[str, str] | None
 """A list of errors of fields, or one error of whatever kind."""
 
 POLICY = "concurrentAdmissionPolicy"
+BOOSTS = "PriorityBoost=true"
+RIGID = "ElasticJobsViaWorkloadSlices=false"
+ALWAYS_CHECKED = (
+    "WorkloadValidationForPodSetMetadata=false",
+    "WorkloadValidateResourcesAreNonNegative=false",
+)
+"""Checks of a submission that Kueue can leave out and Headgate always makes."""
+
 _FIELD = re.compile(r"^([A-Za-z][^:]*?): ")
 _STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
@@ -89,7 +98,7 @@ def changed_cluster_queue(case: Case) -> Iterator[str]:
 def created_workload(case: Case) -> Iterator[str]:
     """A new workload, and what its status says that would be reported later."""
     value = case.inputs["workload"]
-    problem = problem_of_creation("Workload", value)
+    problem = problem_of_creation("Workload", value, boosts_count=BOOSTS in case.gates)
     if problem is not None:
         yield from judged(case.want["wantErr"], problem)
         return
@@ -144,7 +153,9 @@ def sizes(groups: str) -> Drive:
     return drive
 
 
-def problem_of_creation(kind: str, value: dict[str, Any]) -> Rejection | None:
+def problem_of_creation(
+    kind: str, value: dict[str, Any], *, boosts_count: bool = False
+) -> Rejection | None:
     """What the product says to a new object; None where it takes it."""
     desired = parsed(kind, value)
     if isinstance(desired, Refused):
@@ -159,6 +170,9 @@ def problem_of_creation(kind: str, value: dict[str, Any]) -> Rejection | None:
     }
     try:
         if kind == "Workload":
+            asked["spec"] = with_priority_boost(
+                desired.spec, desired.annotations, {}, is_allowed=boosts_count
+            )
             WORKLOAD.decide(Absent(), Submit(**asked), NOW)
         else:
             KINDS_BY_STREAM[kind.lower()].decide(Absent(), Create(**asked), NOW)
@@ -245,6 +259,11 @@ def _policy_is_absent(case: Case, gate: str) -> bool:
     return gate == "ConcurrentAdmission=true" and POLICY not in queue
 
 
+def _workload_gates(case: Case, gate: str) -> bool:
+    """Whether boosts count; the other gates leave out what is always so here."""
+    return gate in {BOOSTS, RIGID, *ALWAYS_CHECKED}
+
+
 WARNINGS = {"want.wantWarnings": "a warning refuses nothing"}
 FAMILIES = {
     "TestValidateClusterQueue": Family(
@@ -257,9 +276,9 @@ FAMILIES = {
     ),
     "TestValidateCohort": Family(created("Cohort", "cohort")),
     "TestValidateResourceFlavor": Family(created("ResourceFlavor", "rf")),
-    "TestValidateWorkload": Family(created_workload, unread=WARNINGS),
+    "TestValidateWorkload": Family(created_workload, _workload_gates, unread=WARNINGS),
     "TestValidateClusterQueueUpdate": Family(changed_cluster_queue),
-    "TestValidateWorkloadUpdate": Family(changed_workload, unread=WARNINGS),
+    "TestValidateWorkloadUpdate": Family(changed_workload, _workload_gates, unread=WARNINGS),
     "TestValidateFlavorResourceCombinations": Family(sizes("one")),
     "TestValidateTotalCoveredResources": Family(sizes("many")),
     "TestValidateTotalFlavors": Family(sizes("many")),

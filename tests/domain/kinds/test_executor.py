@@ -6,8 +6,10 @@ from msgspec.structs import replace
 from headgate.domain.kinds.executor import (
     EXECUTOR,
     ClaimExecutor,
+    ExecutorClaimed,
     ExecutorSpec,
     LogRetention,
+    LoseExecutor,
     OrphansDecided,
     OrphansReported,
     PortRange,
@@ -65,6 +67,33 @@ def with_orphans(*names: str) -> Scenario:
     story.when(ClaimExecutor(version="1", capabilities=(), boot_id="b"))
     story.when(ReportOrphans(epoch=1, orphans=tuple(map(orphan, names))))
     return story
+
+
+@pytest.mark.parametrize(
+    ("first", "lost", "second", "accepted"),
+    [
+        ("host", False, "host", True),
+        ("host", False, "other", False),
+        ("host", True, "other", True),
+        ("host", False, "", True),
+        ("", False, "other", True),
+    ],
+)
+def test_another_host_claims_an_executor_once_its_lease_has_ended(
+    first: str, second: str, *, lost: bool, accepted: bool
+) -> None:
+    story = Scenario(EXECUTOR)
+    story.when(Create(uid="u", name="slurm", spec=SPEC))
+    story.when(ClaimExecutor(boot_id=first))
+    if lost:
+        story.when(LoseExecutor(epoch=1))
+    if accepted:
+        assert story.when(ClaimExecutor(boot_id=second)) == (
+            ExecutorClaimed(epoch=2, boot_id=second),
+        )
+    else:
+        refusal = story.refuses(ClaimExecutor(boot_id=second), IllegalNow)
+        assert refusal.message.code == "ExecutorOnOtherHost"
 
 
 def test_orphans_are_recorded_as_they_appear_and_end() -> None:

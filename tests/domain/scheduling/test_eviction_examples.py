@@ -63,6 +63,19 @@ def test_example_26_reports_extend_the_time_and_then_it_is_killed() -> None:
     assert only_round(world).stage == "Completed"
 
 
+def test_a_victim_waits_for_the_slower_of_two_handlers() -> None:
+    """Koordinator, several operators (KOO-29): each report of progress extends the one deadline."""
+    world = one_victim()
+    world.wait(40)
+    acknowledge(world, "team/v", ends_in=60)
+    for _ in range(2):
+        world.wait(200)
+        assert streams_with(world.settle(), EvictionForced) == []
+        progress(world, "team/v")
+    world.wait(300)
+    assert streams_with(world.settle(), EvictionForced) == ["workload/team/v"]
+
+
 def test_example_26_without_an_acknowledgement_it_is_killed_at_the_deadline() -> None:
     world = one_victim()
     world.wait(299)

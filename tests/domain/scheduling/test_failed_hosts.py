@@ -20,7 +20,13 @@ from headgate.domain.values.message import Message, message
 from headgate.domain.values.selectors import Taint
 from headgate.domain.workloads.commands import ReportPodsGone
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadPlaced
-from headgate.domain.workloads.specs import SliceLayer, TopologyRequest
+from headgate.domain.workloads.specs import (
+    DisruptionMode,
+    PodSet,
+    Scheduling,
+    SliceLayer,
+    TopologyRequest,
+)
 from headgate.domain.workloads.state import is_admitted
 from tests.builders.world import StreamEvent, World, names, quotas
 
@@ -276,6 +282,30 @@ def test_a_drained_host_gives_its_pods_away_at_once() -> None:
     tell(world, "a", NodeDrainStarted(), wait=0)
 
     assert world.placed(key) == {"b": 2, "c": 2}
+
+
+@pytest.mark.parametrize("mode", ["All", "Single"])
+@pytest.mark.parametrize("event", [NodeDrainStarted(), LOST])
+def test_a_host_disrupts_its_own_pods_alone_whatever_may_be_preempted(
+    mode: DisruptionMode, event: ObjectEvent
+) -> None:
+    """KEP-5710, disruptions other than preemption (5710-44): the others stay where they are."""
+    world = a_world()
+    pod_set = PodSet(
+        count=4,
+        disruption_mode=mode,
+        topology_request=RACK,
+        scheduling=Scheduling(requests={"cpu": 1}),
+    )
+    key = world.submit_pod_sets("job", "q", pod_set)
+    world.settle()
+    world.ready(key)
+    lost, kept = world.placed(key)
+    tell(world, lost, event)
+    (other,) = world.placed(key).keys() - {kept}
+    assert (world.placed(key)[kept], world.placed(key)[other]) == (2, 2)
+    assert other != lost
+    assert world[key].eviction is None
 
 
 def test_uncordoning_ends_a_drain_for_those_still_there() -> None:

@@ -10,6 +10,7 @@ from headgate.domain.workloads.state import phase_of
 from tests.builders.world import StreamEvent, World, names, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
+ANYWHERE = TopologyRequest(unconstrained=True)
 
 
 def full_queue(preemption: ClusterQueuePreemption = LOWER) -> World:
@@ -194,6 +195,44 @@ def test_victims_must_free_capacity_on_hosts_and_not_only_in_quota() -> None:
     gone = [stream.removeprefix("workload/") for stream in victims(world.settle())]
     assert len({by_host[key] for key in gone}) == 1
     assert len(gone) == 2
+
+
+def test_victims_leave_only_for_the_pods_of_a_job_that_have_no_place() -> None:
+    """Koordinator, story 1 (KOO-20): of three hosts one is free and one victim is cheaper."""
+    world = World()
+    world.hosts({f"b/r/{name}": 1 for name in ("h1", "h2", "h3")})
+    world.cluster_queue("q", quotas("cpu", tas=9), preemption=LOWER)
+    low, middle = (
+        world.submit(name, "q", {"cpu": 1}, priority=priority)
+        for name, priority in (("low", 1), ("middle", 2))
+    )
+    world.settle()
+    world.submit("job", "q", {"cpu": 1}, count=2, priority=5, topology=ANYWHERE)
+    made = world.settle()
+    assert victims(made) == [f"workload/{low}"]
+    assert middle in world.admitted()
+
+
+def test_a_running_job_that_lost_a_host_gets_a_place_by_preemption() -> None:
+    """Without another host it gives way, and preempts as a whole (KOO-20; topology.md §7.2)."""
+    world = World()
+    world.hosts({f"b/r/{name}": 1 for name in ("h1", "h2", "h3")})
+    world.cluster_queue("q", quotas("cpu", tas=9), preemption=LOWER)
+    job = world.submit("job", "q", {"cpu": 1}, count=2, priority=5, topology=ANYWHERE)
+    low = world.submit("low", "q", {"cpu": 1}, priority=1)
+    world.settle()
+    world.ready(job)
+    lost = next(iter(world.placed(job)))
+    world.record(f"node/{lost}", NodeReported(ready=False, allocatable={"cpu": 1, "pods": 110}))
+    world.settle()
+    world.wait(60)
+    world.settle()
+    world.stop(job)
+    assert victims(world.settle()) == [f"workload/{low}"]
+    world.stop(low)
+    world.settle()
+    assert job in world.admitted()
+    assert lost not in world.placed(job)
 
 
 def test_a_placement_on_a_failed_host_is_sought_again() -> None:

@@ -1,5 +1,7 @@
 """Which single pods a preemption takes of a workload (preemption.md §6.6, units)."""
 
+import pytest
+
 from headgate.domain.kinds.configuration import FairSharing
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption, MinimumRuntime
@@ -9,7 +11,13 @@ from headgate.domain.scheduling.preemption.disruption_budgets import budget_stat
 from headgate.domain.values.message import message
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import WorkloadDeleted
-from headgate.domain.workloads.specs import PodSet, Scheduling, SliceLayer, TopologyRequest
+from headgate.domain.workloads.specs import (
+    PodIndex,
+    PodSet,
+    Scheduling,
+    SliceLayer,
+    TopologyRequest,
+)
 from headgate.domain.workloads.state import phase_of
 from headgate.messages.catalogue import sentence_of
 from tests.builders.single_pods import (
@@ -92,6 +100,39 @@ def test_a_preemption_that_needs_the_last_pod_evicts_the_whole_workload() -> Non
     assert (victim.pods, victim.shrinks_to, victim.freed) == (4, {}, {"default/gpu": 4})
 
 
+def test_with_a_least_count_of_0_one_pod_stays_where_it_is_the_whole_workload() -> None:
+    """Without any pod a workload is not running: it is evicted, and waits as a whole."""
+    for needs, shrunk, gone in ((3, {"main": 1}, []), (4, None, ["team/low"])):
+        world = a_queue(4)
+        low = world.submit_pod_sets("low", "q", single(least=0))
+        world.settle()
+        world.submit("p", "q", {"gpu": needs}, priority=5)
+        made = world.settle()
+        assert shrinks(made).get(low) == shrunk
+        assert evicted(made) == gone
+
+
+def test_with_a_least_count_of_0_all_workers_leave_beside_their_launcher() -> None:
+    world = a_queue(4)
+    launcher = PodSet(name="launcher", count=1, scheduling=Scheduling(requests={"gpu": 1}))
+    low = world.submit_pod_sets("low", "q", launcher, single("workers", count=3, least=0))
+    world.settle()
+    p = world.submit("p", "q", {"gpu": 3}, priority=5)
+    assert shrinks(world.settle()) == {low: {"workers": 0}}
+    world.give_up_pods(low)
+    world.settle()
+    assert counts(world, low) == {"launcher": 1, "workers": 0}
+    assert {low, p} <= set(world.admitted())
+
+
+def test_semi_preemptible_work_without_a_guaranteed_pod_may_leave_as_a_whole() -> None:
+    world = a_queue(4)
+    low = world.submit("low", "q", {"gpu": 1}, count=(4, 0), preemptibility="SemiPreemptible")
+    world.settle()
+    world.submit("p", "q", {"gpu": 4}, priority=5)
+    assert evicted(world.settle()) == [low]
+
+
 def test_a_gang_is_not_left_below_its_least_count() -> None:
     world = a_queue(6)
     low = world.submit_pod_sets("low", "q", single(count=6, least=4))
@@ -102,6 +143,76 @@ def test_a_gang_is_not_left_below_its_least_count() -> None:
     world.settle()
     world.submit("one", "q", {"gpu": 1}, priority=5)
     assert evicted(world.settle()) == [low]
+
+
+@pytest.mark.parametrize(
+    ("needs", "asks", "shrunk", "gone"),
+    [
+        (2, 5, {"workers": 1}, []),
+        (4, 5, None, []),
+        (4, 10, None, ["team/low"]),
+    ],
+)
+def test_a_leader_with_a_priority_of_its_own_stays_where_workers_leave(
+    needs: int, asks: int, shrunk: dict[str, int] | None, gone: list[str]
+) -> None:
+    """KEP-5710, non-uniform priority (5710-45): a leader of 9 in a workload of 1."""
+    world = a_queue(4)
+    leader = PodSet(name="leader", count=1, scheduling=Scheduling(requests={"gpu": 1}))
+    pod_sets = leader, single("workers", count=3)
+    protections = {"leader": 9}
+    low = world.submit_pod_sets("low", "q", *pod_sets, priority=1, pod_set_protections=protections)
+    world.settle()
+    world.submit("p", "q", {"gpu": needs}, priority=asks)
+    made = world.settle()
+    assert shrinks(made).get(low) == shrunk
+    assert evicted(made) == gone
+
+
+def test_a_gang_with_a_protected_pod_set_is_protected_as_a_whole() -> None:
+    world = a_queue(4)
+    pod_sets = (PodSet(name=n, count=2, scheduling=Scheduling(requests={"gpu": 1})) for n in "ab")
+    low = world.submit_pod_sets("low", "q", *pod_sets, priority=1, pod_set_protections={"a": 9})
+    world.settle()
+    p = world.submit("p", "q", {"gpu": 1}, priority=9)
+    assert evicted(world.settle()) == []
+    explained = world[p].explanation
+    assert explained is not None
+    (refused,) = [r for blocker in explained.blockers for r in blocker.refused]
+    rule = message("NotLowerPriority", priority=9, preemptor_priority=9)
+    assert (refused.workload, refused.rule) == (low, rule)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "needs", "shrunk", "gone"),
+    [
+        (3, 1, {"main": 4}, []),
+        (3, 3, {"main": 2}, []),
+        (3, 5, None, ["team/low"]),
+        (0, 1, None, ["team/low"]),
+    ],
+)
+def test_pods_of_a_replica_go_together_and_other_replicas_stay(
+    replicas: int, needs: int, shrunk: dict[str, int] | None, gone: list[str]
+) -> None:
+    """KEP-5710: several preemption units within a gang (5710-50); without replicas it is one."""
+    world = a_queue(6)
+    index = PodIndex(label="index", sub_group_label="job", sub_group_count=replicas)
+    low = world.submit_pod_sets(
+        "low",
+        "q",
+        PodSet(
+            count=6,
+            disruption_mode="Replica",
+            pod_index=index,
+            scheduling=Scheduling(requests={"gpu": 1}),
+        ),
+    )
+    world.settle()
+    world.submit("p", "q", {"gpu": needs}, priority=5)
+    made = world.settle()
+    assert shrinks(made).get(low) == shrunk
+    assert evicted(made) == gone
 
 
 def test_pods_that_only_go_together_go_together() -> None:

@@ -3,9 +3,14 @@
 import pytest
 
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
-from headgate.domain.kinds.topology import HOSTNAME_LABEL
+from headgate.domain.kinds.topology import (
+    HOSTNAME_LABEL,
+    TopologyChanged,
+    TopologyRules,
+    TopologySpec,
+)
 from headgate.domain.nodes.state import NodeChanged
-from headgate.domain.values.message import message
+from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.admission import TopologyAssignment
 from headgate.domain.workloads.events import (
     WorkloadActivated,
@@ -75,6 +80,72 @@ def test_2724_13_pod_sets_with_and_without_a_level_are_admitted_together() -> No
     assert all(assignments(world, key))
 
 
+@pytest.mark.parametrize(
+    ("request_of_pods", "why"),
+    [
+        (
+            TopologyRequest(required="zone"),
+            message(
+                "LevelOfNoTopology",
+                pod_set="main",
+                missing="zone",
+                queue="q",
+                levels=("block", "rack", HOSTNAME_LABEL),
+            ),
+        ),
+        (RACK, None),
+        (TopologyRequest(unconstrained=True), None),
+        (None, None),
+    ],
+)
+def test_2724_12_a_level_that_the_topology_lacks_deactivates_where_that_is_configured(
+    request_of_pods: TopologyRequest | None, why: Message | None
+) -> None:
+    world = on({"b1/r1/h1": 2})
+    world.configure(topology=TopologyRules(unknown_level="Deactivate"))
+    key = world.submit("w", "q", {"cpu": 1}, topology=request_of_pods)
+
+    made = [event for _, event in world.settle()]
+
+    deactivated = [event for event in made if isinstance(event, WorkloadDeactivated)]
+    expected = [WorkloadDeactivated(cause="TopologyRequestInvalid", message=why)] if why else []
+    assert deactivated == expected
+    assert phase_of(world[key]) == ("Inactive" if why else "Starting")
+
+
+def test_2724_12_a_level_that_a_topology_loses_deactivates_what_waits_for_it() -> None:
+    world = on({"b1/r1/h1": 1})
+    world.configure(topology=TopologyRules(unknown_level="Deactivate"))
+    running, waiting = (world.submit(n, "q", {"cpu": 1}, topology=RACK) for n in ("a", "b"))
+    world.settle()
+    levels = ("block", HOSTNAME_LABEL)
+    world.record("topology/tree", TopologyChanged(spec=TopologySpec(levels=levels)))
+    world.settle()
+    assert [phase_of(world[key]) for key in (running, waiting)] == ["Starting", "Inactive"]
+
+
+@pytest.mark.parametrize(
+    ("other", "phase"),
+    [(None, "Inactive"), (TopologyRequest(unconstrained=True), "Inactive"), (RACK, "Starting")],
+)
+def test_2724_13_pod_sets_without_a_level_deactivate_where_that_is_configured(
+    other: TopologyRequest | None, phase: str
+) -> None:
+    world = on({"b1/r1/h1": 2, "b1/r2/h2": 2})
+    world.configure(topology=TopologyRules(mixed_requests="Deactivate"))
+    level = PodSet(name="level", count=2, scheduling=ONE_CPU, topology_request=RACK)
+    rest = PodSet(name="any", count=2, scheduling=ONE_CPU, topology_request=other)
+    key = world.submit_pod_sets("w", "q", level, rest)
+    world.settle()
+    assert phase_of(world[key]) == phase
+    deactivation = world[key].deactivation
+    if phase == "Inactive":
+        assert deactivation is not None
+        assert deactivation.message == message(
+            "PodSetsWithoutLevel", asking=("level",), others=("any",)
+        )
+
+
 @pytest.mark.parametrize("topology", [None, TopologyRequest(unconstrained=True), RACK])
 def test_2724_17_18_31_hosts_are_assigned_by_name_whatever_is_requested(
     topology: TopologyRequest | None,
@@ -126,6 +197,27 @@ def test_2724_28_a_group_has_any_number_of_pod_sets() -> None:
     ]
     assert hosts == [[("h4", 1)], [("h3", 3)], [("h4", 3), ("h5", 1)]]
     assert phase_of(world[second]) == "Pending"
+
+
+def test_2724_28_a_group_is_packed_where_one_after_the_other_finds_no_place() -> None:
+    """The larger pods of the smaller pod set need the one host that fits the others best."""
+    world = on({"b1/r1/h1": 3, "b1/r1/h2": 1, "b1/r1/h3": 1, "b1/r1/h4": 1})
+    request = TopologyRequest(required="block", pod_set_group_name="g")
+
+    def member(name: str, count: int, cpu: int) -> PodSet:
+        scheduling = Scheduling(requests={"cpu": cpu})
+        return PodSet(name=name, count=count, scheduling=scheduling, topology_request=request)
+
+    sets = member("small", 2, 1), member("large", 1, 3), member("router", 1, 1)
+    key = world.submit_pod_sets("w", "q", *sets)
+    world.settle()
+    small, large, router = (
+        {domain.values[0]: domain.count for domain in given.domains}
+        for given in assignments(world, key)
+        if given
+    )
+    assert large == {"h1": 1}
+    assert small.keys() | router.keys() == {"h2", "h3", "h4"}
 
 
 def test_2724_36_hosts_are_freed_and_given_anew() -> None:

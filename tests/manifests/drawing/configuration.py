@@ -35,6 +35,19 @@ _RESOURCE_RULES = st.builds(
 )
 
 
+_TOPOLOGY_RULES = st.builds(
+    TopologyRules,
+    not_ready_seconds=SECONDS,
+    replace_failed_nodes=st.booleans(),
+    fail_fast=st.booleans(),
+    node_feasibility_for_all_levels=st.booleans(),
+    partial_slices=st.booleans(),
+    grouped_pod_set_slicing=st.booleans(),
+    unknown_level=st.sampled_from(("Wait", "Deactivate")),
+    mixed_requests=st.sampled_from(("Admit", "Deactivate")),
+)
+
+
 @st.composite
 def configuration_specs(draw: st.DrawFn) -> ConfigurationSpec:
     """A Configuration of which any part may be set."""
@@ -83,16 +96,6 @@ def configuration_specs(draw: st.DrawFn) -> ConfigurationSpec:
                 after_deactivated_seconds=maybe_seconds,
             )
         ),
-        topology=draw(
-            st.builds(
-                TopologyRules,
-                not_ready_seconds=SECONDS,
-                replace_failed_nodes=st.booleans(),
-                fail_fast=st.booleans(),
-                node_feasibility_for_all_levels=st.booleans(),
-                partial_slices=st.booleans(),
-                grouped_pod_set_slicing=st.booleans(),
-            )
-        ),
+        topology=draw(_TOPOLOGY_RULES),
         quota_release=draw(st.sampled_from(["OnStopped", "OnTerminating"])),
     )

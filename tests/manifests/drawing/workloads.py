@@ -77,7 +77,7 @@ def workload_manifests(draw: st.DrawFn) -> dict[str, Any]:
                 },
             },
             "topologyRequest": draw(st.sampled_from(topologies)),
-            "disruptionMode": draw(st.sampled_from(["All", "Single"])),
+            "disruptionMode": draw(st.sampled_from(["All", "Single", "Replica"])),
         }
         for name in names
     ]

@@ -13,12 +13,12 @@ from headgate.adapters.manifests.records import (
     ReadField,
     Record,
     duration,
-    duration_or_never,
     field,
     listed,
     milli_map,
     nested,
 )
+from headgate.adapters.manifests.topology import TOPOLOGY_RULES, TopologyRulesSchema
 from headgate.domain.kinds.configuration import (
     CONFIGURATION,
     CONFIGURATION_NAME,
@@ -37,7 +37,6 @@ from headgate.domain.kinds.configuration import (
 )
 from headgate.domain.kinds.configured_object import Configured
 from headgate.domain.kinds.queue_preemption import EVICTION_MODES, EvictionMode
-from headgate.domain.kinds.topology import TopologyRules
 from headgate.domain.kinds.wait_for_pods_ready import WaitForPodsReady
 from headgate.domain.values.quantities import milli_quantity, quantity_of
 
@@ -155,18 +154,6 @@ _RETENTION = Record(
     duration("afterDeactivatedByKueue", "after_deactivated_seconds"),
 )
 
-_TOPOLOGY = Record(
-    TopologyRules,
-    field("profile"),
-    field("respectPreferredAffinity"),
-    duration_or_never("notReadyTimeout", "not_ready_seconds"),
-    field("replaceFailedNodes"),
-    field("failFast"),
-    field("nodeFeasibilityForAllLevels"),
-    field("partialSlices"),
-    field("groupedPodSetSlicing"),
-)
-
 _LIMITS = Record(ObjectLimits, field("objectsPerNamespace"))
 
 
@@ -217,7 +204,7 @@ CONFIGURATION_RECORD = Record(
         render=lambda retention: {"workloads": _RETENTION.render(retention)},
         omits_usual=True,
     ),
-    nested("topology", _TOPOLOGY),
+    nested("topology", TOPOLOGY_RULES),
     field("quotaRelease"),
     nested("limits", _LIMITS),
     nested("submission", _SUBMISSION),
@@ -305,7 +292,7 @@ class PreemptionRulesSchema(ManifestSchema, kw_only=True, frozen=True):
     legacy_preemptibility: bool = False
     default_can_preempt: bool = True
     disable_default_trigger_preemption: bool | None = None
-    priority_divergence: Literal["Report", "Reject"] = "Report"
+    priority_divergence: Literal["Report", "Reject", "Protect"] = "Report"
     round_time_to_live: Duration = "1h0m0s"
     most_domains: int = 32
     priority_boost: bool = False
@@ -324,23 +311,6 @@ class RetentionSchema(ManifestSchema, kw_only=True, frozen=True):
     """How long objects that nothing needs are kept."""
 
     workloads: WorkloadRetentionSchema | None = None
-
-
-class TopologyRulesSchema(ManifestSchema, kw_only=True, frozen=True):
-    """How hosts are chosen, and what follows when a host fails.
-
-    `nodeFeasibilityForAllLevels` checks capacity, taints and labels of each node also below a
-    lowest level above hosts; without `partialSlices` slices must divide counts.
-    """
-
-    profile: Literal["Mixed", "BestFit"] = "Mixed"
-    respect_preferred_affinity: bool = False
-    not_ready_timeout: Duration = "30s"
-    replace_failed_nodes: bool = True
-    fail_fast: bool = True
-    node_feasibility_for_all_levels: bool = True
-    partial_slices: bool = True
-    grouped_pod_set_slicing: bool = True
 
 
 class ObjectLimitsSchema(ManifestSchema, kw_only=True, frozen=True):

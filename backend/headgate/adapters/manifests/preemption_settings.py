@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from headgate.adapters.manifests.fields import Fields, read_seconds, rfc3339
+from headgate.adapters.manifests.fields import Fields, either, read_seconds, rfc3339
 from headgate.adapters.manifests.metadata import Metadata, rendered_condition
 from headgate.adapters.manifests.pod_templates import Template
 from headgate.adapters.manifests.topology_requests import ANNOTATION_PLACES
@@ -25,6 +25,7 @@ from headgate.domain.workloads.specs import (
     ELASTIC,
     PRIORITY_BOOST,
     REPLACES,
+    DisruptionMode,
     EvictionPolicy,
     Preemptibility,
     SettingSource,
@@ -190,6 +191,26 @@ def rendered_settings(spec: WorkloadSpec) -> dict[str, Any]:
     return rendered
 
 
+_DISRUPTION_MODES: dict[str, DisruptionMode] = {
+    "All": "All",
+    "PodGroup": "All",
+    "Single": "Single",
+    "Pod": "Single",
+    "Replica": "Replica",
+}
+"""The words of Kueue's fields, and those of KEP-5710's preemptionMode."""
+
+
+def read_disruption_mode(fields: Fields) -> DisruptionMode:
+    """The disruption mode of a pod set, also by the name of KEP-5710; `All` by default."""
+
+    def read(name: str) -> DisruptionMode | None:
+        given = fields.choice(name, tuple(_DISRUPTION_MODES), None)
+        return None if given is None else _DISRUPTION_MODES[given]
+
+    return either(fields, "disruptionMode", "preemptionMode", read) or "All"
+
+
 def settings_status(workload: Workload) -> dict[str, Any]:
     """Both settings with their source, where each gate stands, and what was passed over."""
     spec = workload.spec
@@ -200,6 +221,8 @@ def settings_status(workload: Workload) -> dict[str, Any]:
         },
         "canPreempt": {"value": spec.can_preempt, "source": spec.can_preempt_source or "Default"},
     }
+    if spec.pod_set_protections:
+        rendered["podSetPreemptionPriorities"] = spec.pod_set_protections
     if spec.preemption_gates:
         closed = closed_preemption_gates(workload)
         rendered["preemptionGates"] = [

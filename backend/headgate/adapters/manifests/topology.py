@@ -1,12 +1,13 @@
-"""The codec of Topology (topology.md §1.1)."""
+"""The codec of Topology (topology.md §1.1), and of the Configuration's rules of placement."""
 
-from typing import Any
+from typing import Any, Literal
 
 from headgate.adapters.manifests.codec import KUEUE, KUEUE_ALPHA, OURS, Codec
 from headgate.adapters.manifests.fields import Fields
-from headgate.adapters.manifests.metadata import ManifestSchema, object_schema
+from headgate.adapters.manifests.metadata import Duration, ManifestSchema, object_schema
+from headgate.adapters.manifests.records import Record, duration_or_never, field
 from headgate.domain.kinds.configured_object import Configured
-from headgate.domain.kinds.topology import TOPOLOGY, TopologySpec
+from headgate.domain.kinds.topology import TOPOLOGY, TopologyRules, TopologySpec
 
 
 def read_topology(spec: Fields) -> tuple[TopologySpec, tuple[str, ...]]:
@@ -47,3 +48,39 @@ TOPOLOGY_CODEC = Codec(
     render=lambda topology, _: topology_body(topology),
     schema=TopologyObject,
 )
+
+
+TOPOLOGY_RULES = Record(
+    TopologyRules,
+    field("profile"),
+    field("respectPreferredAffinity"),
+    duration_or_never("notReadyTimeout", "not_ready_seconds"),
+    field("replaceFailedNodes"),
+    field("failFast"),
+    field("nodeFeasibilityForAllLevels"),
+    field("partialSlices"),
+    field("groupedPodSetSlicing"),
+    field("unknownLevel"),
+    field("mixedRequests"),
+)
+
+
+class TopologyRulesSchema(ManifestSchema, kw_only=True, frozen=True):
+    """How hosts are chosen, and what follows when a host fails.
+
+    `nodeFeasibilityForAllLevels` checks capacity, taints and labels of each node also below a
+    lowest level above hosts; without `partialSlices` slices must divide counts. `unknownLevel` and
+    `mixedRequests` say what becomes of workloads that ask for a level that no topology of their
+    ClusterQueue has, or for levels of some pod sets only.
+    """
+
+    profile: Literal["Mixed", "BestFit"] = "Mixed"
+    respect_preferred_affinity: bool = False
+    not_ready_timeout: Duration = "30s"
+    replace_failed_nodes: bool = True
+    fail_fast: bool = True
+    node_feasibility_for_all_levels: bool = True
+    partial_slices: bool = True
+    grouped_pod_set_slicing: bool = True
+    unknown_level: Literal["Wait", "Deactivate"] = "Wait"
+    mixed_requests: Literal["Admit", "Deactivate"] = "Admit"

@@ -1,17 +1,18 @@
 """Workload manifests, read and rendered (queueing.md §1.7, preemption.md §6.2-6.3)."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from headgate.adapters.manifests.codec import Extras, Places
-from headgate.adapters.manifests.fields import Fields, either, quantities, rfc3339
+from headgate.adapters.manifests.fields import Fields, quantities, rfc3339
 from headgate.adapters.manifests.jobs import tell_without_effect
 from headgate.adapters.manifests.metadata import Metadata, rendered_condition
 from headgate.adapters.manifests.pod_templates import Template, read_template, template_bodies
 from headgate.adapters.manifests.preemption_settings import (
     eviction_status,
+    read_disruption_mode,
     read_eviction_policy,
     read_gates,
     rendered_settings,
@@ -42,15 +43,6 @@ from headgate.domain.workloads.state import AdmissionCheckState, Workload, phase
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 from headgate.messages.catalogue import worded
 from headgate.messages.rendering import IsVisible
-
-_DISRUPTION_MODES: dict[str, Literal["All", "Single"]] = {
-    "All": "All",
-    "PodGroup": "All",
-    "Single": "Single",
-    "Pod": "Single",
-}
-"""The words of Kueue's fields, and those of KEP-5710's preemptionMode."""
-
 
 ReadWorkload = tuple[WorkloadSpec, tuple[str, ...], Places, tuple[bytes, ...]]
 """A spec, the fields that a change keeps, where parts of it stand, and the whole pod templates."""
@@ -110,19 +102,11 @@ def _pod_set(fields: Fields) -> tuple[PodSet, Template]:
         needs=template.parts.needs,
         pod_index=read_pod_index(topology) if topology else None,
         topology_request=read_topology_request(topology) if topology else None,
-        disruption_mode=_disruption_mode(fields),
+        disruption_mode=read_disruption_mode(fields),
         priority_class_name=fields.text("priorityClassName"),
     )
     fields.reject_unknown()
     return read, template
-
-
-def _disruption_mode(fields: Fields) -> Literal["All", "Single"]:
-    def read(name: str) -> Literal["All", "Single"] | None:
-        given = fields.choice(name, tuple(_DISRUPTION_MODES), None)
-        return None if given is None else _DISRUPTION_MODES[given]
-
-    return either(fields, "disruptionMode", "preemptionMode", read) or "All"
 
 
 def workload_body(workload: Workload, extras: Extras) -> dict[str, Any]:

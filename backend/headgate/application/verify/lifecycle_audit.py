@@ -206,7 +206,8 @@ class LifecycleAudit:
                     self._wrong("NoPodIsPromisedTwice", f"{count} of {name}")
         sets = {pod_set.name: pod_set for pod_set in workload.spec.pod_sets}
         for name, count in event.counts.items():
-            if count < (sets[name].min_count or 1):
+            least = sets[name].min_count
+            if count < (1 if least is None else least):
                 self._wrong("ShrunkWorkloadKeepsItsGuaranteedCount", f"{count} of {name}")
         workload.pod_eviction[event.eviction] = event
 

@@ -86,6 +86,8 @@ class ResourceRules(msgspec.Struct, frozen=True, kw_only=True):
 class PreemptionRules(msgspec.Struct, frozen=True, kw_only=True):
     """Defaults of preemption for workloads that set none (preemption.md §6.2, §6.3).
 
+    `priority_divergence`: whether pod sets of another class than their workload are reported,
+    refused, or protected by the priority of their class (KEP-5710, priority of a PodGroup).
     `priority_boost`: whether the annotation that boosts a workload counts. `soft_eviction` is how
     victims are evicted where their evictionPolicy and ClusterQueue leave it open.
     """
@@ -93,7 +95,7 @@ class PreemptionRules(msgspec.Struct, frozen=True, kw_only=True):
     default_preemptible: bool | None = None
     legacy_non_preemptible_from: int | None = None
     default_can_preempt: bool = True
-    priority_divergence: Literal["Report", "Reject"] = "Report"
+    priority_divergence: Literal["Report", "Reject", "Protect"] = "Report"
     round_ttl_seconds: int = 3600
     most_domains: int = 32
     priority_boost: bool = False

@@ -161,7 +161,11 @@ class OrphansDecided(StatusEvent, frozen=True, kw_only=True, tag="executor.orpha
 
 
 class ClaimExecutor(msgspec.Struct, frozen=True, kw_only=True):
-    """Take the Executor over as its newest process."""
+    """Take the Executor over as its newest process.
+
+    `boot_id` names a start of the one host on which the process runs pods; it is empty where any
+    host may take the pods over, as those of a cluster.
+    """
 
     version: str = ""
     capabilities: tuple[str, ...] = ()
@@ -220,6 +224,7 @@ def _decide(
         case ClaimExecutor():
             executor = existing_object("Executor", state)
             raise_if_invalid("Executor", executor.name, _claim_violations(command))
+            _require_host(executor, command)
             return (
                 ExecutorClaimed(
                     epoch=executor.spec.epoch + 1,
@@ -243,6 +248,17 @@ def _decide(
             return (OrphansDecided(pods=pods, decision=decision),) if pods else ()
         case _:
             return decide_object(EXECUTOR, state, command)
+
+
+def _require_host(executor: Configured[ExecutorSpec], command: ClaimExecutor) -> None:
+    """Raises `IllegalNow` where a process on another host has the Executor, and its pods there.
+
+    Two hosts would else run the pods of one node. After a restart of the host the lease ends soon.
+    """
+    spec = executor.spec
+    is_held = spec.epoch > 0 and spec.lost_at is None
+    if is_held and spec.boot_id and command.boot_id not in {"", spec.boot_id}:
+        raise IllegalNow("ExecutorOnOtherHost", name=executor.name, seconds=spec.lease_seconds)
 
 
 def _report_orphans(

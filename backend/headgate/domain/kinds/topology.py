@@ -128,6 +128,9 @@ class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
     otherwise counts that slices do not divide are refused.
     `grouped_pod_set_slicing`: pod sets of a group may have slices (Kueue:
     `TASGroupedPodSetSlicing`).
+    `unknown_level` and `mixed_requests`: whether a pending workload is deactivated that asks for a
+    level of no topology in its ClusterQueue, or of which only some pod sets ask for a level
+    (KEP-2724, Validation; Kueue dropped both rules).
     """
 
     profile: Literal["Mixed", "BestFit"] = "Mixed"
@@ -138,3 +141,10 @@ class TopologyRules(msgspec.Struct, frozen=True, kw_only=True):
     node_feasibility_for_all_levels: bool = True
     partial_slices: bool = True
     grouped_pod_set_slicing: bool = True
+    unknown_level: Literal["Wait", "Deactivate"] = "Wait"
+    mixed_requests: Literal["Admit", "Deactivate"] = "Admit"
+
+    @property
+    def deactivates_invalid_requests(self) -> bool:
+        """Whether some pending workload may be deactivated for its topology request."""
+        return "Deactivate" in {self.unknown_level, self.mixed_requests}

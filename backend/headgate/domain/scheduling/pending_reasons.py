@@ -3,6 +3,8 @@
 A recorded reason is returned as recorded; `current_reason` evaluates the workload again.
 """
 
+from dataclasses import dataclass, field
+
 from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
@@ -21,8 +23,8 @@ from headgate.domain.scheduling.evaluation.unschedulable import (
 from headgate.domain.scheduling.evaluation.workload_evaluator import Evaluation
 from headgate.domain.scheduling.lifecycle.pods_ready import waits_for_pods_ready
 from headgate.domain.scheduling.local_queue_ranking import local_queue_ranks
-from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
-from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.ordering.pending_queue import PendingQueue, Ranks
+from headgate.domain.scheduling.partition.partition import Partition, UnschedulableKey
 from headgate.domain.scheduling.queueing.queue_checks import check_queues, cluster_queue_of
 from headgate.domain.scheduling.results import Mode
 from headgate.domain.scheduling.rounds.start import rate_limited_reason, rate_limited_until
@@ -41,23 +43,42 @@ from headgate.domain.workloads.state import Workload, condition, is_admitted
 from headgate.domain.workloads.transitions.admission_checks import check_state_of
 
 
+@dataclass(frozen=True, slots=True)
+class SharedReasons:
+    """What the reasons of many workloads at one state and instant share, each found once.
+
+    `places` are the numbers of workloads ahead of each one by ClusterQueue, and `verdicts` those of
+    unschedulable ones, with what is free now, by the verdict's key.
+    """
+
+    places: dict[str, dict[str, int]] = field(default_factory=dict)
+    verdicts: dict[UnschedulableKey, Explanation] = field(default_factory=dict)
+
+
 def recorded_reason(
-    cluster_state: ClusterState, workload: Workload, at: Instant
+    cluster_state: ClusterState,
+    workload: Workload,
+    at: Instant,
+    shared: SharedReasons | None = None,
 ) -> Explanation | None:
     """The pending reason as far as it is recorded; None for a workload that is not pending.
 
-    `evaluated` tells whether the scheduler evaluated this very workload.
+    `evaluated` tells whether the scheduler evaluated this very workload. No workload is evaluated,
+    but for the first of an equivalence class of which no verdict is known since the configuration
+    or the nodes changed. Calls for many workloads at one state and instant take one `shared`.
     """
     if workload.finished_at is not None or is_admitted(workload) or workload.eviction is not None:
         return None
     return (
         _blocked_admission_reason(cluster_state, workload)
         or _admission_check_reason(workload)
-        or _unreserved_reason(cluster_state, workload, at)
+        or _unreserved_reason(cluster_state, workload, at, shared or SharedReasons())
     )
 
 
-def unschedulable(cluster_state: ClusterState, workload: Workload) -> Explanation | None:
+def unschedulable(
+    cluster_state: ClusterState, workload: Workload, shared: SharedReasons | None = None
+) -> Explanation | None:
     """Why a workload can never start as the cluster is configured, with what is free now.
 
     None if it could start, and for a workload that has quota, ends or is quarantined.
@@ -65,19 +86,22 @@ def unschedulable(cluster_state: ClusterState, workload: Workload) -> Explanatio
     if workload_stream(workload.key) in cluster_state.quarantined:
         return None
     partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
-    return unschedulable_reason(partition, cluster_state.config, workload)
+    told = None if shared is None else shared.verdicts
+    return unschedulable_reason(partition, cluster_state.config, workload, told)
 
 
-def _unreserved_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:
+def _unreserved_reason(
+    cluster_state: ClusterState, workload: Workload, at: Instant, shared: SharedReasons
+) -> Explanation:
     """The reason of a workload without quota: that it can never start before any other."""
     known = (
         _workload_reason(cluster_state, workload, at)
         or _queue_reason(cluster_state, workload)
-        or _heap_reason(cluster_state, workload, at)
+        or _heap_reason(cluster_state, workload, at, shared)
     )
     if known.is_unschedulable:
         return known
-    never = unschedulable(cluster_state, workload)
+    never = unschedulable(cluster_state, workload, shared)
     if never is None:
         return known
     others = () if known.evaluated else known.blockers
@@ -141,7 +165,7 @@ def _order_reason(
     name = cluster_queue_of(cluster_state.config, workload)
     queue = partition.pending[name]
     if not is_admissible(workload) or workload.key not in queue.in_heap:
-        return _heap_reason(cluster_state, workload, at)
+        return _heap_reason(cluster_state, workload, at, SharedReasons())
     return _behind_strict_fifo_head(
         cluster_state, queue, queue.first(local_queue_ranks(cluster_state, name, at)), workload
     )
@@ -276,7 +300,9 @@ def _queue_reason(cluster_state: ClusterState, workload: Workload) -> Explanatio
     return None if found is None else _unevaluated("Queue", found.message, found.reason)
 
 
-def _heap_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:
+def _heap_reason(
+    cluster_state: ClusterState, workload: Workload, at: Instant, shared: SharedReasons
+) -> Explanation:
     partition = cluster_state.partition(cluster_state.partition_index.key_of(workload))
     name = cluster_queue_of(cluster_state.config, workload)
     queue, ranks = partition.pending[name], local_queue_ranks(cluster_state, name, at)
@@ -288,7 +314,8 @@ def _heap_reason(cluster_state: ClusterState, workload: Workload, at: Instant) -
     return (
         _behind_strict_fifo_head(cluster_state, queue, queue.first(ranks), workload)
         or _equivalent_reason(cluster_state, queue, workload)
-        or _pending_evaluation(partition, queue.in_order(ranks), workload)
+        or _round_reason(partition)
+        or _unevaluated("Order", _not_evaluated_yet(queue, ranks, workload.key, name, shared))
     )
 
 
@@ -319,15 +346,23 @@ def _equivalent_reason(
     return replace(known, message=same, evaluated=False)
 
 
-def _pending_evaluation(
-    partition: Partition, line: tuple[str, ...], workload: Workload
-) -> Explanation:
-    if partition.rounds:
-        preemptor = oldest_first(partition.rounds.values())[0].preemptor
-        draining = message("RoundDraining", preemptor=workload_reference(preemptor))
-        return _unevaluated("Round", draining, "RoundDraining", held_by=(preemptor,))
-    ahead = line.index(workload.key) or None
-    return _unevaluated("Order", message("NotEvaluatedYet", ahead=ahead))
+def _round_reason(partition: Partition) -> Explanation | None:
+    """The reason while the preemption of another workload is in progress."""
+    if not partition.rounds:
+        return None
+    preemptor = oldest_first(partition.rounds.values())[0].preemptor
+    draining = message("RoundDraining", preemptor=workload_reference(preemptor))
+    return _unevaluated("Round", draining, "RoundDraining", held_by=(preemptor,))
+
+
+def _not_evaluated_yet(
+    queue: PendingQueue, ranks: Ranks, key: str, name: str, shared: SharedReasons
+) -> Message:
+    places = shared.places.get(name)
+    if places is None:
+        places = {each: ahead for ahead, each in enumerate(queue.in_order(ranks))}
+        shared.places[name] = places
+    return message("NotEvaluatedYet", ahead=places[key] or None)
 
 
 def _seconds(until: Instant, at: Instant) -> int:

@@ -27,6 +27,9 @@ AGENT_CAPABILITIES = frozenset(
 )
 """What an agent honours of a template; a pod that needs more is refused at its start."""
 
+SLURM_CAPABILITIES = AGENT_CAPABILITIES - {"volumes.emptyDir", "volumes.hostPath"}
+"""What the Slurm executor honours: nodes have the file systems that their cluster mounts."""
+
 CONTROLLER = "controller."
 """Before the kind of a job that only its own controller runs, as the one capability needed."""
 

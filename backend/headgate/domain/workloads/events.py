@@ -53,6 +53,7 @@ DeactivationCause = Literal[
     "RequeuingTimeExceeded",
     "MaximumExecutionTimeExceeded",
     "AdmissionCheck",
+    "TopologyRequestInvalid",
 ]
 PodReportType = Literal["started", "ready", "finished", "stopped"]
 

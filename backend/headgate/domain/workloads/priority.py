@@ -73,6 +73,8 @@ def resolve_priority(
         violations += unknown_class_violations(named, classes)
     if rules.priority_divergence == "Reject" and not violations:
         violations += divergence_violations(named, classes)
+    named = replace(named, pod_set_protections=_pod_set_protections(named, classes, rules, before))
+    violations += _pod_set_protection_violations(named, classes, before)
     named = with_preemption_settings(named, rules, before)
     if violations:
         raise_if_invalid("Workload", "", (*violations, *workload_violations(named)))
@@ -167,15 +169,51 @@ def _protection_violations(spec: WorkloadSpec, classes: PriorityClasses) -> Iter
     yield from protection_range_violations(_PREEMPTION_CLASS, protection, spec.priority, delta)
 
 
+def _pod_set_protections(
+    spec: WorkloadSpec,
+    classes: PriorityClasses,
+    rules: PreemptionRules,
+    before: WorkloadSpec | None,
+) -> dict[str, int]:
+    """The priorities above the workload's of pod sets with a known class, where these protect.
+
+    They stay as resolved `before` as long as the pod sets have the same classes. A lower one has no
+    effect: protection is never below priority, so that no two workloads evict each other in turn.
+    """
+    named = {pod_set.name: class_of(pod_set) for pod_set in spec.pod_sets}
+    if before is not None and named == {each.name: class_of(each) for each in before.pod_sets}:
+        return before.pod_set_protections
+    if rules.priority_divergence != "Protect":
+        return {}
+    return {
+        name: value
+        for name, class_name in named.items()
+        if class_name in classes and (value := classes[class_name].spec.value) > spec.priority
+    }
+
+
+def _pod_set_protection_violations(
+    spec: WorkloadSpec, classes: PriorityClasses, before: WorkloadSpec | None
+) -> Iterator[Violation]:
+    """Violations of pod sets that their class would protect too far above the priority."""
+    if before is not None and before.pod_set_protections == spec.pod_set_protections:
+        return
+    for index, pod_set in enumerate(spec.pod_sets if spec.pod_set_protections else ()):
+        protection = spec.pod_set_protections.get(pod_set.name, spec.priority)
+        pointer = child("/spec/podSets", index, "priorityClassName")
+        bound = protection_bound(spec, class_of(pod_set), classes)
+        yield from protection_range_violations(pointer, protection, spec.priority, bound)
+
+
 def diverging_pod_sets(spec: WorkloadSpec, classes: PriorityClasses) -> tuple[DivergingPodSet, ...]:
     """The pod sets of a class with another value or policy than the workload.
 
-    Unknown classes are not compared.
+    Unknown classes are not compared, nor those that protect the pods of their pod set.
     """
     found = []
     for pod_set in spec.pod_sets:
         named = classes.get(class_of(pod_set))
-        if named is None:
+        if named is None or pod_set.name in spec.pod_set_protections:
             continue
         theirs = (named.spec.value, named.spec.preemption_policy)
         if theirs != (spec.priority, spec.preemption_policy):
@@ -239,11 +277,12 @@ def with_priority_boost(
 ) -> WorkloadSpec:
     """The spec with the boost of its annotation, if the Configuration allows boosts.
 
-    `before` is the present workload. Raises `InvalidObject` for a boost that is no integer, or
-    exceeds the range of priorities or the class's maxProtectionDelta.
+    `before` is the present workload. The sum may lie beyond the range of priorities, as in Kueue.
+    Raises `InvalidObject` for a boost that is no integer (also an empty one: Kueue asks for an
+    explicit 0), or exceeds that range itself or the class's maxProtectionDelta.
     """
-    said = annotations.get(PRIORITY_BOOST, "").strip() if is_allowed else ""
-    boost = _parsed_boost(said) if said else 0
+    said = annotations.get(PRIORITY_BOOST, "0") if is_allowed else "0"
+    boost = _parsed_boost(said)
     raise_if_invalid("Workload", "", tuple(_boost_violations(spec, classes, said, boost)))
     applied = boost or 0
     if before is not None and not _is_pending(before):
@@ -284,8 +323,7 @@ def _boost_violations(
     if boost is None:
         yield violation(_BOOST_POINTER, "NotIntegerString", value=shown(said))
         return
-    lowest, highest = MIN_PRIORITY - spec.priority, MAX_PRIORITY - spec.priority
-    yield from range_violations(_BOOST_POINTER, boost, lowest, highest)
+    yield from range_violations(_BOOST_POINTER, boost, MIN_PRIORITY, MAX_PRIORITY)
     bound = protection_bound(spec, spec.preemption_priority_class_name, classes)
     if bound is not None and boost > bound:
         yield violation(_BOOST_POINTER, "BoostAboveDelta", boost=boost, delta=bound)

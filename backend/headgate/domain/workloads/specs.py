@@ -22,6 +22,7 @@ PodReason = Literal[
     "Completed", "Error", "OOMKilled", "DeadlineExceeded", "StartFailed", "NodeLost", "Evicted"
 ]
 RetryAction = Literal["FailWorkload", "RetryWorkload", "FailIndex", "RetryPod", "Ignore"]
+DisruptionMode = Literal["All", "Single", "Replica"]
 SettingSource = Literal[
     "Spec", "Label", "PodTemplates", "PriorityClass", "Configuration", "LegacyPriority", "Default"
 ]
@@ -93,6 +94,9 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     the fields that no rule reads; both are empty where `template` is the whole (`pods.templates`).
     `needs` are the capabilities that an executor must have to honour the whole template.
     `defaults` are part of the pods' requests; None where there were none.
+
+    `disruption_mode`: whether preemption takes the pods of the set all together, singly, or by
+    whole replicas, which are the subgroups of its `pod_index` (KEP-5710).
     """
 
     name: str = "main"
@@ -107,7 +111,7 @@ class PodSet(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     defaults: PodDefaults | None = None
     topology_request: TopologyRequest | None = None
     pod_index: PodIndex | None = None
-    disruption_mode: Literal["All", "Single"] = "All"
+    disruption_mode: DisruptionMode = "All"
     priority_class_name: str = ""
 
 
@@ -194,7 +198,8 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     before the workload may preempt. `node_loss_policy` overrides that of executors, None for none.
     Any of the `success_rules` that holds ends the workload as succeeded.
     `boost_in_priority` is the part of `priority_boost` that
-    `priority` includes now.
+    `priority` includes now. `pod_set_protections` are the priorities of pod sets with a class of
+    their own, by name, where these protect their pods.
     """
 
     pod_sets: tuple[PodSet, ...]
@@ -205,6 +210,7 @@ class WorkloadSpec(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     boost_in_priority: int = 0
     preemption_priority_class_name: str = ""
     preemption_priority: int | None = None
+    pod_set_protections: dict[str, int] = {}
     preemption_policy: PreemptionPolicy = "PreemptLowerPriority"
     can_preempt: bool = True
     can_preempt_source: SettingSource | None = None

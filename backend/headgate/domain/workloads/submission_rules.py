@@ -63,6 +63,12 @@ def _rule_violations(
     if before is None or protection_of(before) < protection_of(spec):
         pointer = _PREEMPTION_CLASS if spec.preemption_priority_class_name else "/spec/priority"
         yield from protection_violations(pointer, protection_of(spec), spec, role, rule)
+    if before is None or before.pod_set_protections != spec.pod_set_protections:
+        for index, pod_set in enumerate(spec.pod_sets):
+            protection = spec.pod_set_protections.get(pod_set.name)
+            if protection is not None:
+                pointer = child("/spec/podSets", index, "priorityClassName")
+                yield from protection_violations(pointer, protection, spec, role, rule)
     if before is None or before.preemptibility != spec.preemptibility:
         is_asked_for = spec.preemptibility_source in SUBMITTER_SOURCES
         if spec.preemptibility == "NonPreemptible" and is_asked_for and not rule.non_preemptible:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from headgate.domain.object_set import ObjectSet
 from headgate.domain.scheduling.evaluation.evaluate import evaluate_emptied
 from headgate.domain.scheduling.evaluation.evaluation_summary import explain_evaluation
-from headgate.domain.scheduling.partition.partition import Partition
+from headgate.domain.scheduling.partition.partition import Partition, UnschedulableKey
 from headgate.domain.scheduling.placement.group_placement import PodSetPlacement, place_group
 from headgate.domain.scheduling.placement.host_table import ACTUAL, PROJECTED
 from headgate.domain.scheduling.placement.placement_context import (
@@ -52,12 +52,15 @@ OF_NON_PREEMPTIBLE = "RequestExceedsNominalQuota"
 
 
 def unschedulable_reason(
-    partition: Partition, config: ObjectSet, workload: Workload
+    partition: Partition,
+    config: ObjectSet,
+    workload: Workload,
+    told: dict[UnschedulableKey, Explanation] | None = None,
 ) -> Explanation | None:
     """Why a workload can never start, with what is free now; None if it could start.
 
     None as well for a workload without a ClusterQueue that could take it once resumed, and for one
-    that has quota, is nominated or ends.
+    that has quota, is nominated or ends. `told` keeps what was found, for others at this state.
     """
     if not _lacks_quota(workload) or cluster_queue_of(config, workload) not in partition.pending:
         return None
@@ -65,7 +68,14 @@ def unschedulable_reason(
     if failure is not None and failure.reason not in STOPPED:
         return None
     found = unschedulable_verdict(partition, workload)
-    return None if found is None else with_free(partition, workload, found)
+    if found is None:
+        return None
+    if told is None:
+        return with_free(partition, workload, found)
+    key = _verdict_key(partition, workload)
+    if key not in told:
+        told[key] = with_free(partition, workload, found)
+    return told[key]
 
 
 def unschedulable_verdict(partition: Partition, workload: Workload) -> Explanation | None:
@@ -73,16 +83,19 @@ def unschedulable_verdict(partition: Partition, workload: Workload) -> Explanati
 
     None if it would. Computed once for an equivalence class.
     """
-    name = cluster_queue_of(partition.config, workload)
-    # Workloads of a class may name their pod sets differently.
-    pod_sets = tuple(pod_set.name for pod_set in workload.spec.pod_sets)
-    kind = (name, pod_sets, equivalence_class(workload))
-    known = partition.unschedulable
-    if kind not in known:
+    key, known = _verdict_key(partition, workload), partition.unschedulable
+    if key not in known:
         if len(known) >= MAX_VERDICTS:
             known.clear()
-        known[kind] = _verdict(partition.emptied(), workload)
-    return known[kind]
+        known[key] = _verdict(partition.emptied(), workload)
+    return known[key]
+
+
+def _verdict_key(partition: Partition, workload: Workload) -> UnschedulableKey:
+    # Workloads of a class may name their pod sets differently.
+    pod_sets = tuple(pod_set.name for pod_set in workload.spec.pod_sets)
+    queue = cluster_queue_of(partition.config, workload)
+    return (queue, pod_sets, equivalence_class(workload))
 
 
 def with_free(partition: Partition, workload: Workload, found: Explanation) -> Explanation:

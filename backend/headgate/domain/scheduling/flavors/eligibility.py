@@ -227,11 +227,59 @@ def _missing_level(
     options: FlavorOptions, topology: str, request: TopologyRequest
 ) -> Message | None:
     levels = options.topologies[topology].spec.levels
-    asked = (request.required, request.preferred, *(s.level for s in request.slice_layers))
-    missing = next((level for level in asked if level and level not in levels), None)
+    missing = next((level for level in _levels_of(request) if level not in levels), None)
     if not missing:
         return None
     return message("FlavorLacksLevel", topology=topology, missing=missing, levels=levels)
+
+
+def invalid_topology_request(config: ObjectSet, workload: Workload) -> Message | None:
+    """Returns the broken rule for which the Configuration deactivates a pending workload.
+
+    A level is unknown where no topology of the flavors of its ClusterQueue has it; without any
+    topology none is (KEP-2724, Validation).
+    """
+    rules = config.configuration.topology
+    if not rules.deactivates_invalid_requests:
+        return None
+    pod_sets = workload.spec.pod_sets
+    if rules.mixed_requests == "Deactivate":
+        asking = tuple(p.name for p in pod_sets if _levels_of(p.topology_request, within=False))
+        if 0 < len(asking) < len(pod_sets):
+            others = tuple(p.name for p in pod_sets if p.name not in asking)
+            return message("PodSetsWithoutLevel", asking=asking, others=others)
+    if rules.unknown_level != "Deactivate":
+        return None
+    local = config.local_queues.get(f"{workload.namespace}/{workload.spec.queue_name}")
+    queue = local.spec.cluster_queue if local is not None else ""
+    levels = _levels_of_queue(config, queue)
+    for pod_set in pod_sets if levels else ():
+        for level in _levels_of(pod_set.topology_request):
+            if level not in levels:
+                return message(
+                    "LevelOfNoTopology",
+                    pod_set=pod_set.name,
+                    missing=level,
+                    queue=queue,
+                    levels=levels,
+                )
+    return None
+
+
+def _levels_of(request: TopologyRequest | None, *, within: bool = True) -> tuple[str, ...]:
+    """The levels that a request names, those of slices `within` it among them."""
+    if request is None:
+        return ()
+    slices = (layer.level for layer in request.slice_layers if within)
+    return tuple(level for level in (request.required, request.preferred, *slices) if level)
+
+
+def _levels_of_queue(config: ObjectSet, queue: str) -> tuple[str, ...]:
+    known = config.cluster_queues.get(queue)
+    names = (f.name for group in known.spec.resource_groups for f in group.flavors) if known else ()
+    flavors = (config.resource_flavors[n].spec for n in names if n in config.resource_flavors)
+    topologies = (config.topologies.get(flavor.topology_name or "") for flavor in flavors)
+    return tuple(dict.fromkeys(level for each in topologies if each for level in each.spec.levels))
 
 
 def _needs_no_hosts(options: FlavorOptions, name: str) -> bool:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from headgate.domain.kinds.wait_for_pods_ready import backoff_microseconds
 from headgate.domain.object_set import ObjectSet
+from headgate.domain.scheduling.flavors.eligibility import invalid_topology_request
 from headgate.domain.scheduling.lifecycle.admission_checks import (
     awaits_unblocked_admission,
     checks_events,
@@ -25,7 +26,7 @@ from headgate.domain.scheduling.lifecycle.pods_ready import (
     retry_deadline,
     waits_for_pods_ready,
 )
-from headgate.domain.scheduling.queueing.queue_checks import local_queue_of
+from headgate.domain.scheduling.queueing.queue_checks import local_queue_of, missing_queue
 from headgate.domain.values.instants import Instant, seconds_after
 from headgate.domain.values.message import Message, message
 from headgate.domain.workloads.commands import ReleaseWorkload
@@ -179,6 +180,10 @@ def _while_pending(
         if has_no_execution_time_left(workload):
             yield IMMEDIATELY, partial(_execution_time_exceeded, workload)
         yield retry_deadline(config, workload), partial(_retry_limit_exceeded, config, workload)
+        why = invalid_topology_request(config, workload)
+        if why is not None:
+            deactivated = WorkloadDeactivated(cause="TopologyRequestInvalid", message=why)
+            yield IMMEDIATELY, partial(_record, deactivated)
     backoff_finished = WorkloadRequeued(reason="BackoffFinished")
     yield workload.requeue.requeue_at, partial(_record, backoff_finished)
     if is_requeue_due(config, workload):
@@ -247,22 +252,6 @@ def stop_reason(config: ObjectSet, workload: Workload) -> StopReason | None:
     local = local_queue_of(config, workload)
     if local is not None and local.spec.stop_policy in policies:
         return "LocalQueueStopped"
-    return None
-
-
-def missing_queue(config: ObjectSet, workload: Workload) -> Message | None:
-    """Which queue of a reservation without an admission is terminating or missing; None if none is.
-
-    An admitted workload keeps its quota (queueing.md §6, trap Q30).
-    """
-    if workload.admission is None or is_admitted(workload):
-        return None
-    local = local_queue_of(config, workload)
-    if local is None or local.terminating_at is not None:
-        return message("LocalQueueUnavailable", queue=workload.spec.queue_name)
-    queue = config.cluster_queues.get(workload.admission.cluster_queue)
-    if queue is None or queue.terminating_at is not None:
-        return message("ClusterQueueUnavailable", queue=workload.admission.cluster_queue)
     return None
 
 

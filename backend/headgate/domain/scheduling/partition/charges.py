@@ -29,6 +29,8 @@ from headgate.domain.workloads.pods.eviction_units import (
     EvictionUnit,
     eviction_units,
     is_divisible,
+    may_evict_whole,
+    protection_of_unit,
     without_evicting_pods,
 )
 from headgate.domain.workloads.pods.trimmed_assignments import needed_admission
@@ -37,7 +39,6 @@ from headgate.domain.workloads.predicates import (
     has_released_quota,
     is_evicting,
 )
-from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload
 
 ChargedAdmissions: TypeAlias = tuple[Admission | None, Admission | None]
@@ -250,17 +251,18 @@ class Charges:
         return self._admitted
 
     def _admitted_units(self, workload: Workload) -> Iterator[AdmittedUnit]:
-        protection = protection_of(workload.spec)
-        is_preemptible = workload.spec.preemptibility == "Preemptible"
+        is_preemptible = may_evict_whole(workload.spec)
         parts = self.divisible.get(workload.key)
         if parts is None:
             charge = self.held_by(workload)
+            protection = protection_of_unit(workload.spec, None)
             yield AdmittedUnit(charge.cluster_queue, protection, is_preemptible, charge.pods)
             return
         for part in parts:
             charge = self.charge_of(workload, part.admission)
             may_be_evicted = is_preemptible or not part.is_remainder
             name = "" if part.is_remainder else part.name
+            protection = protection_of_unit(workload.spec, part)
             yield AdmittedUnit(charge.cluster_queue, protection, may_be_evicted, charge.pods, name)
 
     def _changes(

@@ -1,6 +1,6 @@
 """The index of all partitions: passes each changed state to its partition, and counts phases."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from typing import TypeAlias
 
 from headgate.domain.kinds.configured_object import Configured
@@ -56,8 +56,11 @@ class PartitionIndex:
 
     def fill(
         self, workloads: Mapping[str, Workload], rounds: Mapping[str, Round]
-    ) -> dict[str, Message]:
-        """Index all workloads and rounds; return the workloads that failed, with the reason."""
+    ) -> Generator[None, None, dict[str, Message]]:
+        """Index all workloads and rounds; return the workloads that failed, with the reason.
+
+        It yields after each workload that is not finished.
+        """
         finished, others = [], []
         for key, workload in workloads.items():
             if workload.finished_at is not None and workload.terminating_at is None:
@@ -70,6 +73,7 @@ class PartitionIndex:
                 self.replace_workload(None, workloads[key])
             except Exception as error:  # noqa: BLE001 - one poison object must not stop all others
                 failed[key] = error_message(error)
+            yield
         for found in rounds.values():
             self.replace_round(None, found)
         return dict(sorted(failed.items()))

@@ -23,9 +23,13 @@ from headgate.domain.scheduling.preemption.request import (
 )
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
-from headgate.domain.workloads.pods.eviction_units import EvictionUnit, workload_of
+from headgate.domain.workloads.pods.eviction_units import (
+    EvictionUnit,
+    may_evict_whole,
+    protection_of_unit,
+    workload_of,
+)
 from headgate.domain.workloads.predicates import is_evicting
-from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload, condition
 
 MAX_LISTED_CANDIDATES = 20
@@ -98,9 +102,10 @@ def protection_rule(
     A minimum runtime does not protect single pods (preemption.md §6.6).
     """
     is_surplus = eviction_unit is not None and not eviction_unit.is_remainder
-    if victim.spec.preemptibility != "Preemptible" and not is_surplus:
+    if not (is_surplus or may_evict_whole(victim.spec)):
         return _preemptibility_rule(victim, eviction_unit)
-    priority, protection = request.preemptor.spec.priority, protection_of(victim.spec)
+    priority = request.preemptor.spec.priority
+    protection = protection_of_unit(victim.spec, eviction_unit)
     if policy == "Any" or priority > protection:
         return None if is_surplus else request.runtime_protection(victim)
     if priority < protection or policy == "LowerPriority":
@@ -132,7 +137,7 @@ def candidate_order(request: PreemptionRequest, candidate: Candidate) -> Candida
     ClusterQueue, single pods, fewer pods, later quota reservation.
     """
     victim, eviction_unit = candidate.workload, candidate.eviction_unit
-    protection, age = protection_of(victim.spec), -quota_reserved_at(victim)
+    protection, age = protection_of_unit(victim.spec, eviction_unit), -quota_reserved_at(victim)
     rank = 0 if eviction_unit is None else eviction_unit.eviction_order
     if request.policies.order_profile == "PriorityFirst":
         pods = (
@@ -235,6 +240,6 @@ def _allowed_by_priority(
     newer = (
         name
         for name in equal
-        if protection_rule(request, policy, workloads[workload_of(name)]) is None
+        if request.queued_at(request.preemptor) < request.queued_at(workloads[workload_of(name)])
     )
     return lower | mask_of(admitted, newer)

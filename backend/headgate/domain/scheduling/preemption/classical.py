@@ -25,7 +25,7 @@ from headgate.domain.scheduling.preemption.request import (
     Victim,
     candidate_of,
 )
-from headgate.domain.workloads.protection import protection_of
+from headgate.domain.workloads.pods.eviction_units import protection_of_unit
 
 
 class CandidateLists(msgspec.Struct, frozen=True, gc=False):
@@ -175,7 +175,7 @@ def _scope(
     if has_advantage:
         return "Guarantee"
     borrowing = request.policies.borrow_within_cohort
-    protection = protection_of(candidate.workload.spec)
+    protection = protection_of_unit(candidate.workload.spec, candidate.eviction_unit)
     threshold = borrowing.max_priority_threshold
     if borrowing.policy == "Never" or protection >= request.preemptor.spec.priority:
         return "NoBorrow"

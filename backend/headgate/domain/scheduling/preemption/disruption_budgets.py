@@ -21,8 +21,8 @@ from headgate.domain.scheduling.preemption.request import (
     placed_pods,
 )
 from headgate.domain.values.message import Message, ObjectReference, message
+from headgate.domain.workloads.pods.eviction_units import protection_of_unit
 from headgate.domain.workloads.predicates import has_quota_reservation
-from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.state import Workload, condition, is_condition_true
 from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
 
@@ -230,4 +230,5 @@ def removal_of(candidate: Candidate) -> BudgetedRemoval:
 def _protection_order(victim: Victim) -> tuple[int, str, int]:
     eviction_unit = victim.candidate.eviction_unit
     rank = 0 if eviction_unit is None else eviction_unit.eviction_order
-    return (-protection_of(victim.workload.spec), victim.workload.uid, rank)
+    protection = protection_of_unit(victim.workload.spec, eviction_unit)
+    return (-protection, victim.workload.uid, rank)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from headgate.domain.kinds.cluster_queue import ClusterQueueSpec
-from headgate.domain.kinds.workload_priority_class import FIRST_PRIORITY, MAX_PRIORITY
+from headgate.domain.kinds.workload_priority_class import FIRST_PRIORITY
 from headgate.domain.scheduling.ordering.entry_order import queued_at
 from headgate.domain.scheduling.partition.eviction_graph import Epoch
 from headgate.domain.scheduling.partition.partition import Partition
@@ -46,14 +46,16 @@ from headgate.domain.scheduling.results import Mode
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message
 from headgate.domain.values.quantities import FlavorResource
-from headgate.domain.workloads.pods.eviction_units import workload_of
-from headgate.domain.workloads.protection import protection_of
+from headgate.domain.workloads.pods.eviction_units import protection_of_unit, workload_of
 from headgate.domain.workloads.state import Workload, WorkloadsByKey
 
 MAX_FOLLOW_UPS = 256
 """Workloads of a ClusterQueue looked at for follow-up preemptions; more victims count as none."""
 
 _QUEUE = "clusterqueue/"
+_ABOVE_ALL = 2**63 - 1
+"""Higher than any priority, also a boosted one."""
+
 
 PlanScore: TypeAlias = tuple[int, int, int, int, int, Instant, str]
 
@@ -196,12 +198,12 @@ class FollowUps:
     def _lowest_left(self, queue: str, gone: Container[str]) -> int:
         """The lowest protection in a ClusterQueue beside the victims, if it may preempt at all."""
         if self._partition.specs[queue].preemption.within_cluster_queue == "Never":
-            return MAX_PRIORITY
+            return _ABOVE_ALL
         found = self._least_protected.get(queue)
         if found is None:
             found = self._admitted.least_protected(queue, MAX_FOLLOW_UPS)
             self._least_protected[queue] = found
-        return next((least for least, name in found if workload_of(name) not in gone), MAX_PRIORITY)
+        return next((least for least, name in found if workload_of(name) not in gone), _ABOVE_ALL)
 
 
 def find_victims(context: PreemptionContext, demand: PlacementDemand) -> VictimPlan:
@@ -356,7 +358,10 @@ def plan_score(victims: Sequence[Victim], violations: int, domain: str) -> PlanS
     plans that tie in the first three, that with fewer `FollowUps` goes first.
     kube-scheduler: pickOneNodeForPreemption.
     """
-    protections = [protection_of(victim.workload.spec) for victim in victims]
+    protections = [
+        protection_of_unit(victim.workload.spec, victim.candidate.eviction_unit)
+        for victim in victims
+    ]
     pods = [victim.candidate.pods for victim in victims]
     highest = max(protections, default=0)
     weighted = sum(

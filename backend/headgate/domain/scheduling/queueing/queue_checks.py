@@ -16,7 +16,7 @@ from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, message
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.pods.limit_ranges import limit_range_bounds, pod_limit_violations
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Workload, is_admitted
 
 NAMESPACE_NAME_LABEL = "kubernetes.io/metadata.name"
 SELECTS_ALL = LabelSelector()
@@ -147,3 +147,19 @@ def _check_limit_range(config: ObjectSet, workload: Workload) -> QueueCheckFailu
         return None
     rule = broken[0].message
     return QueueCheckFailure("OutsideLimitRange", message("OutsideLimitRange", rule=rule))
+
+
+def missing_queue(config: ObjectSet, workload: Workload) -> Message | None:
+    """Which queue of a reservation without an admission is terminating or missing; None if none is.
+
+    An admitted workload keeps its quota (queueing.md §6, trap Q30).
+    """
+    if workload.admission is None or is_admitted(workload):
+        return None
+    local = local_queue_of(config, workload)
+    if local is None or local.terminating_at is not None:
+        return message("LocalQueueUnavailable", queue=workload.spec.queue_name)
+    queue = config.cluster_queues.get(workload.admission.cluster_queue)
+    if queue is None or queue.terminating_at is not None:
+        return message("ClusterQueueUnavailable", queue=workload.admission.cluster_queue)
+    return None

@@ -2,11 +2,13 @@
 
 They are the pods beyond the guaranteed count of SemiPreemptible workloads, and those of a `Single`
 pod set beyond its minCount or first pod. Units are taken from the last rank on, in whole topology
-slices; no other subsets exist. Compare KEP-5710, where the unit is a pod group.
+slices, and of a `Replica` pod set in whole replicas; no other subsets exist. Compare KEP-5710,
+where the unit is a pod group.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
+from math import lcm
 
 import msgspec
 from msgspec.structs import replace
@@ -23,6 +25,7 @@ from headgate.domain.workloads.pods.trimmed_assignments import (
     trimmed_to,
     without_ranks,
 )
+from headgate.domain.workloads.protection import protection_of
 from headgate.domain.workloads.specs import PodSet, WorkloadSpec
 from headgate.domain.workloads.state import PodEviction, Workload
 
@@ -58,17 +61,42 @@ def workload_of(name: str) -> str:
 def is_divisible(spec: WorkloadSpec) -> bool:
     """Whether some pods of the workload may be preempted by themselves."""
     if spec.preemptibility == "Preemptible":
-        return any(pod_set.disruption_mode == "Single" for pod_set in spec.pod_sets)
+        return any(pod_set.disruption_mode != "All" for pod_set in spec.pod_sets)
     return spec.preemptibility == "SemiPreemptible"
 
 
+def may_evict_whole(spec: WorkloadSpec) -> bool:
+    """Whether preemption may take all pods of the workload: none of them is guaranteed."""
+    if spec.preemptibility == "Preemptible":
+        return True
+    return spec.preemptibility == "SemiPreemptible" and not any(
+        guaranteed_count(spec, pod_set) for pod_set in spec.pod_sets
+    )
+
+
 def guaranteed_count(spec: WorkloadSpec, pod_set: PodSet) -> int:
-    """The pods of a pod set that are never preempted singly; the whole count if none may be."""
+    """The pods of a pod set that are never preempted singly; the whole count if none may be.
+
+    With a minCount of 0 that is none: beside pods of other pod sets all of them may leave.
+    """
     if spec.preemptibility == "SemiPreemptible":
         return pod_set.count if pod_set.min_count is None else pod_set.min_count
-    if spec.preemptibility == "Preemptible" and pod_set.disruption_mode == "Single":
-        return pod_set.min_count or 1
+    if spec.preemptibility == "Preemptible" and pod_set.disruption_mode != "All":
+        return 1 if pod_set.min_count is None else pod_set.min_count
     return pod_set.count
+
+
+def protection_of_unit(spec: WorkloadSpec, eviction_unit: EvictionUnit | None) -> int:
+    """The priority that protects a unit of a workload, or with None the workload as a whole.
+
+    A pod set that its own class protects protects every unit with pods of it (KEP-5710).
+    """
+    protection = protection_of(spec)
+    if not spec.pod_set_protections:
+        return protection
+    pods = None if eviction_unit is None else eviction_unit.pods
+    own = (v for name, v in spec.pod_set_protections.items() if pods is None or pods.get(name))
+    return max((protection, *own))
 
 
 def eviction_units(workload: Workload) -> tuple[EvictionUnit, ...]:
@@ -179,8 +207,10 @@ def _surplus(workload: Workload, needed: Admission) -> Iterator[EvictionUnit]:
         pod_set = sets.get(given.name)
         if pod_set is None:
             continue
-        size = _slice_size(pod_set)
-        core = -(-guaranteed_count(workload.spec, pod_set) // size) * size
+        size = _unit_size(pod_set)
+        others = any(each.count for each in needed.pod_set_assignments if each is not given)
+        least = guaranteed_count(workload.spec, pod_set) or (0 if others else 1)
+        core = -(-least // size) * size
         places, end = given.topology_assignment, given.count
         tail = end % size
         groups = _from_the_end(places.domains, size, tail) if places is not None else repeat(())
@@ -196,9 +226,14 @@ def _surplus(workload: Workload, needed: Admission) -> Iterator[EvictionUnit]:
             eviction_order += 1
 
 
-def _slice_size(pod_set: PodSet) -> int:
+def _unit_size(pod_set: PodSet) -> int:
+    """The pods that leave together: those of a topology slice, of a replica, or of both."""
     layers = pod_set.topology_request.slice_layers if pod_set.topology_request else ()
-    return max(1, layers[0].size) if layers else 1
+    size = max(1, layers[0].size) if layers else 1
+    if pod_set.disruption_mode != "Replica":
+        return size
+    replicas = pod_set.pod_index.sub_group_count if pod_set.pod_index else 0
+    return lcm(size, max(1, pod_set.count // max(1, replicas)))
 
 
 def _fewer(given: PodSetAssignment, going: int, stay: int, later: int) -> PodSetAssignment:

@@ -1,0 +1,66 @@
+"""The reasons of a page of workloads cost one evaluation for each class, not for each row."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headgate.domain.scheduling import pending_reasons
+from headgate.domain.scheduling.evaluation import unschedulable
+from headgate.domain.scheduling.ordering.pending_queue import PendingQueue
+from headgate.domain.scheduling.pending_reasons import SharedReasons, recorded_reason
+from tests.builders.world import World, quotas
+
+ROWS = 30
+
+
+def counting(counts: Counter[str], name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def counted(*given: Any, **named: Any) -> Any:
+        counts[name] += 1
+        return real(*given, **named)
+
+    return counted
+
+
+@pytest.fixture
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """The evaluations and sorted queues from here on."""
+    found = Counter[str]()
+    for owner, name in (
+        (pending_reasons, "evaluate"),
+        (unschedulable, "evaluate_emptied"),
+        (unschedulable, "with_free"),
+        (PendingQueue, "in_order"),
+    ):
+        monkeypatch.setattr(owner, name, counting(found, name, getattr(owner, name)))
+    return found
+
+
+def full_queue(strategy: str) -> tuple[World, list[str]]:
+    """A queue without free quota, and workloads of two classes, one of which can never start."""
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas(default=4), queueing_strategy=strategy)
+    world.submit("runs", "q", {"gpu": 4}, priority=9)
+    world.settle()
+    keys = [world.submit(f"w{n}", "q", {"gpu": 5 if n % 2 else 3}) for n in range(ROWS)]
+    return world, keys
+
+
+@pytest.mark.parametrize("strategy", ["BestEffortFIFO", "StrictFIFO"])
+def test_a_page_evaluates_no_row(strategy: str, counts: Counter[str]) -> None:
+    world, keys = full_queue(strategy)
+    shared = SharedReasons()
+    told = [recorded_reason(world.cluster_state, world[key], world.at, shared) for key in keys]
+
+    assert [found.is_unschedulable for found in told if found] == [False, True] * (ROWS // 2)
+    assert counts["evaluate"] == 0
+    assert counts["evaluate_emptied"] == 2  # once for each class, until the configuration changes
+    assert counts["with_free"] == 1
+    assert counts["in_order"] == 1
+
+    shared = SharedReasons()
+    for key in keys:
+        recorded_reason(world.cluster_state, world[key], world.at, shared)
+    assert counts["evaluate_emptied"] == 2
