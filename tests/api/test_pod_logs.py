@@ -200,6 +200,46 @@ def test_following_gives_what_is_kept_and_ends_with_the_workload(
         }
 
 
+def test_the_explanation_shows_what_the_logs_of_failed_pods_tell(
+    admin: Api, sender: Api, submitted: Submit
+) -> None:
+    shown = submitted("failing")
+    output = b"".join(b"step %d\n" % number for number in range(9))
+    errors = b"no error yet\n\x1b[31mValueError: bad \x07rate\x1b[0m\nOSError: later\n"
+    sender.post(
+        SEND,
+        {"chunks": [chunk(shown, output), chunk(shown, errors, stream="stderr")]},
+    )
+    failed = {
+        "workload": "team-a/failing",
+        "uid": shown["metadata"]["uid"],
+        "attempt": 1,
+        "podSet": "main",
+        "run": 1,
+        "type": "finished",
+        "reason": "Error",
+    }
+    before = admin.get(f"{HERE}/failing/explanation").json()
+    reports = [{**failed, "index": index, "exitCode": 2 + index} for index in (0, 1)]
+    sent = sender.post("/v1/executors/rack-1/reports", {"reports": reports})
+    assert [each["accepted"] for each in sent.json()["outcomes"]] == [True, True], sent.text
+
+    position = sent.json()["position"]
+    found = admin.get(f"{HERE}/failing/explanation?minPosition={position}").json()
+    stored = admin.get("/v1/events?stream=workload/team-a/failing&limit=100").text
+
+    assert "failedPods" not in before
+    assert found["failedPodCount"] == 2
+    first, second = found["failedPods"]
+    assert (first["rank"], first["exitCode"], first["reason"]) == (0, 2, "Error")
+    assert first["firstError"] == "ValueError: bad rate"
+    assert len(first["lastLines"]) == 5
+    assert (second["rank"], second["exitCode"]) == (1, 3)
+    assert "firstError" not in second
+    assert "lastLines" not in second
+    assert "ValueError" not in stored
+
+
 def test_logs_of_running_and_ended_pods_are_removed_by_age_and_size(
     sender: Api, submitted: Submit, platform: Platform, admin: Api
 ) -> None:

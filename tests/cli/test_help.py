@@ -1,5 +1,7 @@
 """What the program says of itself."""
 
+from importlib.metadata import version as installed_version
+
 import pytest
 from typer.main import get_command
 
@@ -36,3 +38,8 @@ def test_summaries_end_without_a_full_stop_and_fit_on_a_line() -> None:
     first = lines.index("Workloads:")
     rows = [line for line in lines[first:] if line.startswith("  ") and line[2:3].isalpha()]
     assert [row for row in rows if row.endswith(".") or len(row) > 80] == []
+
+
+def test_the_version_of_the_client_is_shown_without_a_server() -> None:
+    shown = Invoker()("--version").stdout
+    assert shown == f"headgate {installed_version('headgate')}\n"

@@ -125,6 +125,30 @@ def test_logs_show_each_line_with_its_rank(
     assert headgate("logs", "absent", code=3).stdout == ""
 
 
+def test_why_shows_what_the_log_of_a_failed_pod_tells(
+    client: HeadgateClient, sender: Sender, headgate: Invoker
+) -> None:
+    uid = running(client, "broken")
+    sender.send(uid, "broken", b"loading\nRuntimeError: \x1b[2Jno data\n")
+    failed = {"workload": "default/broken", "uid": uid, "attempt": 1, "podSet": "main", "run": 1}
+    for index, code in ((0, {"exitCode": 1}), (1, {"signal": 9, "message": "killed by a limit"})):
+        report = {**failed, "index": index, "type": "finished", "reason": "Error", **code}
+        (outcome,) = sender.client._send("POST", "/reports", {"reports": [report]})["outcomes"]  # noqa: SLF001 - the executor's own call
+        assert outcome["accepted"], outcome
+
+    shown = headgate("why", "broken").stdout.split("\n\n")[-1]
+
+    assert shown.splitlines() == [
+        "2 failed pods in attempt 1:",
+        "  main/0 (rank 0): exit code 1",
+        "    First error: RuntimeError: no data",
+        "    Last lines:",
+        "      loading",
+        "      RuntimeError: no data",
+        "  main/1 (rank 1): signal 9 (SIGKILL): killed by a limit",
+    ]
+
+
 def test_following_shows_what_comes_and_ends_with_the_workload(
     client: HeadgateClient, sender: Sender, headgate: Invoker
 ) -> None:

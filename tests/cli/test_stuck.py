@@ -1,5 +1,6 @@
 """`headgate stuck`, and bulk actions on workloads."""
 
+from headgate.client.client import HeadgateClient
 from tests.cli.invocation import Invoker
 
 
@@ -83,3 +84,19 @@ def test_stuck_and_bulk_are_filtered_by_the_time_workloads_became_stuck(headgate
     assert later.stderr.strip() == "No resources found."
     asked = ("bulk", "activate", "--cause", "Requested", "--since", "1h", "--name", "recent")
     assert "default/recent" in headgate(*asked, "--dry-run").stdout
+
+
+def test_alerts_are_listed_with_severity_and_cause(
+    headgate: Invoker, client: HeadgateClient
+) -> None:
+    submit(headgate, "alerting")
+    headgate("deactivate", "alerting", "--reason", "wrong data")
+    # Alerts are of the state that the server follows the log with.
+    version = headgate.json("get", "workload", "alerting")["metadata"]["resourceVersion"]
+    client.read("/v1/overview", {"minPosition": version})
+    found = headgate.json("alerts")["items"]
+    (inactive,) = [each for each in found if each["title"] == "default/alerting is inactive"]
+    (row,) = [line for line in headgate("alerts").stdout.splitlines() if "alerting" in line]
+    assert row.split()[:2] == [inactive["severity"], inactive["kind"]]
+    assert row.split()[:2] == ["warning", "WorkloadInactive"]
+    assert row.endswith(inactive["detail"])

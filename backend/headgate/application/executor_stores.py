@@ -76,6 +76,9 @@ class PortReservations(Protocol):
     def reserve(self, wanted: Sequence[WantedPort]) -> dict[tuple[str, str, int], int]:
         """The port of each attempt, reserved now or before; none where the range is exhausted."""
 
+    def is_exhausted(self, wanted: WantedPort) -> bool:
+        """Whether the attempt has no port and none of its range is free."""
+
     def release_others(self, running: Collection[AttemptKey]) -> None:
         """Release the ports of attempts that do not run and were not reserved just now."""
 
@@ -103,6 +106,12 @@ class RendezvousPorts:
                 found |= await asyncio.to_thread(self._store.reserve, left)
             self._known |= found
         return {each.key: self._known[each.key] for each in wanted if each.key in self._known}
+
+    async def is_awaited(self, wanted: WantedPort) -> bool:
+        """Whether an attempt has no port because all of its range are in use."""
+        if wanted.key in self._known:
+            return False
+        return await asyncio.to_thread(self._store.is_exhausted, wanted)
 
     async def _sweep(self, running: Collection[AttemptKey]) -> None:
         self._sweep_at = time.monotonic() + SECONDS_BETWEEN_SWEEPS
@@ -160,8 +169,11 @@ class PodSessions(Protocol):
     def open(self, session: PodSession, *, now: Instant) -> bool:
         """Begin a session; False where its executor has as many as it may have."""
 
-    def take(self, executor: str) -> list[PodSession]:
-        """The sessions that the executor has not begun yet, each once."""
+    def take(self, executor: str, epoch: int) -> list[PodSession]:
+        """The sessions that the executor has not begun yet, each once.
+
+        None for an epoch that is not the lease's: the lease cannot change until they are taken.
+        """
 
     def find(self, session_id: str) -> PodSession | None:
         """A session that has not been removed."""

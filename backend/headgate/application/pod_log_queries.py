@@ -1,7 +1,8 @@
-"""Pod logs as they are read: the runs that a query selects, their lines in order, and follow."""
+"""Pod logs as they are read: selected runs, lines in order, follow, and what tells of a failure."""
 
 import asyncio
 import heapq
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Literal
@@ -137,6 +138,60 @@ def lines_of(chunks: Iterator[LogChunk]) -> Iterator[LogChunk]:
             else:
                 open_lines[chunk.stream] = found
     yield from sorted(open_lines.values(), key=_order)
+
+
+class FailureLines(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line of a run that names an error (None: no line does), and its last lines."""
+
+    first_error: str | None
+    last_lines: list[str]
+
+
+LAST_LINES = 5
+MAX_SHOWN_CHARACTERS = 500
+ERROR_SEARCH_BYTES = MEBIBYTE
+"""Of each stream; a later error is looked for at the end of the output alone."""
+_ERROR = re.compile(
+    rb"(?<!no )(?<!0 )\b(?:error|fatal|panic|exception|failed|failure|killed|denied|aborted"
+    rb"|cannot|not found|no such file|out of memory|segmentation fault)\b|\w(?:Error|Exception)\b",
+    re.IGNORECASE,
+)
+_NOT_TEXT = re.compile(
+    r"\x1b\[[0-?]{0,64}[ -/]{0,8}[@-~]"
+    r"|[\x00-\x08\x0a-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+
+
+def failure_lines(store: LogStore, kept: KeptRun) -> FailureLines:
+    """The lines of a failed run that tell a person most; blocking, of bounded work and size.
+
+    Errors are looked for in stderr before stdout.
+    """
+    tail = LogQuery(tail=LAST_LINES)
+    last = [_shown_line(line) for line in chunks_of(store, kept, tail)]
+    for lines in (*_begins(store, kept), *_ends(store, kept)):
+        found = next((line for line in lines if _ERROR.search(line.content)), None)
+        if found is not None:
+            return FailureLines(first_error=_shown_line(found), last_lines=last)
+    return FailureLines(first_error=None, last_lines=last)
+
+
+def _begins(store: LogStore, kept: KeptRun) -> Iterator[Iterator[LogChunk]]:
+    for stream in reversed(LOG_STREAMS):
+        end = min(kept.ends[stream], ERROR_SEARCH_BYTES)
+        yield lines_of(_chunks(store, kept.run, stream, 0, end))
+
+
+def _ends(store: LogStore, kept: KeptRun) -> Iterator[Iterator[LogChunk]]:
+    for stream in reversed(LOG_STREAMS):
+        if kept.ends[stream] > ERROR_SEARCH_BYTES:
+            yield lines_of(iter(store.read_end(kept.run, stream, limit_bytes=FIRST_TAIL_BYTES)))
+
+
+def _shown_line(line: LogChunk) -> str:
+    """A line as text without colors and control characters, of what a progress bar shows last."""
+    text = line.content.decode("utf-8", "replace").rstrip("\r\n").rpartition("\r")[2]
+    return _NOT_TEXT.sub("", text)[:MAX_SHOWN_CHARACTERS]
 
 
 async def follow_logs(

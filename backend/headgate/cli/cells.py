@@ -9,6 +9,8 @@ from headgate.domain.values.quantities import amount_of
 Object = dict[str, Any]
 Cells = list[tuple[str, str]]
 MAX_HOSTS_LISTED = 3
+UNSCHEDULABLE = "Unschedulable"
+WITHOUT_REASON = ("Running", "Succeeded")
 
 
 def cells_of(found: Object, *, wide: bool) -> Cells:
@@ -39,7 +41,7 @@ def _workload(found: Object) -> tuple[Cells, Cells]:
     middle = [
         ("queue", spec.get("queueName") or "-"),
         ("clusterqueue", admission.get("clusterQueue") or "-"),
-        ("phase", status.get("phase", "-")),
+        ("phase", status_word(status)),
         ("reason", _reason(status)),
         ("priority", str(status.get("priority", spec.get("priority", 0)))),
         ("gpu", str(_gpus(status, assignments) or "-")),
@@ -53,14 +55,24 @@ def _workload(found: Object) -> tuple[Cells, Cells]:
     ]
 
 
+def status_word(status: Object) -> str:
+    """Returns the phase, or Unschedulable for a pending workload that can never start."""
+    phase = str(status.get("phase", "-"))
+    return UNSCHEDULABLE if phase == "Pending" and _never_starts(status) else phase
+
+
+def _never_starts(status: Object) -> bool:
+    return bool(status.get("explanation", {}).get("dominant") == UNSCHEDULABLE)
+
+
 def _reason(status: Object) -> str:
-    """Returns the reason why a workload finished, was evicted, or has no quota reservation."""
-    conditions = {each["type"]: each for each in status.get("conditions", [])}
-    for name, value in (("Finished", "True"), ("Evicted", "True"), ("QuotaReserved", "False")):
-        condition = conditions.get(name, {})
-        if condition.get("status") == value:
-            return str(condition.get("reason") or "-")
-    return "-"
+    """Returns why a workload is pending, failed, or was cancelled; `-` while all is well."""
+    if status.get("phase") in WITHOUT_REASON:
+        return "-"
+    told = str(status.get("explanation", {}).get("summary") or "-")
+    # The phase of a held or retrying workload does not say that it can never start.
+    said = status.get("phase") == "Pending" or not _never_starts(status)
+    return told if said else f"{UNSCHEDULABLE}: {told}"
 
 
 def _gpus(status: Object, assignments: list[Object]) -> int:

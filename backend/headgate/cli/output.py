@@ -32,6 +32,7 @@ PHASE_COLORS = {
     "Retrying": typer.colors.YELLOW,
     "OnHold": typer.colors.MAGENTA,
     "Inactive": typer.colors.MAGENTA,
+    "Unschedulable": typer.colors.RED,
     "Evicting": typer.colors.RED,
     "Failed": typer.colors.RED,
     "Cancelled": typer.colors.BRIGHT_BLACK,

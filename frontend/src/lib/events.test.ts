@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { addressOfStream, factDetail, factTone, subjectOf, typeWords } from "./events";
+import { addressOfStream, factDetail, factTone, factWords, subjectOf, typeWords } from "./events";
 
 test("every stream that has a page leads to it", () => {
   expect(addressOfStream("workload/team-a/train")).toBe("/workloads/team-a/train");
@@ -27,4 +27,14 @@ test("an event says the reason people ask for first", () => {
 test("a failed end looks different from a good one", () => {
   expect(factTone({ type: "workload.finished", data: { reason: "Failed" } })).toBe("bad");
   expect(factTone({ type: "workload.finished", data: { reason: "Succeeded" } })).toBe("good");
+  expect(factTone({ type: "workload.finished", data: { reason: "FailedToStart" } })).toBe("bad");
+  expect(factTone({ type: "workload.finished", data: { reason: "Cancelled" } })).toBe("idle");
+});
+
+test("an event with an outcome is named by it, any other by its type", () => {
+  expect(factWords({ type: "workload.finished", data: { reason: "Failed" } })).toBe("Failed");
+  expect(factWords({ type: "workload.finished", data: { reason: "Cancelled" } })).toBe("Cancelled");
+  const never = { type: "workload.explained", data: { explanation: { dominant: "Unschedulable" } } };
+  expect([factWords(never), factTone(never)]).toEqual(["Unschedulable", "bad"]);
+  expect(factWords({ type: "workload.admitted", data: {} })).toBe("Admitted");
 });

@@ -35,10 +35,30 @@ const TONES: Record<string, FactTone> = {
   "log.rewound": "bad",
 };
 
-/** The tone of an event of this type. */
+/** How a workload ended, or that it can never start: the reason in the event says it, not its type. */
+const OUTCOMES: Record<string, { words: string; tone: FactTone }> = {
+  Succeeded: { words: "Succeeded", tone: "good" },
+  Failed: { words: "Failed", tone: "bad" },
+  FailedToStart: { words: "Failed to start", tone: "bad" },
+  Cancelled: { words: "Cancelled", tone: "idle" },
+  WorkloadSliceReplaced: { words: "Replaced by slice", tone: "idle" },
+  Unschedulable: { words: "Unschedulable", tone: "bad" },
+};
+
+function outcomeOf({ type, data }: Pick<Fact, "type" | "data">) {
+  if (type === "workload.finished") return OUTCOMES[textOf(data["reason"])];
+  const explanation = data["explanation"] as { dominant?: unknown } | undefined;
+  return type === "workload.explained" && explanation?.dominant === "Unschedulable" ? OUTCOMES["Unschedulable"] : undefined;
+}
+
+/** The tone of an event. */
 export function factTone(fact: Pick<Fact, "type" | "data">): FactTone {
-  if (fact.type === "workload.finished") return fact.data["reason"] === "Failed" ? "bad" : "good";
-  return TONES[fact.type] ?? "idle";
+  return outcomeOf(fact)?.tone ?? TONES[fact.type] ?? "idle";
+}
+
+/** The event in words: the outcome where it has one, else its type. */
+export function factWords(fact: Pick<Fact, "type" | "data">): string {
+  return outcomeOf(fact)?.words ?? typeWords(fact.type);
 }
 
 /** The type as words: `workload.quota_reserved` is "Quota reserved", `node.cordoned` "Node cordoned". */

@@ -37,12 +37,19 @@ from headgate.api.workloads.schemas import (
 from headgate.application.queries.workloads.explanations import (
     MAX_REASONS,
     ExplanationView,
-    Timeline,
 )
+from headgate.application.queries.workloads.timelines import Timeline
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 Phases = Annotated[
-    str | None, QueryParameter(name="phase", description="Phases to show, separated by commas")
+    str | None,
+    QueryParameter(
+        name="phase",
+        description=(
+            "Phases to show, separated by commas; `Unschedulable` for pending workloads that can"
+            " never start"
+        ),
+    ),
 ]
 QueueName = Annotated[
     str | None, QueryParameter(name="queueName", description="A LocalQueue's name")

@@ -1,13 +1,14 @@
 """Reads workloads: one, pages of a list, its pods by attempt, the explanation and the timeline."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from litestar import Controller, get
 from litestar.params import PathParameter, QueryParameter
 
-from headgate.api.answers import Answer, answer, answer_view, not_modified, response
+from headgate.api.answers import Answer, answer, answer_view, encoded, not_modified, response
 from headgate.api.bodies import Position, Schema
 from headgate.api.callers import Caller, require_namespace, services_of
 from headgate.api.manifests import manifest_of, with_templates
@@ -15,12 +16,15 @@ from headgate.api.pages import Continue, Limit, after_token, continue_token
 from headgate.api.parameters import label_selector, listed, owner_named
 from headgate.api.problems import NOT_FOUND, ApiFailure
 from headgate.api.workloads.schemas import PHASES
+from headgate.application.access.redaction import NamespaceScope
+from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import each, run_yielding
 from headgate.application.ports import Loaded, WorkloadQuery
 from headgate.application.projections.workload_pods import PodFilter, PodPlace, PodState
 from headgate.application.queries.did_you_mean import did_you_mean
 from headgate.application.queries.workloads import timelines
-from headgate.application.queries.workloads.explanations import explanation_view
+from headgate.application.queries.workloads.explanations import explanation_view, summaries
+from headgate.application.queries.workloads.pending_workloads import unschedulable_keys
 from headgate.application.queries.workloads.pods import AttemptSummary, PodView, pods_of_attempt
 from headgate.application.queries.workloads.timelines import Detail
 from headgate.application.workload_filter import WorkloadFilter
@@ -28,6 +32,10 @@ from headgate.domain.field_rules import shown
 from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.rejection import InvalidRequest
 from headgate.domain.streams import workload_stream
+from headgate.domain.workloads.explanation import UNSCHEDULABLE
+
+LISTED_PHASES = (*PHASES, UNSCHEDULABLE)
+"""What a list can be narrowed to: pending workloads that can never start are shown as such."""
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 
@@ -55,6 +63,22 @@ async def read(request: Caller, name: str, if_none_match: str | None) -> Answer:
     body = manifest_of(services, "Workload", loaded.state, loaded.position, scope)
     (whole,) = await with_templates(services, [body])
     return answer(whole, position=position, version=loaded.version)
+
+
+async def _explained_manifests(
+    services: ApplicationServices, found: Sequence[Loaded], scope: NamespaceScope
+) -> list[dict[str, Any]]:
+    """The workloads as they stand, each with its explanation and its templates as submitted."""
+    newest = max((one.position for one in found), default=0)
+    await services.reader.reached(newest, within_seconds=1.0)
+    shown = (manifest_of(services, "Workload", one.state, one.position, scope) for one in found)
+    manifests = await run_yielding(each(shown))
+    states, at = [one.state for one in found], services.clock.now()
+    told = summaries(services.reader.cluster_state, states, at, scope)
+    for manifest, summary in zip(manifests, await services.reader.while_still(told), strict=True):
+        if summary is not None:
+            manifest["status"]["explanation"] = msgspec.to_builtins(summary)
+    return await with_templates(services, manifests)
 
 
 async def explanation(request: Caller, name: str, reasons: int) -> Answer:
@@ -89,7 +113,7 @@ async def list_workloads(
     namespaces = _namespaces(request)
     where = WorkloadFilter(
         namespaces=namespaces,
-        phases=named_phases(wanted.phases),
+        phases=named_phases(wanted.phases, LISTED_PHASES),
         local_queue=wanted.queue_name or "",
         cluster_queue=wanted.cluster_queue or "",
         name_contains=wanted.contains or "",
@@ -99,7 +123,11 @@ async def list_workloads(
     question = repr((namespaces, msgspec.structs.astuple(wanted), where.owner))
     start = after_token(after, question, tuple[int, str])
     position = services.reader.position
-    query = WorkloadQuery(where=where, after=start, limit=limit + 1)
+    keys: tuple[str, ...] = ()
+    if UNSCHEDULABLE in where.phases:
+        wanted_keys = unschedulable_keys(services.reader.cluster_state, where, start, limit + 1)
+        keys = await services.reader.while_still(wanted_keys)
+    query = WorkloadQuery(where=where, keys=keys, after=start, limit=limit + 1)
     rows = await asyncio.to_thread(services.models.workloads, query)
     found = rows[:limit]
     metadata = {"resourceVersion": str(position)}
@@ -107,14 +135,13 @@ async def list_workloads(
         metadata["continue"] = continue_token(
             (found[-1].state.created_at, found[-1].state.key), question
         )
-    scope = request.user.namespaces
-    shown = (manifest_of(services, "Workload", one.state, one.position, scope) for one in found)
-    items = await run_yielding(each(shown))
     body = {
         "apiVersion": API_VERSION,
         "kind": "WorkloadList",
         "metadata": metadata,
-        "items": await with_templates(services, items),
+        "items": await encoded(
+            await _explained_manifests(services, found, request.user.namespaces)
+        ),
     }
     return answer(body, position=position)
 
@@ -129,12 +156,12 @@ def _namespaces(request: Caller) -> tuple[str, ...] | None:
     return None if scope is None else tuple(sorted(scope))
 
 
-def named_phases(text: str | None) -> tuple[str, ...]:
+def named_phases(text: str | None, choices: tuple[str, ...] = PHASES) -> tuple[str, ...]:
     """The phases a parameter names; refused if one of them is none."""
     phases = listed(text)
-    unknown = [phase for phase in phases if phase not in PHASES]
+    unknown = [phase for phase in phases if phase not in choices]
     if unknown:
-        raise InvalidRequest.at("/phase", "NotOneOf", value=shown(unknown[0]), choices=PHASES)
+        raise InvalidRequest.at("/phase", "NotOneOf", value=shown(unknown[0]), choices=choices)
     return phases
 
 

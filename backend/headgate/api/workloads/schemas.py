@@ -8,6 +8,7 @@ from headgate.adapters.manifests.metadata import ConditionSchema, ListMeta, Obje
 from headgate.adapters.manifests.selectors import TolerationSchema
 from headgate.api.bodies import Free, Position, Problem, RequestBody, Schema, Timestamp
 from headgate.application.queries.overview.config_warnings import AdviceView
+from headgate.application.queries.workloads.explanations import ExplanationSummary
 from headgate.domain.workloads.events import CheckStateName
 from headgate.domain.workloads.specs import PodReason, RetryAction
 from headgate.domain.workloads.state import Phase
@@ -283,9 +284,13 @@ class PodTemplateState(Schema, kw_only=True, frozen=True):
 
 
 class WorkloadStatus(Schema, kw_only=True, frozen=True):
-    """Where the workload stands; `phase` is the one word for people."""
+    """Where the workload stands; `phase` is the one word for people.
+
+    `explanation` stands in lists: it may change without a change of the workload.
+    """
 
     phase: Phase
+    explanation: ExplanationSummary | None = None
     owner: Owner | None = None
     attempt: int = 0
     conditions: list[ConditionSchema] = []
@@ -297,6 +302,7 @@ class WorkloadStatus(Schema, kw_only=True, frozen=True):
     requeued_count: int | None = None
     priority: int | None = None
     preemption_priority: int | None = None
+    pod_set_preemption_priorities: dict[str, int] | None = None
     priority_boost: int | None = None
     preemptibility: Setting | None = None
     can_preempt: Setting | None = None

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from headgate.cli.cells import cells_of
+from headgate.cli.commands.why import WITHOUT_HISTORY
+from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD, Kind, kind_of, placed, references, workload_key
 from headgate.cli.options import (
     DEFAULT_NAMESPACE,
@@ -33,6 +35,7 @@ NOT_FOUND = 404
 
 Phase = Annotated[str, option("PHASES", "Filter by phase (comma-separated)", "--phase", "--status")]
 Queue = Annotated[str, option("NAME", "Filter by LocalQueue", "--queue", "-q")]
+SortBy = Annotated[str, option("PATH", "Sort by a field, e.g. .status.priority", "--sort-by")]
 Watching = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes")]
 
 
@@ -50,6 +53,7 @@ def get(
     mine: MineFilter = False,
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
+    sort_by: SortBy = "",
     watch: Watching = False,
 ) -> None:
     """List resources, or show one as a manifest.
@@ -73,13 +77,11 @@ def get(
         else:
             asked = [(kind, *placed(name, namespace)) for kind, name in references(names)]
             kind = asked[0][0]
-            found = [
-                client.read(kind.path(place, name), _defaults(kind, output))
-                for kind, place, name in asked
-            ]
+            found = [_read(client, kind, place, name, output) for kind, place, name in asked]
             for (one, _, _), object_found in zip(asked, found, strict=True):
                 one.require(object_found)
             answer = {"apiVersion": "v1", "kind": "List", "items": found}
+        answer["items"] = sorted_by(answer["items"], sort_by)
         single = len(names) > 1 or "/" in names[0]
         if not answer["items"] and output in {Format.TABLE, Format.WIDE}:
             say(_nothing_found(kind, "" if all_namespaces else namespace))
@@ -91,10 +93,46 @@ def get(
             _watch(client, kind, f"{kind.name.lower()}/{scope}", after, output)
 
 
+def sorted_by(items: list[Object], path: str) -> list[Object]:
+    """The objects by the field at a path such as `.metadata.name`; those without it come first.
+
+    Numbers come before texts. Raises `CommandFailed` for a path that no object has.
+    """
+    if not path:
+        return items
+    steps = path.strip("{}").strip(".").split(".")
+    found = [(_field(item, steps), item) for item in items]
+    if items and all(value is None for value, _ in found):
+        raise CommandFailed(f"--sort-by {path}: no object has this field", code=ExitCode.USAGE)
+    return [item for _, item in sorted(found, key=lambda each: _rank(each[0]))]
+
+
+def _field(item: Object, steps: list[str]) -> object:
+    value: object = item
+    for step in steps:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _rank(value: object) -> tuple[int, float, str]:
+    if isinstance(value, int | float):
+        return (1, value, "")
+    return (0, 0, "") if value is None else (2, 0, str(value))
+
+
 def _defaults(kind: Kind, form: Format) -> dict[str, str]:
     """The query for every default, which cells need; documents are shown as they were written."""
     is_document = form in {Format.JSON, Format.YAML, Format.NDJSON}
     return {} if is_document or kind.name == WORKLOAD.name else {"defaults": "true"}
+
+
+def _read(client: HeadgateClient, kind: Kind, place: str, name: str, form: Format) -> Object:
+    """One object; rows of workloads have the explanation, as they have in lists."""
+    path = kind.path(place, name)
+    found: Object = client.read(path, _defaults(kind, form))
+    if kind.name == WORKLOAD.name and form in {Format.TABLE, Format.WIDE, Format.CSV}:
+        found["status"]["explanation"] = client.read(f"{path}/explanation", WITHOUT_HISTORY)
+    return found
 
 
 def _nothing_found(kind: Kind, namespace: str) -> str:
@@ -143,7 +181,7 @@ def _watch(client: HeadgateClient, kind: Kind, streams: str, after: int, form: F
             continue
         place, _, name = event.name.rpartition("/")
         try:
-            found = client.read(kind.path(place, name), _defaults(kind, form))
+            found = _read(client, kind, place, name, form)
         except ServerProblem as problem:
             if problem.problem.status != NOT_FOUND:
                 raise

@@ -32,6 +32,7 @@ from headgate.cli.commands.submit import (
     with_command,
 )
 from headgate.cli.commands.wait import FINISHED, phase_of
+from headgate.cli.commands.why import failed_pods
 from headgate.cli.failures import (
     CommandFailed,
     ExitCode,
@@ -225,7 +226,10 @@ def _run(client: HeadgateClient, manifest: Object) -> int:
         is_prefixed=_pod_count(manifest) > 1,
     )
     with session.interruptible(), output.shown():
-        return session.wait()
+        code = session.wait()
+    if code:
+        session.tell_failed_pods(with_last_lines=_pod_count(manifest) > 1)
+    return code
 
 
 def _pod_count(manifest: Object) -> int:
@@ -278,6 +282,13 @@ class RunSession:
             say(f"{self._key}: inactive{_because(status, 'Requeued')}")
             return TIMED_OUT if _is_out_of_time(status) else OWN_FAILURE
         return self._exit_code(phase)
+
+    def tell_failed_pods(self, *, with_last_lines: bool) -> None:
+        """Says which pods failed first, with the first error line of each."""
+        explanation = self._client.read(f"{self._path}/explanation", {"history": "0"})
+        text = failed_pods(explanation, with_last_lines=with_last_lines)
+        if text:
+            say(text)
 
     def wait_for(self, phases: Collection[str]) -> str:
         """Returns the phase of the workload once it is one of these, or has finished."""

@@ -48,7 +48,16 @@ Phases = Annotated[list[str], option("PHASE", "Filter by phase", "--phase")]
 NamePart = Annotated[str, option("TEXT", "Filter by part of the name", "--name")]
 Since = Annotated[str, option("DURATION|TIME", "Filter by time stuck, e.g. 3d, 2h")]
 NamespaceFilter = Annotated[str, option("NAME", "Filter by namespace", "--namespace", "-n")]
+ALERT_HEADERS = ["severity", "alert", "title", "detail"]
 HEADERS = ["workload", "phase", "cause", "requeues", "next retry", "since", "action", "reason"]
+
+
+def alerts(ctx: typer.Context, *, output: Output = Format.TABLE) -> None:
+    """List alerts: failed and unschedulable work, executors, queues, nodes."""
+    with client_of(ctx) as client:
+        found = client.read("/v1/overview")["attention"]
+    rows = [[each["severity"], each["kind"], each["title"], each["detail"]] for each in found]
+    show_answer({"items": found}, ALERT_HEADERS, rows, output)
 
 
 def stuck(

@@ -1,5 +1,6 @@
-"""`why`: why a workload is pending, its estimated start, and how to unblock it."""
+"""`why`: why a workload is pending or failed, its estimated start, and how to unblock it."""
 
+import signal
 from typing import Any
 
 import typer
@@ -26,7 +27,7 @@ def why(
     namespace: Namespace = DEFAULT_NAMESPACE,
     output: Output = Format.TABLE,
 ) -> None:
-    """Explain why a workload is pending and how to unblock it."""
+    """Explain why a workload is pending or failed and how to unblock it."""
     place, name = workload_key(workload, namespace)
     with client_of(ctx) as client:
         asked = WITHOUT_HISTORY if output in (Format.TABLE, Format.WIDE) else {}
@@ -38,6 +39,7 @@ def why(
         _status(explanation),
         _expected(explanation),
         blocker_table(explanation["blockers"]),
+        failed_pods(explanation),
     ):
         if line:
             show("")
@@ -46,6 +48,44 @@ def why(
         show("\nHow to unblock:")
         for step in explanation["wouldUnblock"]:
             show(f"  - {step}")
+
+
+def failed_pods(explanation: Object, *, with_last_lines: bool = True) -> str:
+    """Returns the first pods that failed, each with what its log tells; empty where none did."""
+    pods = explanation.get("failedPods", [])
+    if not pods:
+        return ""
+    count = explanation["failedPodCount"]
+    first = f", the first {len(pods)}" if count > len(pods) else ""
+    lines = [f"{counted(count, 'failed pod')} in attempt {pods[0]['attempt']}{first}:"]
+    for pod in pods:
+        lines.append(f"  {_name_of(pod)}: {_end_of(pod)}")
+        if pod.get("firstError"):
+            lines.append(f"    First error: {pod['firstError']}")
+        if with_last_lines and pod.get("lastLines"):
+            lines += ["    Last lines:", *(f"      {line}" for line in pod["lastLines"])]
+    return "\n".join(lines)
+
+
+def _name_of(pod: Object) -> str:
+    run = f", run {pod['run']}" if pod["run"] > 1 else ""
+    node = f" on {pod['node']}" if pod["node"] else ""
+    return f"{pod['podSet']}/{pod['index']} (rank {pod['rank']}{run}){node}"
+
+
+def _end_of(pod: Object) -> str:
+    """Returns `signal 9 (SIGKILL), OOMKilled: …` or `exit code 1`."""
+    number = pod.get("signal")
+    how = ""
+    if number:
+        known = {each.value: each.name for each in signal.Signals}
+        how = f"signal {number}" + (f" ({known[number]})" if number in known else "")
+    elif pod.get("exitCode") is not None:
+        how = f"exit code {pod['exitCode']}"
+    reason = pod.get("reason", "")
+    parts = [how, reason if reason != "Error" or not how else ""]
+    text = ", ".join(part for part in parts if part) or "failed"
+    return f"{text}: {pod['message']}" if pod.get("message") else text
 
 
 def _expected(explanation: Object) -> str:

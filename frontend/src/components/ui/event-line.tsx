@@ -2,7 +2,7 @@
 import { Circle, CircleCheck, CirclePause, CirclePlay, CircleX, Clock, Target } from "lucide-react";
 
 import type { Fact } from "@/lib/api/types";
-import { addressOfStream, factDetail, factTone, subjectOf, typeWords } from "@/lib/events";
+import { addressOfStream, factDetail, factTone, factWords, subjectOf } from "@/lib/events";
 
 import { Badge } from "./badge";
 import styles from "./event-line.module.css";
@@ -23,7 +23,7 @@ export function FactBadge({ fact }: { fact: Pick<Fact, "type" | "data"> }) {
   const tone = factTone(fact);
   return (
     <Badge tone={tone} icon={ICONS[tone]}>
-      {typeWords(fact.type)}
+      {factWords(fact)}
     </Badge>
   );
 }

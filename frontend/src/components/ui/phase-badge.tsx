@@ -1,4 +1,4 @@
-// The phase of a workload as the server derived it, in words, glyph and colour.
+// The status of a workload: the phase, or Unschedulable by its reason, as word, glyph and color.
 import {
   Ban,
   Bookmark,
@@ -9,18 +9,20 @@ import {
   Hourglass,
   LogOut,
   type LucideIcon,
+  OctagonAlert,
   Play,
   PowerOff,
   Target,
   X,
 } from "lucide-react";
 
-import type { Phase } from "@/lib/api/types";
+import type { Phase, Status } from "@/lib/api/types";
 
 import { Badge, type Tone } from "./badge";
 
-const LOOKS: Record<Phase, { tone: Tone; icon: LucideIcon; words: string }> = {
+const LOOKS: Record<Status, { tone: Tone; icon: LucideIcon; words: string }> = {
   Pending: { tone: "wait", icon: Clock, words: "Pending" },
+  Unschedulable: { tone: "bad", icon: OctagonAlert, words: "Unschedulable" },
   Nominated: { tone: "move", icon: Target, words: "Nominated" },
   Retrying: { tone: "wait", icon: Hourglass, words: "Retrying" },
   OnHold: { tone: "hold", icon: Hand, words: "On hold" },
@@ -34,20 +36,28 @@ const LOOKS: Record<Phase, { tone: Tone; icon: LucideIcon; words: string }> = {
   Cancelled: { tone: "idle", icon: Ban, words: "Cancelled" },
 };
 
+/** Every status in the order of a workload's life. */
+export const STATUSES = Object.keys(LOOKS) as Status[];
+
 /** Every phase in the order of a workload's life. */
-export const PHASES = Object.keys(LOOKS) as Phase[];
+export const PHASES = STATUSES.filter((status): status is Phase => status !== "Unschedulable");
 
-/** The phase in words. */
-export function phaseWords(phase: Phase): string {
-  return lookOf(phase).words;
+/** What is shown of a workload: its phase, or Unschedulable of a pending one where that is its reason. */
+export function statusOf(phase: Phase, dominant: string | undefined): Status {
+  return phase === "Pending" && dominant === "Unschedulable" ? dominant : phase;
 }
 
-/** The tone the phase is shown in. */
-export function phaseTone(phase: Phase): Tone {
-  return lookOf(phase).tone;
+/** The status in words. */
+export function phaseWords(status: Status): string {
+  return lookOf(status).words;
 }
 
-export function PhaseBadge({ phase }: { phase: Phase }) {
+/** The tone the status is shown in. */
+export function phaseTone(status: Status): Tone {
+  return lookOf(status).tone;
+}
+
+export function PhaseBadge({ phase }: { phase: Status }) {
   const look = lookOf(phase);
   return (
     <Badge tone={look.tone} icon={look.icon}>
@@ -56,7 +66,7 @@ export function PhaseBadge({ phase }: { phase: Phase }) {
   );
 }
 
-function lookOf(phase: Phase) {
+function lookOf(status: Status) {
   // A newer server may know a phase this page does not: it is shown as it is called.
-  return (LOOKS as Partial<typeof LOOKS>)[phase] ?? { tone: "idle" as const, icon: CircleDashed, words: phase };
+  return (LOOKS as Partial<typeof LOOKS>)[status] ?? { tone: "idle" as const, icon: CircleDashed, words: status };
 }

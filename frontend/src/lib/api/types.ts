@@ -11,6 +11,8 @@ export type Attention = Schemas["Attention"];
 
 export type WorkloadObject = Schemas["WorkloadObject"];
 export type Phase = Schemas["WorkloadStatus"]["phase"];
+/** The word a workload is shown with: its phase, or the verdict on a pending one that can never start. */
+export type Status = Phase | "Unschedulable";
 export type Condition = Schemas["Condition"];
 export type PodSet = Schemas["PodSet"];
 export type PodSetAssignment = Schemas["PodSetAssignment"];

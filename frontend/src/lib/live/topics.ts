@@ -41,13 +41,14 @@ const LEAVING = new Set([
 ]);
 
 const OF_OBJECTS: Record<string, Topic[]> = {
-  cluster_queue: ["queues", "queue", "pending", "overview", "objects"],
-  local_queue: ["queues", "queue", "pending", "overview", "objects"],
+  cluster_queue: ["queues", "queue", "pending", "overview", "objects", "workloads"],
+  local_queue: ["queues", "queue", "pending", "overview", "objects", "workloads"],
   cohort: ["queues", "queue", "overview", "objects"],
   node: ["topology", "overview", "objects"],
   topology: ["topology", "objects"],
   resource_flavor: ["topology", "queues", "objects"],
-  round: ["preemptions", "overview", "pending"],
+  executor: ["topology", "overview", "objects"],
+  round: ["preemptions", "overview", "pending", "workloads"],
 };
 
 /** What to read again after an event of this type in this stream. One workload's pages are named by its key. */

@@ -1,6 +1,6 @@
 """What a person should look at: queues that admit nothing, absent hosts, work that is stuck."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from msgspec.structs import replace
@@ -50,6 +50,8 @@ LONG_EVICTION_SECONDS = 300
 LONG_HEAD_SECONDS = 3_600
 """A strict line that has not moved for so long is told, whatever its head waits for."""
 REWIND_SHOWN_SECONDS = 86_400
+FAILURE_SHOWN_SECONDS = 86_400
+"""A failed workload is told of for a day."""
 MAX_PER_KIND = 10
 SEVERITY_ORDER = {"critical": 0, "warning": 1, "info": 2}
 
@@ -281,11 +283,40 @@ def _workloads(
     cluster_state: ClusterState, at: Instant, scope: NamespaceScope
 ) -> Cooperative[list[Attention]]:
     found: list[Attention] = []
+    failed: dict[tuple[str, str], list[Workload]] = {}
     for workload in tuple(cluster_state.workloads.values()):
         if scope is None or workload.namespace in scope:
             found += _workload(workload, at)
+            if _failed_lately(workload, at):
+                queue = (workload.namespace, workload.spec.queue_name)
+                failed.setdefault(queue, []).append(workload)
         yield
-    return found
+    return [*found, *_failures(failed)]
+
+
+def _failed_lately(workload: Workload, at: Instant) -> bool:
+    ended = workload.finished_at
+    latest = at - FAILURE_SHOWN_SECONDS * MICROSECONDS_PER_SECOND
+    return ended is not None and ended >= latest and phase_of(workload) == "Failed"
+
+
+def _failures(failed: Mapping[tuple[str, str], list[Workload]]) -> Iterator[Attention]:
+    """One alert for all failures of a LocalQueue, with the cause of the latest."""
+    for (namespace, queue), workloads in sorted(failed.items()):
+        last = max(workloads, key=lambda each: (each.finished_at or 0, each.key))
+        finished = condition(last, "Finished")
+        yield _alert(
+            "WorkloadsFailed",
+            "warning",
+            message("WorkloadsFailed", count=len(workloads), queue=f"{namespace}/{queue}"),
+            message(
+                "LastFailure",
+                workload=workload_reference(last.key),
+                cause=finished.message if finished else "",
+            ),
+            link=f"/workloads?phase=Failed&namespace={namespace}&queue={queue}",
+            stream=workload_stream(last.key),
+        )
 
 
 def _workload(workload: Workload, at: Instant) -> Iterator[Attention]:

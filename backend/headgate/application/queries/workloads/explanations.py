@@ -4,11 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal
 
-import msgspec
-
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
-from headgate.application.cooperative import Cooperative
+from headgate.application.cooperative import Cooperative, each
 from headgate.application.queries.queues.pending_order import (
     PendingOrder,
     pending_order,
@@ -17,10 +15,10 @@ from headgate.application.queries.queues.pending_order import (
 from headgate.application.queries.views import (
     BlockerView,
     Free,
-    MessageView,
     Position,
     Schema,
     Timestamp,
+    Whole,
     arguments_view,
     blocker_view,
     remedies,
@@ -28,28 +26,29 @@ from headgate.application.queries.views import (
     timestamp,
 )
 from headgate.application.queries.workloads.expected_start import ExpectedStart, expected_start
+from headgate.application.queries.workloads.pods import (
+    FailedPod,
+    awaited_port,
+    failed_pods,
+    moved_pods,
+)
 from headgate.application.queries.workloads.reason_since import evaluation_count, reason_since
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
-from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason
+from headgate.domain.scheduling.pending_reasons import (
+    SharedReasons,
+    current_reason,
+    recorded_reason,
+)
 from headgate.domain.scheduling.queueing.queue_checks import cluster_queue_of
 from headgate.domain.streams import workload_stream
 from headgate.domain.values.instants import Instant
 from headgate.domain.values.message import Message, MessageOrText, message
-from headgate.domain.workloads.admission import hosts_of
-from headgate.domain.workloads.events import (
-    WorkloadAdmitted,
-    WorkloadEvicted,
-    WorkloadExplained,
-    WorkloadHostsFailed,
-    WorkloadPlaced,
-    WorkloadQuotaReserved,
-    WorkloadScaledDown,
-)
+from headgate.domain.workloads.events import WorkloadEvicted, WorkloadExplained
 from headgate.domain.workloads.explanation import Explanation
-from headgate.domain.workloads.state import Phase, Workload, phase_of
+from headgate.domain.workloads.state import Phase, Workload, condition, phase_of
 from headgate.domain.workloads.transitions.partial_eviction import evicting_pods
-from headgate.messages.catalogue import worded
+from headgate.messages.catalogue import summary_of, worded
 from headgate.messages.rendering import IsVisible
 
 
@@ -90,6 +89,20 @@ class Attempt(Schema, kw_only=True, frozen=True):
     cycle: str
 
 
+class ExplanationSummary(Whole, kw_only=True, frozen=True):
+    """Why a workload is as it is, in a line of a list: `sentence` is the text of `code`.
+
+    `dominant` is the reason code that the explanation has: `Unschedulable` is shown in place of the
+    phase. `summary` is the sentence in at most 40 characters.
+    """
+
+    dominant: str
+    code: str
+    arguments: Free
+    sentence: str
+    summary: str
+
+
 class ExplanationView(Schema, kw_only=True, frozen=True):
     """Why a workload waits, and what would help.
 
@@ -97,7 +110,8 @@ class ExplanationView(Schema, kw_only=True, frozen=True):
     time; both are absent where the log does not tell. `attempts` counts the cycles that looked at
     it and found something new, and `lastAttempt` is the last of them: looks that found the same
     again are not in the log. `history` keeps the reasons it waited for before, also once it is
-    admitted.
+    admitted. `failedPods` are the first that failed in the newest attempt with failures, and
+    `failedPodCount` is how many did.
     """
 
     workload: str
@@ -108,6 +122,7 @@ class ExplanationView(Schema, kw_only=True, frozen=True):
     sentence: str
     code: str
     arguments: Free = {}
+    summary: str
     evaluated: bool
     unchanged_since: Timestamp | None = None
     since: AsOf | None = None
@@ -118,35 +133,8 @@ class ExplanationView(Schema, kw_only=True, frozen=True):
     last_attempt: Attempt | None = None
     expected_start: ExpectedStart | None = None
     history: list[ReasonThen] = []
-
-
-class TimelineEntry(Schema, kw_only=True, frozen=True):
-    """One fact of a workload's life, told to a person.
-
-    Unless it was asked for whole, `data` leaves out what grows with the cluster: of an explanation
-    what is in the way and would help, of an admission the hosts. Reads with `at` this position tell
-    them.
-    """
-
-    position: Position
-    at: Timestamp
-    type: str
-    actor: str
-    reason: str = ""
-    title: str
-    detail: str = ""
-    data: Free
-    title_message: MessageView | None = None
-    detail_message: MessageView | None = None
-
-
-class Timeline(Schema, kw_only=True, frozen=True):
-    """A page of a workload's life, newest first; `earlier` facts happened before those on it."""
-
-    position: Position
-    entries: list[TimelineEntry]
-    earlier: int
-    continue_: str | None = msgspec.field(default=None, name="continue")
+    failed_pod_count: int = 0
+    failed_pods: list[FailedPod] = []
 
 
 MAX_REASONS = 500
@@ -184,9 +172,13 @@ async def explanation_view(
     past = await asyncio.to_thread(read, stream)
     cluster_state = services.reader.cluster_state
     found = fresh_explanation(cluster_state, workload, services.clock.now())
+    awaited = await awaited_port(services, workload)
+    if awaited is not None:
+        found = Explanation(dominant=awaited.code, message=awaited, evaluated=False)
     start = await asyncio.to_thread(reason_since, cluster_state.config, workload, found, read)
     place = await services.reader.while_still(position_of(cluster_state, workload))
     attempts = evaluation_count(past)
+    failed = await asyncio.to_thread(failed_pods, workload, past, services.pod_logs)
     phase = phase_of(workload)
     return ExplanationView(
         workload=workload.key,
@@ -197,6 +189,7 @@ async def explanation_view(
         sentence=_with_story(sentence(found, scope), phase, past, visible_to(scope)),
         code=found.reason_message.code,
         arguments=arguments_view(found.reason_message, scope),
+        summary=summary_of(found.reason_message, visible_to(scope)),
         evaluated=found.evaluated,
         unchanged_since=timestamp(start.at) if start else None,
         since=AsOf(position=start.position, time=timestamp(start.at)) if start else None,
@@ -207,6 +200,8 @@ async def explanation_view(
         last_attempt=_attempt(attempts.last),
         expected_start=expected_start(cluster_state, workload, found, services.clock.now()),
         history=_history(past, scope, reasons),
+        failed_pod_count=failed.count,
+        failed_pods=failed.pods,
     )
 
 
@@ -243,9 +238,46 @@ def _history(past: Sequence[RecordedEvent], scope: NamespaceScope, most: int) ->
     ]
 
 
-def explanation_of(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:
+def explanation_of(
+    cluster_state: ClusterState,
+    workload: Workload,
+    at: Instant,
+    shared: SharedReasons | None = None,
+) -> Explanation:
     """The explanation that holds, as it was recorded where the scheduler looked."""
-    return _stated(workload) or _waiting(recorded_reason(cluster_state, workload, at))
+    return _stated(workload) or _waiting(recorded_reason(cluster_state, workload, at, shared))
+
+
+def summaries(
+    cluster_state: ClusterState, found: Sequence[Workload], at: Instant, scope: NamespaceScope
+) -> Cooperative[list[ExplanationSummary | None]]:
+    """The explanations of the workloads of a page; the cluster state must stand still meanwhile.
+
+    None for a workload that has changed its phase since the cluster state.
+    """
+    shared = SharedReasons()
+    return (yield from each(_summary(cluster_state, one, at, scope, shared) for one in found))
+
+
+def _summary(
+    cluster_state: ClusterState,
+    workload: Workload,
+    at: Instant,
+    scope: NamespaceScope,
+    shared: SharedReasons,
+) -> ExplanationSummary | None:
+    known = cluster_state.workloads.get(workload.key)
+    if known is None or phase_of(known) != phase_of(workload):
+        return None
+    found = explanation_of(cluster_state, known, at, shared)
+    told = found.reason_message
+    return ExplanationSummary(
+        dominant=found.dominant,
+        code=told.code,
+        arguments=arguments_view(told, scope),
+        sentence=sentence(found, scope),
+        summary=summary_of(told, visible_to(scope)),
+    )
 
 
 def fresh_explanation(cluster_state: ClusterState, workload: Workload, at: Instant) -> Explanation:
@@ -258,6 +290,9 @@ def _stated(workload: Workload) -> Explanation | None:
     if phase not in STATED_REASONS:
         return None
     dominant, stated = STATED_REASONS[phase]
+    cause = _cause_of_end(workload, phase)
+    if cause:
+        stated = Message(stated.code, {"why": cause})
     if workload.unhealthy_nodes and phase in {"Starting", "Running"}:
         hosts = tuple(
             message("FailedHost", host=host, why=why)
@@ -271,6 +306,17 @@ def _stated(workload: Workload) -> Explanation | None:
         )
         stated = message("EvictingSomePods", evicting=evicting)
     return Explanation(dominant=dominant, message=stated, evaluated=False)
+
+
+def _cause_of_end(workload: Workload, phase: Phase) -> MessageOrText:
+    """How a workload failed, or the reason that was given for its cancellation."""
+    finished, evicted = condition(workload, "Finished"), condition(workload, "Evicted")
+    told = finished.message if finished else ""
+    if phase == "Failed":
+        return told
+    if phase == "Cancelled" and evicted is not None and evicted.reason == "Cancelled":
+        told = told if isinstance(told, str) and told else evicted.message
+    return told if phase == "Cancelled" and isinstance(told, str) else ""
 
 
 def _waiting(found: Explanation | None) -> Explanation:
@@ -300,32 +346,3 @@ def position_of(
         cohort=together.index(workload.key) + 1,
         of=len(line.keys),
     )
-
-
-def moved_pods(past: Sequence[RecordedEvent]) -> Message | None:
-    """Returns which hosts failed last since the admission, and which took their pods, if any."""
-    told: Message | None = None
-    stands_on: tuple[str, ...] = ()
-    reasons: dict[str, str] = {}
-    for recorded in past:
-        match recorded.event:
-            case WorkloadAdmitted():
-                told = None
-            case WorkloadQuotaReserved(admission=admission):
-                told, stands_on = None, hosts_of(admission)
-            case WorkloadHostsFailed(hosts=hosts):
-                reasons = hosts
-            case WorkloadPlaced(admission=admission, replaced=replaced):
-                before, stands_on = stands_on, hosts_of(admission)
-                if replaced:
-                    lost = tuple(
-                        message("FailedHost", host=host, why=reasons.get(host, "lost"))
-                        for host in replaced
-                    )
-                    new = tuple(host for host in stands_on if host not in before)
-                    told = message("PodsMoved", lost=lost, new=new or stands_on)
-            case WorkloadScaledDown(admission=admission):
-                stands_on = hosts_of(admission)
-            case _:
-                pass
-    return told

@@ -1,6 +1,7 @@
 """The waiting lines, as Kueue's visibility API shows them, with why each one waits."""
 
 import msgspec
+from msgspec.structs import replace
 
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
 from headgate.application.application_services import ApplicationServices
@@ -15,8 +16,11 @@ from headgate.application.queries.queues.views import (
 )
 from headgate.application.queries.views import sentence, timestamp
 from headgate.application.queries.workloads.explanations import explanation_of
-from headgate.application.workload_filter import owner_of
+from headgate.application.workload_filter import WorkloadFilter, listed_cluster_queue, owner_of
+from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import NotFound
+from headgate.domain.scheduling.pending_reasons import SharedReasons, unschedulable
+from headgate.domain.values.instants import Instant
 from headgate.domain.workloads.state import Workload, phase_of
 
 
@@ -92,18 +96,20 @@ def _summary(
             and (scope is None or place.workload.namespace in scope)
         ]
     chosen = places[page_request.offset : page_request.offset + max(0, page_request.limit)]
-    position = services.reader.position
+    position, shared = services.reader.position, SharedReasons()
     return PendingWorkloadsSummary(
         metadata=PendingListMeta(resource_version=str(position)),
-        items=(yield from each(_item(services, place, scope) for place in chosen)),
+        items=(yield from each(_item(services, place, scope, shared) for place in chosen)),
     )
 
 
-def _item(services: ApplicationServices, place: _Place, scope: NamespaceScope) -> PendingWorkload:
+def _item(
+    services: ApplicationServices, place: _Place, scope: NamespaceScope, shared: SharedReasons
+) -> PendingWorkload:
     workload = place.workload
     is_open = scope is None or workload.namespace in scope
     cluster_state = services.reader.cluster_state
-    found = explanation_of(cluster_state, workload, services.clock.now())
+    found = explanation_of(cluster_state, workload, services.clock.now(), shared)
     return PendingWorkload(
         metadata=PendingMeta(
             name=workload.name if is_open else FOREIGN_WORKLOAD,
@@ -120,3 +126,27 @@ def _item(services: ApplicationServices, place: _Place, scope: NamespaceScope) -
         dominant=found.dominant if is_open else "",
         sentence=sentence(found, scope) if is_open else "",
     )
+
+
+def unschedulable_keys(
+    cluster_state: ClusterState,
+    where: WorkloadFilter,
+    after: tuple[Instant, str] | None,
+    limit: int,
+) -> Cooperative[tuple[str, ...]]:
+    """The first workloads of a page, newest first, that match but for their phase and never start.
+
+    The cluster state must stand still meanwhile.
+    """
+    asked, config, found = replace(where, phases=()), cluster_state.config, list[str]()
+    shared = SharedReasons()
+    ages = ((workload.created_at, workload.key) for workload in cluster_state.workloads.values())
+    for age in sorted((age for age in ages if after is None or age < after), reverse=True):
+        yield
+        workload = cluster_state.workloads[age[1]]
+        is_asked = asked.matches(workload, listed_cluster_queue(config, workload))
+        if is_asked and unschedulable(cluster_state, workload, shared) is not None:
+            found.append(workload.key)
+            if len(found) == limit:
+                break
+    return tuple(found)

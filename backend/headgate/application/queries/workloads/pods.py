@@ -1,13 +1,18 @@
-"""The pods of a workload by attempt, and its pod templates."""
+"""The pods of a workload by attempt, those that failed or await a port, and its pod templates."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from headgate.application.application_services import ApplicationServices
+from headgate.application.executor_stores import WantedPort
+from headgate.application.live_state import LiveReader
+from headgate.application.pod_log_queries import failure_lines, first_rank
+from headgate.application.pod_log_store import LogRun, LogStore
 from headgate.application.ports import ReadModels, Unavailable
 from headgate.application.projections.workload_pods import (
     LIVE_STATES,
@@ -18,12 +23,26 @@ from headgate.application.projections.workload_pods import (
     PodState,
     WorkloadPods,
 )
-from headgate.application.queries.views import Whole, timestamp_or_none, view_from
+from headgate.application.queries.views import Schema, Whole, timestamp_or_none, view_from
+from headgate.domain.executor_assignments import rendezvous_of
+from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import NotFound
+from headgate.domain.values.index_ranges import count_of, members
+from headgate.domain.values.message import Message, message
+from headgate.domain.workloads.admission import hosts_of
+from headgate.domain.workloads.events import (
+    ReportedPods,
+    WorkloadAdmitted,
+    WorkloadHostsFailed,
+    WorkloadPlaced,
+    WorkloadPodsReported,
+    WorkloadQuotaReserved,
+    WorkloadScaledDown,
+)
 from headgate.domain.workloads.pods.limit_ranges import completed_template
 from headgate.domain.workloads.pods.templates import whole_template
 from headgate.domain.workloads.specs import PodReason
-from headgate.domain.workloads.state import Workload
+from headgate.domain.workloads.state import Workload, phase_of
 
 CATCH_UP_SECONDS = 1.0
 SECONDS_BETWEEN_LOOKS = 0.02
@@ -144,6 +163,167 @@ def _view(row: PodRow) -> PodView:
         ready_at=timestamp_or_none(row.ready_at),
         finished_at=timestamp_or_none(row.finished_at),
     )
+
+
+MAX_FAILED_PODS = 3
+
+
+class FailedPod(Schema, kw_only=True, frozen=True):
+    """One run of a pod that failed, with lines of its log as they are kept now.
+
+    `firstError` is the first line that names an error. Both are absent where no log is kept.
+    """
+
+    attempt: int
+    pod_set: str
+    index: int
+    rank: int
+    run: int
+    node: str
+    reason: PodReason | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    message: str = ""
+    first_error: str | None = None
+    last_lines: list[str] = []
+
+
+class FailedRuns(msgspec.Struct, frozen=True, kw_only=True):
+    """How many runs failed in the newest attempt in which any did, and the first of them."""
+
+    count: int
+    pods: list[FailedPod]
+
+
+def failed_pods(workload: Workload, past: Sequence[RecordedEvent], store: LogStore) -> FailedRuns:
+    """The first runs that failed in the newest attempt with failures, with lines of their logs.
+
+    `past` are the events of the workload. None where it succeeded: its failures are over. Lines are
+    left out while the store cannot be reached. Blocking.
+    """
+    failures: list[tuple[int, ReportedPods]] = []
+    if workload.attempt and phase_of(workload) != "Succeeded":
+        failures = [
+            (event.attempt, group)
+            for event in (recorded.event for recorded in past)
+            if isinstance(event, WorkloadPodsReported) and event.uid == workload.uid
+            for group in event.pods
+            if group.type == "finished" and group.reason not in NO_FAILURES
+        ]
+    newest = max((attempt for attempt, _ in failures), default=0)
+    groups = [group for attempt, group in failures if attempt == newest]
+    first = [
+        _failed_pod(workload, newest, group, index)
+        for group in groups[:MAX_FAILED_PODS]
+        for index in islice(members(group.indices), MAX_FAILED_PODS)
+    ]
+    return FailedRuns(
+        count=sum(count_of(group.indices) for group in groups),
+        pods=_with_lines(workload, first[:MAX_FAILED_PODS], store),
+    )
+
+
+NO_FAILURES = frozenset({"Completed", "Evicted"})
+
+
+def _failed_pod(workload: Workload, attempt: int, group: ReportedPods, index: int) -> FailedPod:
+    return FailedPod(
+        attempt=attempt,
+        pod_set=group.pod_set,
+        index=index,
+        rank=first_rank(workload, group.pod_set) + index,
+        run=group.run,
+        node=group.node,
+        reason=group.reason,
+        exit_code=group.exit_code,
+        signal=group.signal,
+        message=group.message,
+    )
+
+
+def _with_lines(workload: Workload, pods: list[FailedPod], store: LogStore) -> list[FailedPod]:
+    if not pods:
+        return []
+    try:
+        kept = {
+            each.run: each for each in store.runs(workload.namespace, workload.name, workload.uid)
+        }
+        lines = {
+            run: failure_lines(store, kept[run])
+            for run in (_log_run(workload, pod) for pod in pods)
+            if run in kept
+        }
+    except Unavailable:
+        return pods
+    return [
+        replace(pod, first_error=found.first_error, last_lines=found.last_lines)
+        if (found := lines.get(_log_run(workload, pod)))
+        else pod
+        for pod in pods
+    ]
+
+
+def _log_run(workload: Workload, pod: FailedPod) -> LogRun:
+    return LogRun(
+        namespace=workload.namespace,
+        workload=workload.name,
+        uid=workload.uid,
+        attempt=pod.attempt,
+        pod_set=pod.pod_set,
+        index=pod.index,
+        run=pod.run,
+    )
+
+
+async def awaited_port(services: ApplicationServices, workload: Workload) -> Message | None:
+    """The reason of a gang that starts no pod, as its executor has no free rendezvous port."""
+    if phase_of(workload) != "Starting" or not isinstance(services.reader, LiveReader):
+        return None
+    meeting = rendezvous_of(services.reader.cluster_state.config, workload)
+    if meeting is None:
+        return None
+    wanted = WantedPort(
+        executor=meeting.executor,
+        uid=workload.uid,
+        attempt=workload.attempt,
+        preferred=meeting.port,
+        first=meeting.ports.first,
+        last=meeting.ports.last,
+    )
+    if not await services.rendezvous_ports.is_awaited(wanted):
+        return None
+    return message(
+        "NoRendezvousPort", executor=wanted.executor, first=wanted.first, last=wanted.last
+    )
+
+
+def moved_pods(past: Sequence[RecordedEvent]) -> Message | None:
+    """Returns which hosts failed last since the admission, and which took their pods, if any."""
+    told: Message | None = None
+    stands_on: tuple[str, ...] = ()
+    reasons: dict[str, str] = {}
+    for recorded in past:
+        match recorded.event:
+            case WorkloadAdmitted():
+                told = None
+            case WorkloadQuotaReserved(admission=admission):
+                told, stands_on = None, hosts_of(admission)
+            case WorkloadHostsFailed(hosts=hosts):
+                reasons = hosts
+            case WorkloadPlaced(admission=admission, replaced=replaced):
+                before, stands_on = stands_on, hosts_of(admission)
+                if replaced:
+                    lost = tuple(
+                        message("FailedHost", host=host, why=reasons.get(host, "lost"))
+                        for host in replaced
+                    )
+                    new = tuple(host for host in stands_on if host not in before)
+                    told = message("PodsMoved", lost=lost, new=new or stands_on)
+            case WorkloadScaledDown(admission=admission):
+                stands_on = hosts_of(admission)
+            case _:
+                pass
+    return told
 
 
 class PodTemplate(msgspec.Struct, frozen=True, kw_only=True):

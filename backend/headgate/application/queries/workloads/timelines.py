@@ -9,8 +9,14 @@ import msgspec
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.event_hub import shown_event
-from headgate.application.queries.views import message_view
-from headgate.application.queries.workloads.explanations import Timeline, TimelineEntry
+from headgate.application.queries.views import (
+    Free,
+    MessageView,
+    Position,
+    Schema,
+    Timestamp,
+    message_view,
+)
 from headgate.domain.recorded_event import EventIgnored, RecordedEvent
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import workload_stream
@@ -27,6 +33,35 @@ from headgate.messages.catalogue import text_of, worded
 
 Detail = Literal["Brief", "Whole"]
 KEPT_OF_EXPLANATIONS = ("dominant", "evaluated")
+
+
+class TimelineEntry(Schema, kw_only=True, frozen=True):
+    """One fact of a workload's life, told to a person.
+
+    Unless it was asked for whole, `data` leaves out what grows with the cluster: of an explanation
+    what is in the way and would help, of an admission the hosts. Reads with `at` this position tell
+    them.
+    """
+
+    position: Position
+    at: Timestamp
+    type: str
+    actor: str
+    reason: str = ""
+    title: str
+    detail: str = ""
+    data: Free
+    title_message: MessageView | None = None
+    detail_message: MessageView | None = None
+
+
+class Timeline(Schema, kw_only=True, frozen=True):
+    """A page of a workload's life, newest first; `earlier` facts happened before those on it."""
+
+    position: Position
+    entries: list[TimelineEntry]
+    earlier: int
+    continue_: str | None = msgspec.field(default=None, name="continue")
 
 
 class TimelineQuery(msgspec.Struct, frozen=True, kw_only=True):

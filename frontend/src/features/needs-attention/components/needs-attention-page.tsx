@@ -2,10 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
+import { AttentionList } from "@/components/ui/attention-list";
 import { Button } from "@/components/ui/button";
 import { Card, Page } from "@/components/ui/layout";
 import { Empty, PartialNote } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
+import { overviewQuery } from "@/lib/api/overview";
 import type { StuckWorkloads } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
 
@@ -25,9 +27,17 @@ export function NeedsAttentionPage() {
   const [selection, setSelection] = useState<Record<string, true>>({});
   const [asked, setAsked] = useState<AskedBatch | null>(null);
   const stuck = useQuery(stuckWorkloadsQuery(filters));
+  const overview = useQuery(overviewQuery);
   const narrowed = FILTER_NAMES.some((name) => filters[name] !== "");
   return (
-    <Page title="Needs attention" lead="Inactive, retrying and held workloads, with the recommended action.">
+    <Page title="Needs attention" lead="Alerts, and inactive, retrying and held workloads with the recommended action.">
+      <View query={overview} rows={3}>
+        {({ attention }) => (
+          <Card title="Alerts" aside={attention.length > 0 ? attention.length : undefined}>
+            <AttentionList attention={attention} />
+          </Card>
+        )}
+      </View>
       <StuckFilterBar filters={filters} onChange={(changes) => url.change(changes, "replace")} />
       <View query={stuck} rows={8}>
         {(found) => (
@@ -110,5 +120,5 @@ function Causes({ counts, chosen, onChange }: CausesProps) {
 
 function NoWorkloads({ narrowed }: { narrowed: boolean }) {
   if (narrowed) return <Empty title="No workloads match">Loosen or clear them to see more.</Empty>;
-  return <Empty title="Nothing needs attention">Inactive, retrying and held workloads appear here.</Empty>;
+  return <Empty title="No stuck workloads">Inactive, retrying and held workloads appear here.</Empty>;
 }

@@ -21,6 +21,7 @@ const CAUSES: Record<string, string> = {
   RequeuingTimeExceeded: "Tried for too long",
   MaximumExecutionTimeExceeded: "Ran as long as it may",
   AdmissionCheck: "Admission check",
+  TopologyRequestInvalid: "Invalid topology request",
   PodsReadyTimeout: "Pods not ready",
   SubmittedInactive: "Submitted inactive",
   OnHold: "On hold",

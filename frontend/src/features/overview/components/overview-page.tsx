@@ -1,8 +1,7 @@
 // The first page: alerts, workloads by phase, and recent events.
 import { useQuery } from "@tanstack/react-query";
-import { CircleAlert, Info, OctagonAlert } from "lucide-react";
 
-import { Badge, type Tone } from "@/components/ui/badge";
+import { AttentionList } from "@/components/ui/attention-list";
 import { Bars } from "@/components/ui/bars";
 import { EventLine } from "@/components/ui/event-line";
 import { RouterLink } from "@/components/ui/router-link";
@@ -10,10 +9,10 @@ import { Card, Page } from "@/components/ui/layout";
 import { PHASES, PhaseBadge } from "@/components/ui/phase-badge";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
-import type { Attention, Overview } from "@/lib/api/types";
+import { overviewQuery } from "@/lib/api/overview";
+import type { Overview } from "@/lib/api/types";
 
-import { overviewQuery } from "../api/overview";
-import { bySeverity, summaryOf, tilesOf } from "../model/summary";
+import { summaryOf, tilesOf } from "../model/summary";
 import styles from "./overview-page.module.css";
 
 export function OverviewPage() {
@@ -67,45 +66,5 @@ function Body({ overview }: { overview: Overview }) {
         </Card>
       </div>
     </>
-  );
-}
-
-const SEVERITIES: Record<string, { tone: Tone; icon: typeof Info; words: string }> = {
-  critical: { tone: "bad", icon: OctagonAlert, words: "Critical" },
-  warning: { tone: "wait", icon: CircleAlert, words: "Warning" },
-  info: { tone: "move", icon: Info, words: "Note" },
-};
-const NOTE = { tone: "move" as Tone, icon: Info, words: "Note" };
-
-function AttentionList({ attention }: { attention: Attention[] }) {
-  if (attention.length === 0) return <Empty title="All is well">Nothing is stuck, stopped or failing.</Empty>;
-  return (
-    <ul>
-      {bySeverity(attention).map((item, index) => {
-        const look = SEVERITIES[item.severity] ?? NOTE;
-        return (
-          <li key={index} className={styles.attention}>
-            <Badge tone={look.tone} icon={look.icon}>
-              {look.words}
-            </Badge>
-            <div className={styles.what}>
-              {item.link.startsWith("/") ? <RouterLink to={item.link}>{item.title}</RouterLink> : <strong>{item.title}</strong>}
-              <p>{item.detail}</p>
-              <Evidence item={item} />
-            </div>
-          </li>
-        );
-      })}
-    </ul>
-  );
-}
-
-/** The events that show it, where the user may read them. */
-function Evidence({ item: { stream, position } }: { item: Attention }) {
-  if (!stream || !position) return null;
-  return (
-    <RouterLink className={styles.evidence} to={`/events?stream=${encodeURIComponent(stream)}`}>
-      Seen in the log at position {position.toLocaleString("en")}
-    </RouterLink>
   );
 }

@@ -6,7 +6,7 @@ import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import { Card } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
 import { ObjectName } from "@/components/ui/object-name";
-import { PhaseBadge } from "@/components/ui/phase-badge";
+import { PhaseBadge, statusOf } from "@/components/ui/phase-badge";
 import { Empty } from "@/components/ui/states";
 import { View } from "@/components/ui/view";
 import type { PendingWorkload, WorkloadObject } from "@/lib/api/types";
@@ -42,7 +42,7 @@ const PENDING: Column<PendingWorkload>[] = [
     end: true,
     cell: (row) => <span className="number">{row.positionInClusterQueue + 1}</span>,
   },
-  { id: "phase", header: "Phase", width: "8.5rem", narrow: "7.5rem", cell: (row) => <PhaseBadge phase={row.phase} /> },
+  { id: "phase", header: "Phase", width: "8.5rem", narrow: "7.5rem", cell: (row) => <PhaseBadge phase={statusOf(row.phase, row.dominant)} /> },
   nameColumn(),
   {
     id: "reason",

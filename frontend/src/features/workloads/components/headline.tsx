@@ -1,20 +1,21 @@
 // The status of a workload in one sentence.
 import { useQuery } from "@tanstack/react-query";
 
+import { PhaseBadge, phaseTone, statusOf } from "@/components/ui/phase-badge";
 import { RouterLink } from "@/components/ui/router-link";
 import { Timestamp } from "@/components/ui/timestamp";
 import { View } from "@/components/ui/view";
-import type { Explanation } from "@/lib/api/types";
+import type { Explanation, WorkloadObject } from "@/lib/api/types";
 
 import { explanationQuery } from "../api/workloads";
 import styles from "./workload-page.module.css";
 
-export function Headline({ workloadKey, hasFailed }: { workloadKey: string; hasFailed: boolean }) {
+export function Headline({ workloadKey }: { workloadKey: string }) {
   const explanation = useQuery(explanationQuery(workloadKey));
   return (
     <View query={explanation} rows={2}>
       {(found) => (
-        <div className={styles.headline} data-verdict={hasFailed ? "Failed" : found.verdict}>
+        <div className={styles.headline} data-tone={phaseTone(found.dominant === "Unschedulable" ? found.dominant : found.phase)}>
           <p className={styles.sentence}>{found.sentence}</p>
           <p className={styles.asOf}>
             {placeInLine(found)}
@@ -32,6 +33,12 @@ export function Headline({ workloadKey, hasFailed }: { workloadKey: string; hasF
       )}
     </View>
   );
+}
+
+/** The status of a workload, of which the explanation tells more than the phase. */
+export function StatusBadge({ workload, workloadKey }: { workload: WorkloadObject; workloadKey: string }) {
+  const explanation = useQuery(explanationQuery(workloadKey));
+  return <PhaseBadge phase={statusOf(workload.status?.phase ?? "Pending", explanation.data?.dominant)} />;
 }
 
 function LastAttempt({ explanation }: { explanation: Explanation }) {

@@ -1,10 +1,11 @@
-// The pods of one attempt of a workload, with the attempts there were.
-import { useInfiniteQuery } from "@tanstack/react-query";
+// The pods of one attempt of a workload, with the attempts there were, and the pods that failed first.
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Ban, Check, CircleDashed, CircleHelp, Clock, type LucideIcon, Play, X } from "lucide-react";
 import { useMemo } from "react";
 
 import { Badge } from "@/components/ui/badge";
 import { Button } from "@/components/ui/button";
+import { CodeBlock } from "@/components/ui/code-block";
 import { SelectField } from "@/components/ui/fields";
 import { Card } from "@/components/ui/layout";
 import { PlainTable } from "@/components/ui/plain-table";
@@ -21,6 +22,7 @@ import { useNow } from "@/lib/hooks/use-now";
 import { type UrlState, useUrl } from "@/lib/hooks/use-url";
 
 import { podsQuery } from "../api/pods";
+import { explanationQuery } from "../api/workloads";
 import { POD_FILTERS, POD_STATES, type PodFilters, countWords, endWords, podCount, podName, podTone } from "../model/pods";
 import styles from "./pods.module.css";
 
@@ -157,11 +159,39 @@ function RunTime({ pod: { startedAt, finishedAt, state } }: { pod: Pod }) {
   return <span className="number">{startedAt === null || end === null ? "—" : formatDuration(Math.max(0, secondsBetween(startedAt, end)))}</span>;
 }
 
+/** The first pods that failed, each with the lines of its log that tell most. */
+export function FailedPods({ workloadKey }: { workloadKey: string }) {
+  const { failedPods = [], failedPodCount = 0 } = useQuery(explanationQuery(workloadKey)).data ?? {};
+  if (failedPods.length === 0) return null;
+  return (
+    <Card title="Failed pods" aside={failedPodCount > failedPods.length ? `First ${failedPods.length} of ${failedPodCount}` : undefined}>
+      <ul className={styles.failed}>
+        {failedPods.map((pod) => (
+          <li key={`${podName(pod)}/${pod.run}`}>
+            <span>
+              {podName(pod)} {pod.node && <>on <NodeLink node={pod.node} /></>}: <span className={styles.bad}>{endWords(pod)}</span>
+            </span>
+            {pod.firstError && <span>First error: {pod.firstError}</span>}
+            {pod.lastLines && pod.lastLines.length > 0 && (
+              <CodeBlock text={pod.lastLines.join("\n")} label={`last lines of ${podName(pod)}`} wrap />
+            )}
+            <RouterLink to={logAddress(workloadKey, String(pod.attempt), pod)}>Open logs of {podName(pod)}</RouterLink>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function logAddress(workloadKey: string, attempt: string, pod: Pick<Pod, "podSet" | "index" | "run">): string {
+  const query = new URLSearchParams({ view: "logs", attempt, pod: podName(pod), ...(pod.run > 1 ? { run: String(pod.run) } : {}) });
+  return `${workloadAddress(workloadKey)}?${query}`;
+}
+
 function LogLink({ pod, workloadKey, attempt }: { pod: Pod; workloadKey: string; attempt: string }) {
   if (pod.startedAt === null) return <>—</>;
-  const query = new URLSearchParams({ view: "logs", attempt, pod: podName(pod), ...(pod.run > 1 ? { run: String(pod.run) } : {}) });
   return (
-    <RouterLink to={`${workloadAddress(workloadKey)}?${query}`} aria-label={`Open logs of ${podName(pod)}, run ${pod.run}`}>
+    <RouterLink to={logAddress(workloadKey, attempt, pod)} aria-label={`Open logs of ${podName(pod)}, run ${pod.run}`}>
       Open
     </RouterLink>
   );

@@ -4,9 +4,9 @@ import { useRef } from "react";
 
 import { Button } from "@/components/ui/button";
 import { Menu } from "@/components/ui/menu";
-import { PHASES, PhaseBadge, phaseWords } from "@/components/ui/phase-badge";
+import { PhaseBadge, STATUSES, phaseWords } from "@/components/ui/phase-badge";
 import { TypedField } from "@/components/ui/typed-field";
-import type { Phase } from "@/lib/api/types";
+import type { Status } from "@/lib/api/types";
 import { useHotkeys } from "@/lib/hooks/use-hotkeys";
 
 import { FILTER_NAMES, MINE, type WorkloadFilters, isNarrowed, toggled } from "../model/filters";
@@ -35,10 +35,10 @@ export function WorkloadFilterBar({ filters, onChange }: WorkloadFilterBarProps)
         trigger={
           <Button>
             <ListFilter aria-hidden="true" />
-            {phases.length === 0 ? "All phases" : phases.map((phase) => phaseWords(phase as Phase)).join(", ")}
+            {chosenWords(phases)}
           </Button>
         }
-        items={PHASES.map((phase) => ({
+        items={STATUSES.map((phase) => ({
           key: phase,
           words: <PhaseBadge phase={phase} />,
           checked: phases.includes(phase),
@@ -57,4 +57,10 @@ export function WorkloadFilterBar({ filters, onChange }: WorkloadFilterBarProps)
       )}
     </search>
   );
+}
+
+function chosenWords(phases: string[]): string {
+  const [first] = phases;
+  if (first === undefined) return "All phases";
+  return phases.length === 1 ? phaseWords(first as Status) : `${phases.length} phases`;
 }

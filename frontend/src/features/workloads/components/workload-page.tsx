@@ -5,7 +5,6 @@ import { Choices } from "@/components/ui/choices";
 import { RouterLink } from "@/components/ui/router-link";
 import { Page } from "@/components/ui/layout";
 import { Timestamp } from "@/components/ui/timestamp";
-import { PhaseBadge } from "@/components/ui/phase-badge";
 import { View } from "@/components/ui/view";
 import type { WorkloadObject } from "@/lib/api/types";
 import { useUrl } from "@/lib/hooks/use-url";
@@ -15,9 +14,9 @@ import { Assignment } from "./assignment";
 import { Checks } from "./checks";
 import { Conditions } from "./conditions";
 import { Definition } from "./definition";
-import { Headline } from "./headline";
+import { Headline, StatusBadge } from "./headline";
 import { Logs } from "./logs";
-import { Pods } from "./pods";
+import { FailedPods, Pods } from "./pods";
 import { EvictionProgress, Nominated } from "./eviction-progress";
 import { StatusSummary } from "./status-summary";
 import { RecoveryPreview } from "./recovery-preview";
@@ -37,7 +36,7 @@ export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
       over={
         <>
           <RouterLink to="/workloads">Workloads</RouterLink>
-          {workload.data && <Over workload={workload.data} />}
+          {workload.data && <Over workload={workload.data} workloadKey={workloadKey} />}
         </>
       }
       actions={
@@ -58,10 +57,10 @@ export function WorkloadPage({ workloadKey }: { workloadKey: string }) {
   );
 }
 
-function Over({ workload }: { workload: WorkloadObject }) {
+function Over({ workload, workloadKey }: { workload: WorkloadObject; workloadKey: string }) {
   return (
     <>
-      <PhaseBadge phase={workload.status?.phase ?? "Pending"} />
+      <StatusBadge workload={workload} workloadKey={workloadKey} />
       <span className={styles.beneath}>
         <InQueue workload={workload} />, priority {workload.status?.priority ?? workload.spec.priority ?? 0}, submitted <Timestamp at={workload.metadata.creationTimestamp} />
         <Owner workload={workload} />
@@ -99,7 +98,7 @@ function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey
   const url = useUrl();
   return (
     <>
-      <Headline workloadKey={workloadKey} hasFailed={workload.status?.phase === "Failed"} />
+      <Headline workloadKey={workloadKey} />
       <Choices
         label="What to show"
         value={url.get("view") || "overview"}
@@ -111,6 +110,7 @@ function Body({ workload, workloadKey }: { workload: WorkloadObject; workloadKey
             content: (
               <div className={styles.columns}>
                 <div className={styles.stack}>
+                  <FailedPods workloadKey={workloadKey} />
                   <EvictionProgress workload={workload} />
                   <Nominated workload={workload} />
                   <Checks workload={workload} />

@@ -3,13 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Maximize2 } from "lucide-react";
 
 import { RouterLink } from "@/components/ui/router-link";
-import { PhaseBadge } from "@/components/ui/phase-badge";
 import { SidePanel } from "@/components/ui/side-panel";
 import { View } from "@/components/ui/view";
 import { workloadAddress } from "@/lib/events";
 
 import { workloadQuery } from "../api/workloads";
-import { Headline } from "./headline";
+import { Headline, StatusBadge } from "./headline";
 import { WhyMatrix } from "./why-matrix";
 import { WorkloadActions } from "./workload-actions";
 import { WorkloadTimeline } from "./workload-timeline";
@@ -31,10 +30,10 @@ export function WorkloadPanel({ workloadKey, onClose }: { workloadKey: string; o
         {(found) => (
           <>
             <div className={styles.row}>
-              <PhaseBadge phase={found.status?.phase ?? "Pending"} />
+              <StatusBadge workload={found} workloadKey={workloadKey} />
               <span className={styles.soft}>in {found.spec.queueName ?? "no queue"}</span>
             </div>
-            <Headline workloadKey={workloadKey} hasFailed={workload.data?.status?.phase === "Failed"} />
+            <Headline workloadKey={workloadKey} />
             <WorkloadActions workload={found} />
             <WhyMatrix workloadKey={workloadKey} />
             <WorkloadTimeline workloadKey={workloadKey} />

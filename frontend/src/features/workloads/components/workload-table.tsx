@@ -2,11 +2,11 @@
 import { type Column, VirtualTable } from "@/components/ui/virtual-table";
 import { Timestamp } from "@/components/ui/timestamp";
 import { ObjectName } from "@/components/ui/object-name";
-import { PhaseBadge } from "@/components/ui/phase-badge";
+import { PhaseBadge, statusOf } from "@/components/ui/phase-badge";
 import type { WorkloadObject } from "@/lib/api/types";
 
 import { keyOf } from "../model/list-anchor";
-import { podCount, situationOf } from "../model/summary";
+import { podCount, reasonOf } from "../model/summary";
 import styles from "./workloads-page.module.css";
 
 const COLUMNS: Column<WorkloadObject>[] = [
@@ -15,7 +15,7 @@ const COLUMNS: Column<WorkloadObject>[] = [
     header: "Phase",
     width: "8.5rem",
     narrow: "8rem",
-    cell: (row) => <PhaseBadge phase={row.status?.phase ?? "Pending"} />,
+    cell: ({ status }) => <PhaseBadge phase={statusOf(status?.phase ?? "Pending", status?.explanation?.dominant)} />,
   },
   {
     id: "name",
@@ -26,15 +26,18 @@ const COLUMNS: Column<WorkloadObject>[] = [
   },
   { id: "queue", header: "LocalQueue", width: "minmax(0, 0.6fr)", cell: (row) => row.spec.queueName ?? "—" },
   {
-    id: "situation",
-    header: "Why or where",
+    id: "reason",
+    header: "Reason",
     width: "minmax(0, 2.4fr)",
     below: true,
-    cell: (row) => (
-      <span className={styles.soft} title={situationOf(row)}>
-        {situationOf(row)}
-      </span>
-    ),
+    cell: (row) => {
+      const { short, whole } = reasonOf(row);
+      return (
+        <span className={styles.soft} title={whole}>
+          {short}
+        </span>
+      );
+    },
   },
   { id: "pods", header: "Pods", width: "3.5rem", end: true, cell: (row) => <span className="number">{podCount(row)}</span> },
   {

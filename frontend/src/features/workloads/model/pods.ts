@@ -58,8 +58,8 @@ export function podTone(state: PodState): Tone {
 }
 
 /** How a pod ended, such as `exit 137 (out of memory)`; empty while it has not. */
-export function endWords({ exitCode, signal, reason, message }: Pod): string {
-  const how = signal ? `signal ${signal}${SIGNALS[signal] ? ` ${SIGNALS[signal]}` : ""}` : exitCode === null ? "" : `exit ${exitCode}`;
+export function endWords({ exitCode, signal, reason, message }: Partial<Pick<Pod, "exitCode" | "signal" | "reason" | "message">>): string {
+  const how = signal ? `signal ${signal}${SIGNALS[signal] ? ` ${SIGNALS[signal]}` : ""}` : typeof exitCode === "number" ? `exit ${exitCode}` : "";
   const cause = [(reason && REASONS[reason]) ?? "", message].filter(Boolean).join(": ");
   if (how === "") return cause;
   return cause === "" ? how : `${how} (${cause})`;

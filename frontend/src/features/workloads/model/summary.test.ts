@@ -1,17 +1,31 @@
 import { expect, test } from "vitest";
 
-import type { WorkloadObject } from "@/lib/api/types";
+import type { Phase, WorkloadObject } from "@/lib/api/types";
 
-import { situationOf } from "./summary";
+import { reasonOf } from "./summary";
 
-function pending(conditions: object[]): WorkloadObject {
-  return { status: { phase: "Pending", conditions } } as unknown as WorkloadObject;
+const EXPLANATION = { dominant: "InsufficientQuota", summary: "8 GPU short in vision", sentence: "Insufficient quota: 16 GPU requested" };
+const ADMISSION = { clusterQueue: "vision", podSetAssignments: [] };
+
+function workload(phase: Phase, status: object = {}): WorkloadObject {
+  return { status: { phase, explanation: EXPLANATION, ...status } } as unknown as WorkloadObject;
 }
 
-test("a workload that waits says what for", () => {
-  expect(situationOf(pending([{ type: "QuotaReserved", status: "False", message: "Needs 4 cpu" }]))).toBe("Needs 4 cpu");
+test("a pending workload has its reason in short, and the sentence", () => {
+  expect(reasonOf(workload("Pending"))).toEqual({ short: "8 GPU short in vision", whole: "Insufficient quota: 16 GPU requested" });
 });
 
-test("one that was not evaluated says where the reason is, and not nothing", () => {
-  expect(situationOf(pending([]))).toBe("Not evaluated by itself yet; open it for the reason");
+test("a held workload that can never start says both", () => {
+  const explanation = { dominant: "Unschedulable", summary: "8 GPU max, needs 16", sentence: "Unschedulable: 16 GPU requested" };
+  expect(reasonOf(workload("Pending", { explanation })).short).toBe("8 GPU max, needs 16");
+  expect(reasonOf(workload("OnHold", { explanation })).short).toBe("Unschedulable: 8 GPU max, needs 16");
+});
+
+test("a running workload has its place, and one that failed how it failed", () => {
+  expect(reasonOf(workload("Running", { admission: ADMISSION })).short).toBe("In vision");
+  expect(reasonOf(workload("Failed", { admission: ADMISSION })).short).toBe("8 GPU short in vision");
+});
+
+test("nothing is said where the server tells nothing", () => {
+  expect(reasonOf(workload("Pending", { explanation: undefined }))).toEqual({ short: "", whole: "" });
 });

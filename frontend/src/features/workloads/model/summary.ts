@@ -1,5 +1,5 @@
 // A workload's row in words: how many pods, and why or where.
-import type { PodSetAssignment, WorkloadObject } from "@/lib/api/types";
+import type { Phase, PodSetAssignment, WorkloadObject } from "@/lib/api/types";
 import { formatAmountOf, shortResource } from "@/lib/format/amounts";
 
 import { placesOf } from "./placement";
@@ -9,18 +9,20 @@ export function podCount(workload: WorkloadObject): number {
   return workload.spec.podSets.reduce((sum, set) => sum + (set.count ?? 1), 0);
 }
 
-/** The pending reason or the placement. */
-export function situationOf(workload: WorkloadObject): string {
-  const { status } = workload;
-  if (status?.admission) return `In ${status.admission.clusterQueue}${hostWords(status.admission.podSetAssignments)}`;
-  const conditions = status?.conditions ?? [];
-  const finished = conditions.find((found) => found.type === "Finished" && found.status === "True");
-  if (finished) return finished.message ?? "";
-  const held = conditions.find((found) => found.type === "Held" && found.status === "True");
-  if (held?.message) return held.message;
-  const reason = conditions.find((found) => found.type === "QuotaReserved")?.message ?? "";
-  // A workload of an equivalence class already found inadmissible is not evaluated itself; its page shows the reason of the class.
-  return reason === "" && status?.phase === "Pending" ? "Not evaluated by itself yet; open it for the reason" : reason;
+const PLACED: readonly Phase[] = ["Starting", "Running", "Succeeded"];
+
+/** In a line why the workload is pending or how it ended, or where it runs; `whole` is the sentence. */
+export function reasonOf({ status }: WorkloadObject): { short: string; whole: string } {
+  const { explanation, admission } = status ?? {};
+  const isPlaced = PLACED.includes(status?.phase ?? "Pending");
+  if (admission && (isPlaced || !explanation)) {
+    const place = `In ${admission.clusterQueue}${hostWords(admission.podSetAssignments)}`;
+    return { short: place, whole: explanation ? `${place}. ${explanation.sentence}` : place };
+  }
+  const { summary = "", sentence = "", dominant } = explanation ?? {};
+  // The badge says it of a pending workload; that of a held or retrying one says something else.
+  const isSaid = dominant !== "Unschedulable" || status?.phase === "Pending";
+  return { short: isSaid ? summary : `Unschedulable: ${summary}`, whole: sentence };
 }
 
 function hostWords(assignments: PodSetAssignment[]): string {

@@ -3805,6 +3805,16 @@ export interface components {
             code?: string;
             calibration?: components["schemas"]["Calibration"] | null;
         };
+        /** ExplanationSummary */
+        ExplanationSummary: {
+            dominant: string;
+            code: string;
+            arguments: {
+                [key: string]: unknown;
+            };
+            sentence: string;
+            summary: string;
+        };
         /** ExplanationView */
         ExplanationView: {
             workload: string;
@@ -3819,6 +3829,7 @@ export interface components {
             arguments?: {
                 [key: string]: unknown;
             };
+            summary: string;
             evaluated: boolean;
             /**
              * @description RFC 3339, UTC
@@ -3834,6 +3845,26 @@ export interface components {
             lastAttempt?: components["schemas"]["Attempt"] | null;
             expectedStart?: components["schemas"]["ExpectedStart"] | null;
             history?: components["schemas"]["ReasonThen"][];
+            /** @default 0 */
+            failedPodCount?: number;
+            failedPods?: components["schemas"]["FailedPod"][];
+        };
+        /** FailedPod */
+        FailedPod: {
+            attempt: number;
+            podSet: string;
+            index: number;
+            rank: number;
+            run: number;
+            node: string;
+            /** @enum {null|string} */
+            reason?: "Completed" | "Error" | "OOMKilled" | "DeadlineExceeded" | "StartFailed" | "NodeLost" | "Evicted" | null;
+            exitCode?: number | null;
+            signal?: number | null;
+            /** @default  */
+            message?: string;
+            firstError?: string | null;
+            lastLines?: string[];
         };
         /** FairSharing */
         FairSharing: {
@@ -4854,7 +4885,7 @@ export interface components {
              * @default Report
              * @enum {string}
              */
-            priorityDivergence?: "Report" | "Reject";
+            priorityDivergence?: "Report" | "Reject" | "Protect";
             /** @default 1h0m0s */
             roundTimeToLive?: string;
             /** @default 32 */
@@ -5866,6 +5897,16 @@ export interface components {
             partialSlices?: boolean;
             /** @default true */
             groupedPodSetSlicing?: boolean;
+            /**
+             * @default Wait
+             * @enum {string}
+             */
+            unknownLevel?: "Wait" | "Deactivate";
+            /**
+             * @default Admit
+             * @enum {string}
+             */
+            mixedRequests?: "Admit" | "Deactivate";
         };
         /** TopologySpec */
         TopologySpec: {
@@ -6125,6 +6166,7 @@ export interface components {
         WorkloadStatus: {
             /** @enum {string} */
             phase: "Pending" | "Nominated" | "Retrying" | "OnHold" | "Inactive" | "QuotaReserved" | "Starting" | "Running" | "Evicting" | "Succeeded" | "Failed" | "Cancelled";
+            explanation?: components["schemas"]["ExplanationSummary"] | null;
             owner?: components["schemas"]["Owner"] | null;
             /** @default 0 */
             attempt?: number;
@@ -6137,6 +6179,9 @@ export interface components {
             requeuedCount?: number | null;
             priority?: number | null;
             preemptionPriority?: number | null;
+            podSetPreemptionPriorities?: {
+                [key: string]: number;
+            } | null;
             priorityBoost?: number | null;
             preemptibility?: components["schemas"]["Setting"] | null;
             canPreempt?: components["schemas"]["Setting"] | null;
@@ -6492,7 +6537,7 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
-                /** @description Phases to show, separated by commas */
+                /** @description Phases to show, separated by commas; `Unschedulable` for pending workloads that can never start */
                 phase?: string | null;
                 /** @description A LocalQueue's name */
                 queueName?: string | null;
@@ -6808,7 +6853,7 @@ export interface operations {
                 continue?: string | null;
                 /** @description `a=b,c!=d,e in (f,g),h,!i`, as in Kubernetes */
                 labelSelector?: string | null;
-                /** @description Phases to show, separated by commas */
+                /** @description Phases to show, separated by commas; `Unschedulable` for pending workloads that can never start */
                 phase?: string | null;
                 /** @description A LocalQueue's name */
                 queueName?: string | null;
