@@ -71,6 +71,7 @@ chaos: $(READY)  ## kills, failovers, a full disk, a hung database under load; c
 	@$(BIN)/python -m tests.chaos.failover
 	@$(BIN)/python -m tests.chaos.outages
 	@$(BIN)/python -m tests.chaos.executors
+	@$(BIN)/python -m tests.chaos.slurm
 
 .PHONY: docs
 docs: $(READY)  ## write the API description and the page's client from the code, build the documentation

@@ -28,10 +28,10 @@ def main() -> None:
         say_what_is_missing(why)
 
 
-def install(prefix: list[str], package: str) -> bool:
-    """Whether the package manager could install it."""
+def install(prefix: list[str], *packages: str) -> bool:
+    """Whether the package manager could install them."""
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    steps = (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", package])
+    steps = (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", *packages])
     commands = ([*prefix, "apt-get", *step] for step in steps)
     output = subprocess.DEVNULL
     return all(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from httpx import Response
+from msgspec.structs import replace
 
 from headgate.adapters.postgres.executor_stores import PostgresRendezvousPorts
 from headgate.application.executor_stores import WantedPort
@@ -342,6 +343,29 @@ def test_a_failed_index_runs_again_and_the_next_one_follows_each_that_completes(
     assert "Failed pods retried" in details
 
 
+def test_a_gang_waits_for_a_rendezvous_port_and_its_explanation_says_so(
+    processes: tuple[Process, Process], start: Start, admin: Api, pool: str, platform: Platform
+) -> None:
+    names = [f"{pool}-{name}" for name in ("one", "two")]
+    for name in names:
+        path = f"/v1/executors/{name}"
+        spec = {**admin.get(path).json()["spec"], "rendezvousPorts": {"first": 7000, "last": 7000}}
+        assert admin.put(path, an_executor(name, **spec), If_Match="*").status_code == 200
+    taken = [replace(a_port("another"), executor=name, last=7000) for name in names]
+    assert len(PostgresRendezvousPorts(platform.pool).reserve(taken)) == 2
+    start("portless", 2)
+
+    def found() -> tuple[int, str]:
+        (item,) = [each for process in processes for each in assigned(process).values()]
+        explained = admin.get(f"{HERE}/portless/explanation").json()
+        return item["rendezvous"]["port"], explained["code"]
+
+    assert found() == (0, "NoRendezvousPort")
+    with platform.pool.connection() as connection:
+        connection.execute("DELETE FROM rendezvous_port WHERE executor = ANY(%s)", (names,))
+    assert found() == (7000, "PhaseStarting")
+
+
 def a_port(uid: str, preferred: int = 7000, *, attempt: int = 1) -> WantedPort:
     return WantedPort(
         executor="ports", uid=uid, attempt=attempt, preferred=preferred, first=7000, last=7002
@@ -355,6 +379,7 @@ def test_no_two_running_attempts_of_an_executor_share_a_port(platform: Platform)
     assert [first[each.key] for each in wanted] == [7001, 7002, 7000]
     assert store.reserve(wanted) == first
     assert store.reserve([a_port("d")]) == {}, "the range is exhausted"
+    assert [store.is_exhausted(a_port(uid)) for uid in ("d", "a")] == [True, False]
     store.release_others({("a", 1), ("c", 1)})
     again = a_port("b", attempt=2)
     assert store.reserve([again, a_port("a")]) == {again.key: 7002, wanted[0].key: 7001}

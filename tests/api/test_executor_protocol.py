@@ -9,6 +9,7 @@ from litestar.testing import TestClient
 
 from headgate.application.commands.executor_commands import LeaseKeeper
 from headgate.bootstrap import Platform
+from headgate.cli.operations.doctor import executors
 from tests.api.callers import KUEUE, Api, flavor, local_queue
 
 HOST = "kubernetes.io/hostname"
@@ -109,6 +110,25 @@ def test_a_claim_answers_the_terms_and_begins_an_epoch(
     assert conditions(admin, "/v1/executors/terms")["Connected"] == ("True", "Connected")
 
 
+def test_doctor_tells_what_each_executor_has_and_lacks(
+    admin: Api,
+    platform: Platform,
+    claim: Callable[..., Process],
+    end_lease: Callable[[str], None],
+) -> None:
+    admin.post("/v1/executors", an_executor("doctor-never"))
+    claim("doctor-bare")
+    claim("doctor-lost").register(a_node("doctor-2", "doctor-lost"))
+    claim("doctor-well").register(a_node("doctor-1", "doctor-well"))
+    end_lease("doctor-lost")
+    found = {finding.text.split(" ")[0]: finding for finding in executors(platform)}
+    levels = {name: found[f"doctor-{name}"].level for name in ("never", "bare", "lost", "well")}
+    assert levels == {"never": "warn", "bare": "warn", "lost": "warn", "well": "ok"}
+    assert "on 1 nodes, lacks activeDeadlineSeconds, args" in found["doctor-well"].text
+    assert "No node is registered" in found["doctor-bare"].remedy
+    assert "does not answer" in found["doctor-lost"].remedy
+
+
 def test_a_newer_process_supersedes_the_older_one(claim: Callable[..., Process]) -> None:
     first = claim("twice")
     assert first.post("lease", {"runningPods": 3}).json()["epoch"] == 1
@@ -120,6 +140,22 @@ def test_a_newer_process_supersedes_the_older_one(claim: Callable[..., Process])
     ):
         assert (answer.status_code, answer.json()["code"]) == (409, "ExecutorSuperseded")
     assert second.post("lease").status_code == 200
+
+
+def test_a_process_on_another_host_is_refused_until_the_lease_has_ended(
+    claim: Callable[..., Process], end_lease: Callable[[str], None]
+) -> None:
+    first = claim("one-host", leaseSeconds=30)
+    path, here = f"{first.path}/claim", {"version": "1", "bootId": "here"}
+    first.headers = {"Headgate_Executor_Epoch": str(first.api.post(path, here).json()["epoch"])}
+    there = {**here, "bootId": "there"}
+    refused = first.api.post(path, there)
+    assert (refused.status_code, refused.json()["code"]) == (409, "ExecutorOnOtherHost")
+    assert "30 seconds" in refused.json()["remedy"]
+    assert first.post("lease").status_code == 200, "the first one goes on"
+    end_lease("one-host")
+    assert first.api.post(path, there).json()["epoch"] == 3
+    assert first.post("lease").json()["code"] == "ExecutorSuperseded"
 
 
 def test_a_request_without_an_epoch_or_an_executor_is_refused(
@@ -167,6 +203,10 @@ def test_nodes_register_and_what_an_administrator_set_stays(
     assert found["metadata"]["labels"]["owner"] == "ops"
     assert [each["key"] for each in found["spec"]["taints"]] == ["ours"]
     assert found["status"]["allocatable"]["cpu"] == "8"
+    process.register(a_node("reg-1", "reg", cpu="8", usedByOthers={"cpu": "3"}))
+    process.register(a_node("reg-1", "reg", cpu="8"))
+    found = admin.get("/v1/nodes/reg-1").json()
+    assert found["status"]["usedByOthers"] == {"cpu": "3"}
     version = found["metadata"]["resourceVersion"]
     process.register(a_node("reg-1", "reg", cpu="8"))
     assert admin.get("/v1/nodes/reg-1").json()["metadata"]["resourceVersion"] == version

@@ -1,10 +1,13 @@
 """Sessions into pods: the users that may open and read them, and how much of them is kept."""
 
 import base64
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from headgate.adapters.postgres.executor_stores import PostgresSessions
 from headgate.application.executor_stores import MAX_SESSIONS, MAX_UNREAD_BYTES, PodSession
 from headgate.bootstrap import Platform
 from tests.api.callers import Api
@@ -43,6 +46,31 @@ def test_an_executor_is_told_once_of_a_session_and_the_log_names_its_user(
     (event,) = events.json()["items"]
     assert event["data"]["user"] == "admin"
     assert "secret" not in events.text
+
+
+WAITING_FOR_THIS = """
+    SELECT count(*) FROM pg_locks
+    WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))
+"""
+
+
+def test_a_process_that_is_superseded_as_it_takes_sessions_gets_none(
+    admin: Api, executor: Process, start: Start, platform: Platform
+) -> None:
+    start("handed-over", 1)
+    session = opened(admin, "handed-over").json()["session"]
+    epoch = int(executor.headers["Headgate_Executor_Epoch"])
+    sessions, name = PostgresSessions(platform.pool), executor.path.rpartition("/")[2]
+    with ThreadPoolExecutor(1) as threads, platform.pool.connection() as connection:
+        with connection.transaction():
+            claimed = "UPDATE executor_lease SET epoch = epoch + 1 WHERE executor = %s"
+            connection.execute(claimed, (name,))
+            taking = threads.submit(sessions.take, name, epoch)
+            while not taking.done() and connection.execute(WAITING_FOR_THIS).fetchone() == (0,):
+                time.sleep(0.01)
+        taken = taking.result()
+    assert taken == []
+    assert [each.id for each in sessions.take(name, epoch + 1)] == [session]
 
 
 def test_input_is_taken_once_for_each_number(

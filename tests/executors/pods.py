@@ -13,7 +13,7 @@ import msgspec
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.executor.assignments import AssignedPod, AssignedPodSet, Assignment, Owner, Rendezvous
 from headgate.executor.core import ExecutorCore
-from headgate.executor.substrate import ObservedRun, PodPlan, RunKey
+from headgate.executor.substrate import ObservedRun, PodPlan, RunKey, Substrate
 from headgate.executor.substrates.agent.host import AgentHost, HostSettings
 from headgate.executor.substrates.agent.inventory import Gpu, NodeSettings
 from headgate.executor.substrates.agent.pod_template import PodRules
@@ -94,7 +94,7 @@ def core_of(host: AgentHost, directory: Path, said: list[str] | None = None) -> 
     return ExecutorCore(host, directory / "core", now=wall_clock, say=lines.append)
 
 
-def eventually(look: Callable[[], Found | None], host: AgentHost | None = None) -> Found:
+def eventually(look: Callable[[], Found | None], host: Substrate | None = None) -> Found:
     """Returns what `look` finds once it finds something."""
     give_up_at = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < give_up_at:
@@ -108,7 +108,7 @@ def eventually(look: Callable[[], Found | None], host: AgentHost | None = None) 
     raise AssertionError(f"nothing found within {WAIT_SECONDS:g} s")
 
 
-def ended(host: AgentHost, key: RunKey) -> ObservedRun:
+def ended(host: Substrate, key: RunKey) -> ObservedRun:
     """Returns a run once it has ended."""
 
     def look() -> ObservedRun | None:
@@ -118,7 +118,7 @@ def ended(host: AgentHost, key: RunKey) -> ObservedRun:
     return eventually(look, host)
 
 
-def output_of(host: AgentHost, key: RunKey, stream: str = "stdout") -> str:
+def output_of(host: Substrate, key: RunKey, stream: str = "stdout") -> str:
     found, offset = b"", 0
     while content := (chunk := host.logs(key, stream, offset, 1 << 20)).content:
         found, offset = found + content, chunk.end

@@ -37,6 +37,7 @@ class SimulatedSubstrate:
     """Fills the port `Substrate` with simulated pods; it outlives cores, as a cluster does."""
 
     capabilities: Sequence[str] = ("softEviction", "fence")
+    nodes_seconds = 60.0
 
     def __init__(self) -> None:
         self._runs = SimulatedRuns(decide_by(FAST))
@@ -109,6 +110,9 @@ class SimulatedSubstrate:
         assert stream
         assert limit
         return OutputChunk(offset=offset, content=b"")
+
+    def flush(self) -> None:
+        """Nothing waits."""
 
     def nodes(self) -> list[NodeDescription]:
         """Returns one simulated host."""

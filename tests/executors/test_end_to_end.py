@@ -20,8 +20,8 @@ from typer.testing import CliRunner, Result
 from headgate.cli.main import app, hoisted
 from headgate.cli.operations.local_agent import LOCAL
 from headgate.client.client import HeadgateClient
-from headgate.client.executors import ExecutorClient
-from headgate.client.transport import Connection
+from headgate.client.executors import ON_OTHER_HOST, ExecutorClient
+from headgate.client.transport import Connection, ServerProblem
 from headgate.executor.core import LogMark
 from headgate.executor.reconcile import report_of
 from headgate.executor.substrate import RunKey
@@ -54,18 +54,20 @@ def test_each_rank_writes_its_line(connection: Connection, agent: AgentProcess) 
 
 
 @pytest.mark.parametrize(
-    ("command", "code"),
+    ("command", "code", "told"),
     [
-        (["false"], 1),
-        (["sh", "-c", "exit 42"], 42),
-        (["sh", "-c", "kill -9 $$"], 137),
-        (["no-such-command"], 125),
+        (["false"], 1, "exit code 1"),
+        (["sh", "-c", "echo fatal: no data; exit 42"], 42, "First error: fatal: no data"),
+        (["sh", "-c", "kill -9 $$"], 137, "signal 9 (SIGKILL)"),
+        (["no-such-command"], 125, "StartFailed: "),
     ],
 )
-def test_a_run_exits_with_the_code_of_its_command(
-    connection: Connection, agent: AgentProcess, command: list[str], code: int
+def test_a_run_exits_with_the_code_of_its_command_and_tells_how_it_failed(
+    connection: Connection, agent: AgentProcess, command: list[str], code: int, told: str
 ) -> None:
-    assert run(connection, agent, "--", *command).returncode == code
+    found = run(connection, agent, "--", *command)
+    assert found.returncode == code
+    assert told in found.stderr
 
 
 def test_output_and_errors_of_one_pod_are_shown_as_they_are(
@@ -110,6 +112,19 @@ def test_an_agent_that_was_killed_loses_no_result(
     assert (tmp_path / "starts").read_text() == "x\n"
 
 
+def test_an_agent_on_another_host_does_not_take_over_the_pods_of_a_name(
+    connection: Connection, agent: AgentProcess
+) -> None:
+    assert run(connection, agent, "--", "true").returncode == 0
+    with (
+        ExecutorClient(connection, LOCAL) as other,
+        pytest.raises(ServerProblem, match="claimed from another host") as refused,
+    ):
+        other.claim(version="1", capabilities=(), boot_id="another host")
+    assert refused.value.problem.code == ON_OTHER_HOST
+    assert run(connection, agent, "--", "true").returncode == 0
+
+
 def test_a_pod_that_the_log_does_not_know_runs_until_it_is_killed_by_decision(
     connection: Connection, client: HeadgateClient, agent: AgentProcess, tmp_path: Path
 ) -> None:
@@ -139,7 +154,7 @@ def remove(connection: Connection, client: HeadgateClient, name: str) -> None:
     key = RunKey(workload=f"default/{name}", uid=uid, attempt=1, pod_set="main", index=0, run=1)
     client.act(f"{WORKLOADS}/{name}/cancel", {"reason": "of another log"})
     with ExecutorClient(connection, LOCAL) as other:
-        other.claim(version="1", capabilities=(), boot_id="other")
+        other.claim(version="1", capabilities=(), boot_id="")
         assert [each.accepted for each in other.report([report_of(key, "stopped")])] == [True]
 
 

@@ -14,7 +14,9 @@ from headgate.executor.assignments import (
     Order,
     PodEviction,
     PodIndices,
+    Rendezvous,
     desired_runs,
+    seconds_to_relist,
 )
 from headgate.executor.core import ExecutorCore, RunAnswer
 from headgate.executor.journal import Journal
@@ -76,6 +78,19 @@ def test_an_assigned_run_is_started_once() -> None:
     (start,) = plan_actions(wanted, {}, {})
     assert isinstance(start, Start)
     assert list(plan_actions(wanted, seen(key_of(), "Starting"), {})) == []
+
+
+def test_a_gang_is_started_once_it_has_a_rendezvous_port() -> None:
+    portless = Rendezvous(host="host-1", port=0)
+    gang = desired(assignment_of(TEMPLATE, pods=2, rendezvous=portless))
+    assert list(plan_actions(gang, {}, {})) == []
+    assert seconds_to_relist([{"rendezvous": {"host": "host-1", "port": 0}}]) == 5
+    for pods, port in ((2, 20_001), (1, 0)):
+        meeting = Rendezvous(host="host-1", port=port)
+        wanted = desired(assignment_of(TEMPLATE, pods=pods, rendezvous=meeting))
+        starts = [isinstance(each, Start) for each in plan_actions(wanted, {}, {})]
+        assert starts == [True] * pods
+    assert seconds_to_relist([{"rendezvous": {"host": "host-1", "port": 1}}, {}]) == 60
 
 
 def test_a_run_is_not_started_again_once_its_end_was_reported() -> None:

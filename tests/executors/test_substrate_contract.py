@@ -1,12 +1,11 @@
-"""What every substrate does below the executor core: the agent's processes, and the simulator."""
+"""What every substrate does below the executor core: the agent, the simulator, and Slurm."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.executor.assignments import Assignment, Order
@@ -15,10 +14,15 @@ from headgate.executor.reconcile import RunReport
 from headgate.executor.server_reports import orphan_objects, with_use_by_orphans
 from headgate.executor.substrate import NodeLossPolicy, ObservedRun, RunKey, Substrate
 from headgate.executor.substrates.agent import run_directory as files
-from headgate.executor.substrates.agent.host import FENCE_MARGIN_SECONDS
+from headgate.executor.substrates.agent.host import FENCE_MARGIN_SECONDS, AgentHost
 from headgate.executor.substrates.agent.run_directory import Started
+from headgate.executor.substrates.slurm.cluster import (
+    FENCE_MARGIN_SECONDS as SLURM_FENCE_MARGIN_SECONDS,
+)
+from headgate.executor.substrates.slurm.cluster import SlurmCluster
 from tests.executors.pods import LOG, assignment_of, ended, eventually, host_of, key_of, shell
 from tests.executors.simulated_substrate import SimulatedSubstrate
+from tests.executors.slurm_cluster import SKIPPED, SlurmTestCluster, is_wanted
 
 EVICTION = Order(id="e1", reason="Preempted")
 
@@ -50,12 +54,18 @@ class World(Protocol):
         """What a new process of the executor finds."""
 
 
-class AgentWorld:
-    """Real processes of this host."""
+class ProcessWorld:
+    """Real processes of this host, with their runs in directories."""
+
+    _name: ClassVar[str]
+    _fence_margin: ClassVar[float]
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self.substrate = host_of(directory)
+        self.substrate = self._new()
+
+    def _new(self) -> AgentHost | SlurmCluster:
+        raise NotImplementedError
 
     def pods(self, *, exit_code: int = 0, lasts: bool = False) -> Any:
         name = "$HEADGATE_ATTEMPT-$HEADGATE_POD_INDEX-$HEADGATE_RUN"
@@ -80,20 +90,21 @@ class AgentWorld:
         return msgspec.json.decode(path.read_bytes())["reason"] if path.exists() else ""
 
     def lives(self, key: RunKey) -> bool:
-        path = self._directory / "agent" / "runs" / key.name / files.STARTED
+        path = self._directory / self._name / "runs" / key.name / files.STARTED
         started = files.read(path, Started)
         return started is not None and files.start_ticks(started.pid) is not None
 
     def pass_lease(self) -> None:
-        self.substrate.keep_lease(FENCE_MARGIN_SECONDS + 0.1)
+        self.substrate.keep_lease(self._fence_margin + 0.1)
 
     def again(self) -> None:
         self.substrate.close()
-        self.substrate = host_of(self._directory)
+        self.substrate = self._new()
 
     def end(self) -> None:
         for run in list(self.substrate.observe().values()):
             self.substrate.kill(run.key)
+            self.substrate.flush()
             ended(self.substrate, run.key)
         self.substrate.close()
 
@@ -103,6 +114,30 @@ class AgentWorld:
 
     def _file(self, kind: str, key: RunKey) -> Path:
         return self._directory / f"{kind}-{key.attempt}-{key.index}-{key.run}"
+
+
+class AgentWorld(ProcessWorld):
+    """Pods of the agent of this host."""
+
+    _name = "agent"
+    _fence_margin = FENCE_MARGIN_SECONDS
+
+    def _new(self) -> AgentHost:
+        return host_of(self._directory)
+
+
+class SlurmWorld(ProcessWorld):
+    """Ranks of jobs of a Slurm cluster on this host."""
+
+    _name = "slurm"
+    _fence_margin = SLURM_FENCE_MARGIN_SECONDS
+
+    def __init__(self, directory: Path, cluster: SlurmTestCluster) -> None:
+        self._cluster = cluster
+        super().__init__(directory)
+
+    def _new(self) -> SlurmCluster:
+        return self._cluster.substrate(self._directory / self._name)
 
 
 class SimulatedWorld:
@@ -142,9 +177,23 @@ class SimulatedWorld:
         return
 
 
-@pytest.fixture(params=["agent", "simulator"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AgentWorld | SimulatedWorld]:
-    made = AgentWorld(tmp_path) if request.param == "agent" else SimulatedWorld()
+@pytest.fixture(
+    params=[
+        "agent",
+        "simulator",
+        pytest.param("slurm", marks=pytest.mark.skipif(not is_wanted(), reason=SKIPPED)),
+    ]
+)
+def world(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Iterator[AgentWorld | SimulatedWorld | SlurmWorld]:
+    match request.param:
+        case "agent":
+            made: AgentWorld | SimulatedWorld | SlurmWorld = AgentWorld(tmp_path)
+        case "slurm":
+            made = SlurmWorld(tmp_path, request.getfixturevalue("slurm_of_tests"))
+        case _:
+            made = SimulatedWorld()
     yield made
     made.end()
 
@@ -365,6 +414,14 @@ def test_an_orphan_that_ended_is_forgotten(world: World, cores: Cores) -> None:
     assert cores.core.orphans == frozenset()
 
 
+def use_by_others(world: World, orphans: list[ObservedRun]) -> dict[str, str]:
+    """What is told of others on the node of the tests' pods."""
+    nodes = {node.name: node for node in world.substrate.nodes()}
+    (told,) = with_use_by_orphans([nodes["host-1"]], orphans)
+    assert told.used_by_others is not None
+    return told.used_by_others
+
+
 def test_orphans_use_their_node_until_they_have_been_killed_by_decision(
     world: World, cores: Cores
 ) -> None:
@@ -374,8 +431,8 @@ def test_orphans_use_their_node_until_they_have_been_killed_by_decision(
     cores.until(lambda: is_running(cores, key_of()))
     cores.assign(log_id="another", position=9)
     (orphan,) = cores.core.orphaned_runs()
-    (node,) = with_use_by_orphans(world.substrate.nodes(), cores.core.orphaned_runs())
-    assert node.used_by_others == {"cpu": "1500m", "gpus": "0", "pods": "1"}
+    used = use_by_others(world, cores.core.orphaned_runs())
+    assert {"cpu": "1500m", "gpus": "0", "pods": "1"}.items() <= used.items()
     (told,) = orphan_objects([orphan])
     assert (told["workload"], told["podSet"], told["index"]) == ("team-a/train", "main", 0)
     assert key_of().uid not in str(told)
@@ -387,7 +444,7 @@ def test_orphans_use_their_node_until_they_have_been_killed_by_decision(
     assert not cores.core.is_clean()
     cores.until(lambda: not world.lives(key_of()) and not cores.core.orphaned_runs())
     assert cores.core.is_clean()
-    assert with_use_by_orphans([node], []) == [replace(node, used_by_others={})]
+    assert use_by_others(world, []).get("cpu", "0m") == "0m"
 
 
 def test_ranks_are_in_the_order_of_pods(world: World, cores: Cores) -> None:

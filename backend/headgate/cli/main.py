@@ -23,7 +23,7 @@ SECTIONS = {
     "Workloads": ("submit", "run", "logs", "pods", "exec", "why", "timeline", "wait", "simulate",
                   "cancel", "hold", "release"),
     "Resources": ("apply", "lint", "get", "list", "describe", "delete", "history", "revert"),
-    "Observe": ("watch", "events", "preemptions", "evictions", "cycles"),
+    "Observe": ("alerts", "watch", "events", "preemptions", "evictions", "cycles"),
     "Usage and capacity": ("tree", "top", "usage", "topology"),
     "Operate": ("stuck", "requeue", "activate", "deactivate", "bulk", "batch", "stop", "resume",
                 "drain", "cordon", "uncordon", "node", "orphans", "protect", "gate"),
@@ -75,6 +75,7 @@ COMMANDS = {
     "drain": "commands.actions:drain",
     "cordon": "commands.actions:cordon",
     "uncordon": "commands.actions:uncordon",
+    "alerts": "commands.stuck:alerts",
     "stuck": "commands.stuck:stuck",
     "bulk": "commands.stuck:bulk",
     "batch": "commands.stuck:batch",
@@ -85,7 +86,6 @@ COMMANDS = {
     "tree": "commands.tree:tree",
     "usage": "commands.tree:usage",
     "topology": "commands.topology:topology",
-    "executor": "executor.command:executor",
     "whoami": "commands.tokens:whoami",
     "can-i": "commands.tokens:can_i",
     "version": "commands.tokens:version",
@@ -136,6 +136,10 @@ GROUPS = {
             "delete": "commands.tokens:delete_account",
         },
     ),
+    "executor": (
+        "Run a simulated executor, or that of a cluster",
+        {"slurm": "executor.slurm:slurm"},
+    ),
     "replay": (
         "Replay a trace or scenario",
         {
@@ -145,6 +149,8 @@ GROUPS = {
     ),
 }
 """Commands with subcommands: the help of each group, and its subcommands as in `COMMANDS`."""
+WITHOUT_SUBCOMMAND = {"executor": "executor.command:executor"}
+"""What a group does without a subcommand; others show their help then."""
 SUMMARIES = {"list": "Alias of get"}
 """The help of commands that share a function with another one."""
 
@@ -245,7 +251,10 @@ def _command_of(name: str) -> Any:  # noqa: ANN401 - Typer's commands have no pu
 @cache
 def _group_of(name: str) -> Any:  # noqa: ANN401 - same
     summary, subcommands = GROUPS[name]
-    program = _new_program(help=summary, no_args_is_help=True)
+    bare = WITHOUT_SUBCOMMAND.get(name)
+    program = _new_program(help=summary, no_args_is_help=bare is None)
+    if bare is not None:
+        program.callback(invoke_without_command=True)(_function_at(bare))
     for subcommand, place in subcommands.items():
         function = _function_at(place)
         program.command(subcommand, help=help_of(function))(function)
@@ -308,6 +317,14 @@ app = typer.Typer(
 )
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        # Imported here: it takes 30 ms, which other commands need not spend.
+        metadata = importlib.import_module("importlib.metadata")
+        typer.echo(f"headgate {metadata.version('headgate')}")
+        raise typer.Exit
+
+
 def connect(
     ctx: typer.Context,
     server: Annotated[str, option("URL", "API server URL [env: HEADGATE_URL]")] = "",
@@ -319,6 +336,12 @@ def connect(
         str,
         option("POSITION|TIME", "Query a past state: position in the event log or RFC 3339 time"),
     ] = "",
+    version: Annotated[  # noqa: ARG001 - its callback ends the program
+        bool,
+        typer.Option(
+            "--version", help="Show the client version", callback=_show_version, is_eager=True
+        ),
+    ] = False,
 ) -> None:
     """Queue manager for batch and AI workloads."""
     ctx.obj = Flags(server=server, token=token, at=at, cacert=cacert)

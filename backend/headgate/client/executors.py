@@ -22,6 +22,7 @@ from headgate.client.transport import (
 
 EPOCH_HEADER = "Headgate-Executor-Epoch"
 SUPERSEDED = "ExecutorSuperseded"
+ON_OTHER_HOST = "ExecutorOnOtherHost"
 PAGE_SIZE = "500"
 QUIET_SECONDS = 40.0
 

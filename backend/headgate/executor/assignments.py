@@ -3,7 +3,8 @@
 Ranks count the pods of all pod sets of a workload, as they were when its attempt began.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -82,10 +83,14 @@ class Assignment(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class DesiredRun(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that the server has assigned, and the order to stop it if there is one."""
+    """A run that the server has assigned, and the order to stop it if there is one.
+
+    A run that `awaits_port` is not started: the ports of the executor of rank 0 are all in use.
+    """
 
     plan: PodPlan
     order: StopOrder | None = None
+    awaits_port: bool = False
 
 
 def desired_runs(
@@ -123,7 +128,24 @@ def _runs_of(assignment: Assignment, log_id: str, max_output_bytes: int) -> Iter
                 node_loss_policy=assignment.node_loss_policy,
                 max_output_bytes=max_output_bytes,
             )
-            yield DesiredRun(plan=plan, order=whole or single.get((key.pod_set, key.index)))
+            order = whole or single.get((key.pod_set, key.index))
+            yield DesiredRun(plan=plan, order=order, awaits_port=_awaits_port(assignment))
+
+
+def _awaits_port(assignment: Assignment) -> bool:
+    meeting = assignment.rendezvous
+    return meeting is not None and not meeting.port and len(assignment.hosts) > 1
+
+
+RELIST_SECONDS = 60.0
+RELIST_FOR_PORT_SECONDS = 5.0
+
+
+def seconds_to_relist(items: Iterable[Mapping[str, Any]]) -> float:
+    """Returns when to list assignments again; sooner where one awaits its port, as no event is."""
+    meetings = [each.get("rendezvous") for each in items]
+    awaits_port = any(each is not None and not each.get("port") for each in meetings)
+    return RELIST_FOR_PORT_SECONDS if awaits_port else RELIST_SECONDS
 
 
 def environment_of(assignment: Assignment, key: RunKey, pod: AssignedPod) -> dict[str, str]:

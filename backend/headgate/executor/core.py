@@ -182,6 +182,7 @@ class ExecutorCore:
         self._journal.add([action.report for action in actions if isinstance(action, Tell)])
         for action in actions:
             self._carry_out(action)
+        self._substrate.flush()
         self._orders = {name: order for name, order in self._orders.items() if name in observed}
 
     def is_clean(self) -> bool:

@@ -16,6 +16,7 @@ import msgspec
 
 from headgate.adapters.system.clocks_and_randomness import elapsed_seconds, pause, wall_clock
 from headgate.client.executors import (
+    ON_OTHER_HOST,
     SUPERSEDED,
     AssignmentChange,
     AssignmentList,
@@ -26,7 +27,7 @@ from headgate.client.executors import (
 )
 from headgate.client.transport import Connection, ServerProblem, ServerUnreachable
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
-from headgate.executor.assignments import Assignment
+from headgate.executor.assignments import Assignment, seconds_to_relist
 from headgate.executor.core import ExecutorCore, RunAnswer, Say
 from headgate.executor.log_sender import LogSender
 from headgate.executor.server_reports import (
@@ -46,10 +47,8 @@ STEP_SECONDS = 2.0
 MIN_STEP_SECONDS = 0.02
 """Changes that come close together are taken in one step, as a step looks at every run."""
 RETRY_SECONDS = 1.0
-RELIST_SECONDS = 60.0
 PROGRESS_SECONDS = 1.0
 """Progress of an eviction is told at most so often: each report is an event."""
-NODES_SECONDS = 60.0
 SAY_AGAIN_SECONDS = 60.0
 NOT_FOUND = 404
 SECONDS_TO_END = 5.0
@@ -170,7 +169,13 @@ class ExecutorProcess:
                         boot_id=boot_id,
                     )
                 except ServerUnreachable as failure:
-                    self._say(str(failure))
+                    self._say_once(str(failure))
+                    pause(RETRY_SECONDS)
+                except ServerProblem as problem:
+                    # The lease of the process before a restart of the host ends by itself.
+                    if problem.problem.code != ON_OTHER_HOST:
+                        raise
+                    self._say_once(f"Waiting for the executor: {problem}")
                     pause(RETRY_SECONDS)
                 else:
                     self._keep_lease(found, asked_at)
@@ -209,7 +214,7 @@ class ExecutorProcess:
             found = self._list(client)
             self._known = found.point
             self._tell(found)
-            list_again_at = elapsed_seconds() + RELIST_SECONDS
+            list_again_at = elapsed_seconds() + seconds_to_relist(found.items)
             for change in self._changes(client, found.point):
                 if self._stopping.is_set() or elapsed_seconds() > list_again_at:
                     break
@@ -220,6 +225,8 @@ class ExecutorProcess:
                     self._tell(change.point)
                 elif change.item is not None:
                     self._tell((change.position, msgspec.convert(change.item, Assignment)))
+                    soon = elapsed_seconds() + seconds_to_relist([change.item])
+                    list_again_at = min(list_again_at, soon)
                 else:
                     break
 
@@ -364,7 +371,7 @@ class ExecutorProcess:
         self._wants_nodes = self._wants_nodes or has_other_orphans
         if not (self._wants_nodes or now >= self._nodes_at) or not self._core.is_clean():
             return
-        self._nodes_at = now + NODES_SECONDS
+        self._nodes_at = now + self._substrate.nodes_seconds
         nodes = self._substrate.nodes()
         if ids or has_other_orphans:
             nodes = with_use_by_orphans(nodes, runs)

@@ -152,7 +152,7 @@ def _unobserved(
         yield Tell(lost_report(key))
     elif wanted.order is not None:
         yield Tell(report_of(key, "stopped"))
-    elif key.pod not in living:
+    elif key.pod not in living and not wanted.awaits_port:
         yield Start(wanted.plan)
 
 

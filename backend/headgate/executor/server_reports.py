@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from headgate.client.executors import ExecutorClient
-from headgate.domain.values.quantities import Requests, added
+from headgate.domain.values.quantities import Requests, added, amount_of
 from headgate.executor.core import EvictionProgress, RunAnswer, orphan_id
 from headgate.executor.reconcile import RunReport, rfc3339
 from headgate.executor.substrate import NodeDescription, Object, ObservedRun
@@ -70,14 +70,21 @@ def orphan_objects(runs: Sequence[ObservedRun]) -> list[Object]:
 def with_use_by_orphans(
     nodes: Sequence[NodeDescription], runs: Sequence[ObservedRun]
 ) -> list[NodeDescription]:
-    """Returns the nodes with what orphaned pods use there, so that it is given to no other pod."""
-    used: dict[str, Requests] = {node.name: {} for node in nodes}
+    """Returns the nodes with what orphaned pods use there, so that it is given to no other pod.
+
+    It is added to what the substrate tells of others.
+    """
+    used = {node.name: _amounts(node.used_by_others or {}) for node in nodes}
     for run in runs:
         if run.node in used:
             used[run.node] = added(used[run.node], {**run.requests, PODS: 1})
     return [
         msgspec.structs.replace(node, used_by_others=_quantities(used[node.name])) for node in nodes
     ]
+
+
+def _amounts(quantities: dict[str, str]) -> Requests:
+    return {resource: amount_of(resource, quantity) for resource, quantity in quantities.items()}
 
 
 def _quantities(amounts: Requests) -> dict[str, str]:

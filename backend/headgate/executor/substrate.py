@@ -121,7 +121,8 @@ class NodeDescription(
 ):
     """A node as it is registered; amounts are Kubernetes quantities.
 
-    `used_by_others` is what runs use there that the server did not assign.
+    `used_by_others` is what runs use there that the server did not assign, and other users' jobs;
+    None where the substrate does not tell.
     """
 
     name: str
@@ -204,7 +205,11 @@ class Substrate(Protocol):
         ...
 
     def start(self, plan: PodPlan) -> None:
-        """Starts a run unless it has been started. Raises `CannotStart`."""
+        """Starts a run unless it has been started, at the next `flush`. Raises `CannotStart`."""
+        ...
+
+    def flush(self) -> None:
+        """Carries out what was gathered since: runs that start together may start as one job."""
         ...
 
     def signal(self, key: RunKey, order: StopOrder) -> None:
@@ -217,6 +222,11 @@ class Substrate(Protocol):
 
     def logs(self, key: RunKey, stream: str, offset: int, limit: int) -> OutputChunk:
         """Returns output from `offset`, or from the next byte that is kept; empty at the end."""
+        ...
+
+    @property
+    def nodes_seconds(self) -> float:
+        """How often `nodes` may return something else, in seconds."""
         ...
 
     def nodes(self) -> list[NodeDescription]:

@@ -109,6 +109,11 @@ _LOCK = "SELECT pg_advisory_xact_lock(hashtext('rendezvous_port'))"
 _KNOWN = "SELECT executor, uid, attempt, port FROM rendezvous_port WHERE uid = ANY(%s)"
 _USED = "SELECT port FROM rendezvous_port WHERE executor = %s"
 _RESERVE = "INSERT INTO rendezvous_port (executor, port, uid, attempt) VALUES (%s, %s, %s, %s)"
+_EXHAUSTED = """
+    SELECT count(*) > %(last)s - %(first)s::int
+        AND NOT coalesce(bool_or(uid = %(uid)s AND attempt = %(attempt)s), false)
+    FROM rendezvous_port WHERE executor = %(executor)s AND port BETWEEN %(first)s AND %(last)s
+"""
 _RELEASE = """
     DELETE FROM rendezvous_port
     WHERE reserved_at < clock_timestamp() - make_interval(secs => %s)
@@ -144,6 +149,12 @@ class PostgresRendezvousPorts:
                     found[each.key] = port
         return {each.key: found[each.key] for each in wanted if each.key in found}
 
+    def is_exhausted(self, wanted: WantedPort) -> bool:
+        """Whether the attempt has no port and none of its range is free."""
+        with connection_of(self._pool) as connection:
+            row = connection.execute(_EXHAUSTED, msgspec.structs.asdict(wanted)).fetchone()
+        return row is not None and bool(row[0])
+
     def release_others(self, running: Collection[AttemptKey]) -> None:
         """Release the ports of attempts that do not run and were not reserved just now."""
         kept = [f"{uid}/{attempt}" for uid, attempt in running]
@@ -165,8 +176,13 @@ _OPEN = """
                > clock_timestamp() - make_interval(secs => %(silent)s)) < %(maximum)s
 """
 _TAKE = """
+    WITH newest AS (
+        SELECT FROM executor_lease WHERE executor = %(executor)s AND epoch = %(epoch)s FOR SHARE
+    )
     UPDATE pod_session SET executor_seen_at = clock_timestamp()
-    WHERE executor = %s AND executor_seen_at IS NULL AND NOT has_ended RETURNING content
+    WHERE executor = %(executor)s AND executor_seen_at IS NULL AND NOT has_ended
+        AND EXISTS (SELECT FROM newest)
+    RETURNING content
 """
 _SEND = """
     INSERT INTO pod_session_frame (session, to_executor, number, content)
@@ -211,10 +227,10 @@ class PostgresSessions:
         with connection_of(self._pool) as connection:
             return connection.execute(_OPEN, values).rowcount == 1
 
-    def take(self, executor: str) -> list[PodSession]:
+    def take(self, executor: str, epoch: int) -> list[PodSession]:
         """The sessions that the executor has not begun yet, each once."""
         with connection_of(self._pool) as connection:
-            rows = connection.execute(_TAKE, (executor,)).fetchall()
+            rows = connection.execute(_TAKE, {"executor": executor, "epoch": epoch}).fetchall()
         return [msgspec.json.decode(row[0], type=PodSession) for row in rows]
 
     def find(self, session_id: str) -> PodSession | None:

@@ -59,7 +59,7 @@ from headgate.messages.rendering import IsVisible
 
 
 class RendezvousView(Schema, kw_only=True, frozen=True):
-    """The node of rank 0, and a port there; 0 where the range of its executor is exhausted."""
+    """The node of rank 0, and a port there; 0 while all are in use, and then a gang waits."""
 
     host: str
     port: int

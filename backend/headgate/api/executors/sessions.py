@@ -84,9 +84,9 @@ class ExecutorSessions(Controller):
         found: list[PodSession] = []
         while not relay.is_closed:
             more = relay.more
-            # Each time: a request of a process that was killed waits on and must not take any.
+            # Each time: a request of a process that was killed waits on and is to be refused.
             await executor_commands.require_newest(services, name, own)
-            found = await services.writing.do(lambda: services.sessions.take(name))
+            found = await services.writing.do(lambda: services.sessions.take(name, own))
             left = give_up_at - time.monotonic()
             if found or left <= 0:
                 break

@@ -130,7 +130,7 @@ def _run_agent(
         host = AgentHost(settings, NvmlInventory(), fetch)
     except AlreadyRuns as failure:
         raise CommandFailed(str(failure), remedy="Use another --directory.") from failure
-    say(f"Isolation: {level_of(host.cgroups)}. {_accounts(settings.rules)}")
+    say(f"Isolation: {level_of(host.cgroups)}. {accounts_text(settings.rules)}")
     process = ExecutorProcess(connection, settings.node.executor, host, settings.directory, say)
     try:
         process.run(should_stop, version=version("headgate"), boot_id=boot_id())
@@ -140,10 +140,10 @@ def _run_agent(
         host.close()
 
 
-def _accounts(rules: PodRules) -> str:
+def accounts_text(rules: PodRules) -> str:
     """Says as which account pods run; it is the first thing that an administrator must know."""
     if os.geteuid() != 0:
-        return f"Pods run as the agent's own account (uid {os.geteuid()})"
+        return f"Pods run as the executor's own account (uid {os.geteuid()})"
     if rules.accounts or rules.default_account:
         named = ", ".join(f"{owner} as {name}" for owner, name in sorted(rules.accounts.items()))
         others = rules.default_account or ("root" if rules.allow_root else "no account: refused")

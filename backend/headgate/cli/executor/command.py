@@ -49,7 +49,9 @@ def executor(
     ] = 0.0,
     outage_seconds: Annotated[float, option("SECONDS", "Length of a host failure", min=1.0)] = 60.0,
 ) -> None:
-    """Run a simulated executor (Ctrl-C to stop)."""
+    """Run a simulated executor (Ctrl-C to stop); with a subcommand that of a cluster."""
+    if ctx.invoked_subcommand is not None:
+        return
     defaults = BehaviorDefaults(
         seed=seed,
         mean_run_seconds=mean_run_seconds,

@@ -23,10 +23,14 @@ from headgate.bootstrap import (
 )
 from headgate.cli.failures import ExitCode
 from headgate.cli.output import show
+from headgate.domain.kinds.executor_nodes import nodes_of_executor
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.embedded.ports import holder_of, is_free
 from headgate.embedded.run_directory import RunDirectory
 from headgate.embedded.up import found_interface
+from headgate.executor.substrates.agent.pod_template import HONOURED
+from headgate.executor.substrates.slurm.command_line import SlurmAway, SlurmCommands, SlurmRefused
+from headgate.executor.substrates.slurm.nodes import CLOSED, LOST, states_of
 from headgate.settings import Settings, from_environment
 
 Level = Literal["ok", "warn", "fail"]
@@ -155,6 +159,7 @@ def _is_installed(name: str) -> bool:
 MIN_POSTGRES_VERSION = 15
 MAX_CLOCK_DIFFERENCE_SECONDS = 2.0
 MAX_LAG_EVENTS = 10_000
+SLURM_CONF = "/etc/slurm/slurm.conf"
 
 
 def installation_findings(settings: Settings) -> list[Finding]:
@@ -170,7 +175,14 @@ def _database_findings(settings: Settings) -> list[Finding]:
         found = [server(platform.inspection.server_version()), schema(platform)]
         if found[-1].level == "fail":
             return found
-        return [*found, log(platform), clock(platform), *workers(platform), *read_models(platform)]
+        return [
+            *found,
+            log(platform),
+            clock(platform),
+            *workers(platform),
+            *read_models(platform),
+            *executors(platform),
+        ]
     except Unavailable as outage:
         first = str(outage).splitlines()[0]
         return [
@@ -254,6 +266,54 @@ def read_models(platform: Platform) -> list[Finding]:
     ]
 
 
+def executors(platform: Platform) -> list[Finding]:
+    """Checks each executor: when it was heard of, its nodes, and what it does not honour."""
+    live = platform.live_state()
+    live.catch_up_with_log()
+    config, now = live.cluster_state.config, platform.event_log.now()
+    found = []
+    for name, executor in sorted(config.executors.items()):
+        lease = platform.leases.find(name)
+        nodes = [*nodes_of_executor(config, name)]
+        if lease is None:
+            start = "Start `headgate agent` or `headgate executor slurm` with a token for it."
+            found.append(warn("executor", f"{name} has never run", start))
+            continue
+        seconds = max(0, now - lease.renewed_at) // MICROSECONDS_PER_SECOND
+        lacking = sorted(set(HONOURED) - set(executor.spec.capabilities))
+        text = f"{name} {executor.spec.version}, heard of {seconds} s ago"
+        text = f"{text}, {lease.running_pods} pods on {len(nodes)} nodes"
+        text = f"{text}, lacks {', '.join(lacking)}" if lacking else text
+        if lease.has_ended:
+            found.append(warn("executor", text, "It does not answer: see its log, or start it."))
+        elif not nodes:
+            found.append(warn("executor", text, "No node is registered: see its log."))
+        else:
+            found.append(ok("executor", text))
+    return found
+
+
+def slurm(commands: SlurmCommands) -> list[Finding]:
+    """Checks the Slurm cluster of this host; none where no configuration of one is found."""
+    configured = commands.environment.get("SLURM_CONF", SLURM_CONF)
+    if shutil.which("scontrol") is None or not Path(configured).exists():
+        return []
+    try:
+        settings, nodes = commands.settings(), commands.nodes()
+    except (SlurmAway, SlurmRefused) as failure:
+        return [warn("slurm", str(failure), "Start slurmctld; jobs that run go on without it.")]
+    states = [states_of(fields.get("State", "")) for fields in nodes]
+    lost = sum(1 for each in states if each & LOST)
+    closed = sum(1 for each in states if each & CLOSED and not each & LOST)
+    text = f"{settings.get('SLURM_VERSION', '')}, {len(nodes)} nodes"
+    text = f"{text}, {lost} down, {closed} drained or reserved"
+    found = [ok("slurm", text)]
+    if settings.get("SelectType") != "select/cons_tres":
+        selected = f"SelectType is {settings.get('SelectType')}: jobs may take whole nodes"
+        found.append(warn("slurm", selected, "Use select/cons_tres, by which Headgate counts."))
+    return found
+
+
 def broker(settings: Settings) -> Finding:
     """Checks the broker; without it workers poll, and decisions take longer."""
     if not settings.broker_url:
@@ -280,7 +340,11 @@ MARKS: dict[Level, str] = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
 def doctor() -> None:
     """Check this machine and the installation (exit 1 on failure)."""
     settings, url = _as_it_runs(from_environment())
-    findings = [*machine_findings(settings, url), *installation_findings(settings)]
+    findings = [
+        *machine_findings(settings, url),
+        *slurm(SlurmCommands()),
+        *installation_findings(settings),
+    ]
     for finding in findings:
         _show(finding)
     if any(finding.level == "fail" for finding in findings):

@@ -45,6 +45,9 @@ from headgate.executor.substrates.agent.pod_directory import (
     host_variables,
     prepare_pod,
     read_progress,
+    with_end,
+    with_progress,
+    write_order,
 )
 from headgate.executor.substrates.agent.pod_template import (
     HONOURED,
@@ -53,7 +56,14 @@ from headgate.executor.substrates.agent.pod_template import (
     checkpoint_signal,
     read_template,
 )
-from headgate.executor.substrates.agent.run_directory import Exit, Launch, Lease, Started, Stop
+from headgate.executor.substrates.agent.run_directory import (
+    Exit,
+    Launch,
+    Lease,
+    RunContext,
+    Started,
+    Stop,
+)
 from headgate.executor.substrates.agent.terminal import AgentSession, open_session
 from headgate.executor.substrates.agent.uploads import Fetch, FetchedUploads, StillFetching
 from headgate.executor.substrates.agent.wake_socket import WakeSocket, is_taken, tell
@@ -74,22 +84,12 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True):
     rules: PodRules = PodRules()
 
 
-class _Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands beside a launch for the agent alone."""
-
-    key: RunKey
-    log_id: str
-    grace_seconds: float
-    checkpoint_signal: int
-    requests: dict[str, int] = {}
-
-
 class _Run(msgspec.Struct):
     """A run in memory."""
 
     directory: Path
     launch: Launch
-    context: _Context
+    context: RunContext
     observed: ObservedRun
     asked_at: float
     progress: Progress | None = None
@@ -98,6 +98,8 @@ class _Run(msgspec.Struct):
 
 class AgentHost:
     """Fills the port `Substrate` with processes of this host; used by one thread but for `wake`."""
+
+    nodes_seconds = 60.0
 
     def __init__(
         self, settings: HostSettings, gpus: GpuInventory, fetch: Fetch | None = None
@@ -134,7 +136,7 @@ class AgentHost:
         if files.boot_seconds() - self._scanned_at >= SCAN_SECONDS:
             self._scan()
         for run in self._runs.values():
-            _note_progress(run)
+            run.observed = with_progress(run.observed, run.directory, run.progress)
         return {name: run.observed for name, run in self._runs.items()}
 
     def start(self, plan: PodPlan) -> None:
@@ -185,16 +187,11 @@ class AgentHost:
         stop = files.read(run.directory / files.STOP, Stop)
         run.progress = run.progress or read_progress(run.directory)
         if stop is None or files.read(told, StopOrder) != order:
+            kill_at = math.inf
             if order.deadline:
-                kill_at = max(now, self._boot_seconds_of(order.deadline))
-            else:
-                known = stop.kill_at if stop is not None else math.inf
-                kill_at = min(known, now + run.context.grace_seconds)
-            with contextlib.suppress(OSError):  # a full disk keeps no pod from being stopped
-                files.write(told, order, mode=0o644)
-            number = run.context.checkpoint_signal if order.is_eviction else signal.SIGTERM
-            stop = Stop(reason="Evicted", signal=number, kill_at=kill_at)
-            files.write(run.directory / files.STOP, stop)
+                at = datetime.fromisoformat(order.deadline).timestamp()
+                kill_at = max(now, at - self._server_clock)
+            write_order(run.directory, run.context, order, now=now, deadline=kill_at)
         self._poke(run)
 
     def kill(self, key: RunKey) -> None:
@@ -210,6 +207,9 @@ class AgentHost:
     def logs(self, key: RunKey, stream: str, offset: int, limit: int) -> OutputChunk:
         """Returns output of a run."""
         return read_output(self._runs_root / key.name / files.OUTPUT, stream, offset, limit)
+
+    def flush(self) -> None:
+        """Nothing waits: each pod has a shim of its own."""
 
     def nodes(self) -> list[NodeDescription]:
         """Returns this host."""
@@ -259,7 +259,7 @@ class AgentHost:
     def _launch_of(
         self, plan: PodPlan, template: PodTemplate, directory: Path, devices: tuple[str, ...]
     ) -> Launch:
-        context = _Context(
+        context = RunContext(
             key=plan.key,
             log_id=plan.log_id,
             grace_seconds=template.grace_seconds,
@@ -288,7 +288,7 @@ class AgentHost:
         )
 
     def _new_run(self, directory: Path, launch: Launch) -> _Run:
-        context = msgspec.json.decode(launch.context, type=_Context)
+        context = msgspec.json.decode(launch.context, type=RunContext)
         observed = ObservedRun(
             key=context.key,
             log_id=context.log_id,
@@ -346,9 +346,7 @@ class AgentHost:
         return end is not None
 
     def _take_end(self, run: _Run, end: Exit) -> None:
-        run.observed = msgspec.structs.replace(
-            run.observed, state="Ended", started_at=end.started_at, end=end.run_end
-        )
+        run.observed = with_end(run.observed, end)
 
     def _end_abandoned(self, run: _Run, message: str) -> None:
         """Ends what the shim of a pod has left when it was killed."""
@@ -375,22 +373,7 @@ class AgentHost:
         if supervisor is not None and supervisor.boot_id == self._boot_id:
             files.send_signal(supervisor, signal.SIGUSR1)
 
-    def _boot_seconds_of(self, deadline: str) -> float:
-        return datetime.fromisoformat(deadline).timestamp() - self._server_clock
-
     def _read_wakes(self) -> None:
         for name in self._wakes.received():
             if name in self._runs:
                 self._look_at(self._runs[name])
-
-
-def _note_progress(run: _Run) -> None:
-    """Notes progress that a pod has told since its order to stop."""
-    if run.progress is None or run.observed.state != "Running":
-        return
-    found = read_progress(run.directory)
-    known = Progress(at=run.observed.progressed_at, note=run.observed.progress)
-    if found not in (run.progress, known):
-        run.observed = msgspec.structs.replace(
-            run.observed, progressed_at=found.at, progress=found.note
-        )

@@ -3,13 +3,16 @@
 The pod reads all of it and writes its working directory, its volumes and its progress.
 """
 
+import contextlib
+import math
 import os
+import signal
 from pathlib import Path
 
 import msgspec
 
 from headgate.domain.values.instants import Instant
-from headgate.executor.substrate import CannotStart, PodPlan
+from headgate.executor.substrate import CannotStart, ObservedRun, PodPlan, StopOrder
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.pod_template import PodTemplate
 from headgate.executor.substrates.agent.uploads import extract
@@ -57,9 +60,6 @@ def prepare_pod(
 
     The working directory has its own copy of the upload, if there is one. Raises `CannotStart`.
     """
-    known = plan.environment
-    if len(plan.hosts) > 1 and known.get("MASTER_ADDR") and not known.get("MASTER_PORT"):
-        raise CannotStart("no rendezvous port is free: widen rendezvousPorts of the Executor")
     asked = template.working_directory
     if asked and not Path(asked).is_dir():
         raise CannotStart(f"workingDir {asked} is no directory of this host")
@@ -95,3 +95,49 @@ def read_progress(directory: Path) -> Progress:
     finally:
         os.close(descriptor)
     return Progress(at=at, note=line.decode(errors="replace").strip())
+
+
+def write_order(  # noqa: PLR0913 - what an order is made of
+    directory: Path,
+    context: files.RunContext,
+    order: StopOrder,
+    *,
+    now: float,
+    deadline: float,
+    is_by_wall_clock: bool = False,
+) -> None:
+    """Writes an order to stop for a pod and its supervisor; an infinite deadline is none.
+
+    Without a deadline the pod has its grace period, and no more than an order before has left it.
+    """
+    stop = files.read(directory / files.STOP, files.Stop)
+    known = stop.kill_at if stop is not None else math.inf
+    kill_at = deadline if math.isfinite(deadline) else min(known, now + context.grace_seconds)
+    with contextlib.suppress(OSError):  # a full disk keeps no pod from being stopped
+        files.write(directory / files.POD / files.EVICTION, order, mode=0o644)
+    told = files.Stop(
+        reason="Evicted",
+        signal=context.checkpoint_signal if order.is_eviction else signal.SIGTERM,
+        kill_at=kill_at,
+        is_by_wall_clock=is_by_wall_clock,
+    )
+    files.write(directory / files.STOP, told, mode=0o644)
+
+
+def with_progress(
+    observed: ObservedRun, directory: Path, at_the_order: Progress | None
+) -> ObservedRun:
+    """Returns a run with what its pod has told since its order to stop, if that was given."""
+    if at_the_order is None or observed.state != "Running":
+        return observed
+    found = read_progress(directory)
+    if found in (at_the_order, Progress(at=observed.progressed_at, note=observed.progress)):
+        return observed
+    return msgspec.structs.replace(observed, progressed_at=found.at, progress=found.note)
+
+
+def with_end(observed: ObservedRun, end: files.Exit) -> ObservedRun:
+    """Returns a run as its supervisor has written its end."""
+    return msgspec.structs.replace(
+        observed, state="Ended", started_at=end.started_at, end=end.run_end
+    )

@@ -62,8 +62,8 @@ class PodTemplate(msgspec.Struct, frozen=True, kw_only=True):
     working_directory: str
     account: Account | None
     limits: Limits
-    mounts: tuple[Mount, ...]
-    empty_directories: tuple[str, ...]
+    mounts: tuple[Mount, ...] = ()
+    empty_directories: tuple[str, ...] = ()
     grace_seconds: int
     active_deadline_seconds: int | None
     gpus: int
@@ -76,10 +76,25 @@ def read_template(
 
     The upload that the pod begins in is read where its directory is prepared.
     """
+    found = read_process(plan, rules, AGENT_CAPABILITIES | {"upload"}, extra)
+    spec = _mapping(plan.template.get("spec"), "spec")
+    mounts, empty = _mounts(spec, _container(spec), rules, volumes)
+    first, *rest = found.command
+    return msgspec.structs.replace(
+        found,
+        command=(_executable(first, found.environment), *rest),
+        mounts=mounts,
+        empty_directories=empty,
+    )
+
+
+def read_process(
+    plan: PodPlan, rules: PodRules, honoured: frozenset[str], extra: dict[str, str]
+) -> PodTemplate:
+    """Returns the pod of a plan without mounts, as any host may run it. Raises `CannotStart`."""
     spec = _mapping(plan.template.get("spec"), "spec")
     container = _container(spec)
     account = account_of(plan.owner, rules)
-    mounts, empty = _mounts(spec, container, rules, volumes)
     environment = {
         **_account_environment(account, rules),
         **plan.environment,
@@ -88,25 +103,28 @@ def read_template(
     _add_environment(environment, container, plan, rules)
     words = [*_words(container, "command"), *_words(container, "args")]
     if not words:
-        raise CannotStart("spec.containers[0].command is missing: an agent runs no image")
-    lacking = lacking_capabilities(plan.template, AGENT_CAPABILITIES | {"upload"})
+        raise CannotStart("spec.containers[0].command is missing: this executor runs no image")
+    lacking = lacking_capabilities(plan.template, honoured)
     if lacking:
-        raise CannotStart(f"an agent does not honour {', '.join(lacking)} of a pod template")
-    command = tuple(_expanded(word, environment) for word in words)
+        raise CannotStart(f"this executor does not honour {', '.join(lacking)} of a pod template")
     grace = spec.get("terminationGracePeriodSeconds")
     deadline = spec.get("activeDeadlineSeconds")
     return PodTemplate(
-        command=(_executable(command[0], environment), *command[1:]),
+        command=tuple(_expanded(word, environment) for word in words),
         environment=environment,
         working_directory=_expanded(str(container.get("workingDir") or ""), environment),
         account=account,
         limits=_limits(container),
-        mounts=mounts,
-        empty_directories=empty,
         grace_seconds=DEFAULT_GRACE_SECONDS if grace is None else int(grace),
         active_deadline_seconds=None if deadline is None else int(deadline),
-        gpus=_amount(container, GPU, "requests") or _amount(container, GPU, "limits"),
+        gpus=requested(plan.template, GPU),
     )
+
+
+def requested(template: Object, resource: str) -> int:
+    """Returns what a pod requests, in the units of `quantities`; a limit alone is a request."""
+    container = _container(_mapping(template.get("spec"), "spec"))
+    return _amount(container, resource, "requests") or _amount(container, resource, "limits")
 
 
 def checkpoint_signal(template: Object) -> int:
@@ -126,7 +144,7 @@ def account_of(owner: str, rules: PodRules) -> Account | None:
         if os.geteuid() == ROOT and not rules.allow_root:
             raise CannotStart(
                 "the pod would run as root: map its owner to an account (--account), or start the "
-                "agent with --allow-root"
+                "executor with --allow-root"
             )
         return None
     try:
@@ -148,9 +166,9 @@ def account_of(owner: str, rules: PodRules) -> Account | None:
 def _container(spec: Object) -> Object:
     containers = spec.get("containers") or []
     if len(containers) != 1:
-        raise CannotStart(f"spec.containers has {len(containers)} entries: an agent runs one")
+        raise CannotStart(f"spec.containers has {len(containers)} entries: this executor runs one")
     if spec.get("initContainers"):
-        raise CannotStart("spec.initContainers: an agent runs none")
+        raise CannotStart("spec.initContainers: this executor runs none")
     return _mapping(containers[0], "spec.containers[0]")
 
 
@@ -193,7 +211,7 @@ def _sourced(name: str, source: Object, plan: PodPlan, rules: PodRules) -> str |
         return _field(name, str(source["fieldRef"].get("fieldPath", "")), plan)
     if "secretKeyRef" in source:
         return _secret(name, source["secretKeyRef"], plan, rules)
-    raise CannotStart(f"env {name}: an agent takes values of fieldRef and secretKeyRef only")
+    raise CannotStart(f"env {name}: this executor takes values of fieldRef and secretKeyRef only")
 
 
 def _field(name: str, path: str, plan: PodPlan) -> str:
@@ -208,7 +226,7 @@ def _field(name: str, path: str, plan: PodPlan) -> str:
         "spec.nodeName": plan.environment.get("HEADGATE_NODE", plan.node),
     }
     if path not in fields:
-        raise CannotStart(f"env {name}: an agent has no field {path}")
+        raise CannotStart(f"env {name}: this executor has no field {path}")
     return fields[path]
 
 
@@ -223,7 +241,7 @@ def _secret(name: str, reference: Object, plan: PodPlan, rules: PodRules) -> str
             return path.read_text().removesuffix("\n")
     if reference.get("optional"):
         return None
-    raise CannotStart(f"env {name}: this agent has no secret {'/'.join(parts)}")
+    raise CannotStart(f"env {name}: this executor has no secret {'/'.join(parts)}")
 
 
 def _expanded(text: str, environment: dict[str, str]) -> str:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
-from headgate.executor.substrate import FinishReason, RunEnd
+from headgate.executor.substrate import FinishReason, RunEnd, RunKey
 
 LAUNCH = "launch.json"
 SUPERVISOR = "supervisor.json"
@@ -80,6 +80,8 @@ class CgroupLayout(msgspec.Struct, frozen=True, kw_only=True):
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """What a shim needs to run a pod, in this start of the host alone.
 
+    It tells of changes by `wake_socket`, or by a file in `news_directory`, and looks at its orders
+    when it is signalled, and every `look_seconds` where these are given.
     Limits of output count each of its two streams. Of the runs with an equal `pod`, which names
     node and pod, at most one lives on a host at a time.
     """
@@ -98,6 +100,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     cgroups: CgroupLayout = CgroupLayout()
     lease_file: str = ""
     wake_socket: str = ""
+    news_directory: str = ""
+    look_seconds: float = 0.0
     devices: tuple[str, ...] = ()
     pod: str = ""
     context: msgspec.Raw = msgspec.Raw(b"null")
@@ -106,6 +110,16 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     def shim_name(self) -> str:
         """The name of which a host has only one: that of the living shim of the pod."""
         return f"pod-{self.pod or self.name}"
+
+
+class RunContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands beside a launch for the executor alone."""
+
+    key: RunKey
+    log_id: str
+    grace_seconds: float
+    checkpoint_signal: int
+    requests: dict[str, int] = {}
 
 
 class Supervisor(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,11 +138,15 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stop(msgspec.Struct, frozen=True, kw_only=True):
-    """An order to stop: the signal first, and SIGKILL at `kill_at`, seconds of the boot clock."""
+    """An order to stop: the signal first, and SIGKILL at `kill_at`.
+
+    That is in seconds of the boot clock, or of the wall clock where the order is of another host.
+    """
 
     reason: FinishReason
     signal: int
     kill_at: float
+    is_by_wall_clock: bool = False
 
 
 class Exit(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,7 +174,8 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
     """When pods under policy Fence are killed, in seconds of the boot clock of `boot_id`.
 
-    That is shortly before the executor's lease ends.
+    That is shortly before the executor's lease ends. Without `boot_id` it is by the wall clock, for
+    pods of other hosts.
     """
 
     fence_at: float

@@ -15,6 +15,8 @@ import signal
 import time
 from pathlib import Path
 
+import msgspec
+
 from headgate.adapters.system.clocks_and_randomness import wall_clock
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.substrate import FinishReason
@@ -39,6 +41,8 @@ LEASE_LOOK_SECONDS = 1.0
 DIRECTORY_LOOK_SECONDS = 5.0
 SECONDS_FOR_OUTPUT = 1.0
 """Bytes that an ended pod has left in its pipes are read for so long at most."""
+WAKE_SIGNALS = (signal.SIGUSR1, signal.SIGURG)
+"""Both have a shim look at its orders; the second one does nothing to a pod that gets it too."""
 PR_SET_PDEATHSIG = 1
 PR_SET_NO_NEW_PRIVS = 38
 CLONE_NEWNS = 0x0002_0000
@@ -49,17 +53,24 @@ CANNOT_START = 127
 def run_shim(directory: Path) -> None:
     """Runs the pod of a directory to its end, unless another shim has begun to."""
     launch = files.read(directory / files.LAUNCH, Launch)
+    if launch is None or launch.boot_id != files.boot_id():
+        return
+    # A run of this pod that lives below another agent's directory: this one is offered again.
+    with contextlib.suppress(AlreadyRuns):
+        run_launch(directory, launch)
+
+
+def run_launch(directory: Path, launch: Launch) -> None:
+    """Runs a pod to its end, unless another process has begun to.
+
+    Raises `AlreadyRuns` while an earlier run of the pod lives on this host.
+    """
     ticks = files.start_ticks(os.getpid())
-    if launch is None or ticks is None or launch.boot_id != files.boot_id():
-        return
+    assert ticks is not None
     own = Supervisor(pid=os.getpid(), start_ticks=ticks, boot_id=launch.boot_id)
-    try:
-        with only_one(launch.shim_name):
-            if files.create(directory / files.SUPERVISOR, own):
-                Shim(directory, launch).run()
-    except AlreadyRuns:
-        # A run of this pod lives below another agent's directory; this one is offered again.
-        return
+    with only_one(launch.shim_name):
+        if files.create(directory / files.SUPERVISOR, own):
+            Shim(directory, launch).run()
 
 
 class Shim:
@@ -77,6 +88,7 @@ class Shim:
         self._last_order: Stop | None = None
         self._outputs: dict[int, OutputWriter] = {}
         self._ends_at: float | None = None
+        self._looks_at = 0.0
 
     def run(self) -> None:
         """Starts the pod, waits for its end, and writes it down."""
@@ -145,6 +157,8 @@ class Shim:
         """Seconds until there is something to look at without a signal."""
         now = files.boot_seconds()
         due = [LEASE_LOOK_SECONDS if self._launch.lease_file else DIRECTORY_LOOK_SECONDS]
+        if self._launch.look_seconds:
+            due.append(self._looks_at - now)
         if self._ends_at is not None:
             due.append(self._ends_at - now)
         if self._stop is not None:
@@ -204,11 +218,17 @@ class Shim:
             return
         is_first = self._stop is None or self._stop.signal != order.signal
         self._last_order = self._stop = order
+        if order.is_by_wall_clock:
+            kill_at = _boot_seconds_of(order.kill_at)
+            self._stop = msgspec.structs.replace(order, kill_at=kill_at)
         if is_first:
             self._signal(order.signal)
 
     def _keep_deadlines(self) -> None:
         now = files.boot_seconds()
+        if self._launch.look_seconds and now >= self._looks_at:
+            self._looks_at = now + self._launch.look_seconds
+            self._obey()
         if self._ends_at is not None and now >= self._ends_at:
             self._ends_at = None
             self._order("DeadlineExceeded", self._launch.grace_seconds)
@@ -220,9 +240,9 @@ class Shim:
     def _is_fenced(self, now: float) -> bool:
         """Whether the lease is about to end: after that the pod may be started elsewhere."""
         lease = files.read(Path(self._launch.lease_file), Lease)
-        if lease is None or lease.boot_id != files.boot_id():
+        if lease is None or lease.boot_id not in {"", files.boot_id()}:
             return True
-        return now >= lease.fence_at
+        return now >= (lease.fence_at if lease.boot_id else _boot_seconds_of(lease.fence_at))
 
     def _order(self, reason: FinishReason, grace_seconds: float) -> None:
         """Stops the pod by this shim's own decision, as the agent may be gone."""
@@ -278,14 +298,22 @@ class Shim:
         """Tells the agent, if it runs, to look at this pod; it looks regularly anyway."""
         if self._launch.wake_socket:
             tell(self._launch.wake_socket, self._launch.name)
+        if self._launch.news_directory:
+            with contextlib.suppress(OSError):
+                Path(self._launch.news_directory, self._launch.name).touch()
+
+
+def _boot_seconds_of(wall_seconds: float) -> float:
+    """Returns a time of the wall clock as one of this host's boot clock."""
+    return wall_seconds - wall_clock() / MICROSECONDS_PER_SECOND + files.boot_seconds()
 
 
 def _catch_signals() -> int:
-    """Returns a descriptor that is readable after SIGCHLD, SIGUSR1 and SIGTERM."""
+    """Returns a descriptor that is readable after the end of a process and after a wake-up."""
     end, wake = os.pipe()
     for descriptor in (end, wake):
         os.set_blocking(descriptor, False)
-    for number in (signal.SIGCHLD, signal.SIGUSR1):
+    for number in (signal.SIGCHLD, *WAKE_SIGNALS):
         signal.signal(number, lambda *_: None)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -297,7 +325,7 @@ def _become_pod(launch: Launch, cgroups: PodCgroups, outputs: list[int], failed:
     """Replaces this process by the pod's command; writes an error and its place otherwise."""
     what = ""
     try:
-        for number in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGHUP, signal.SIGINT):
+        for number in (signal.SIGCHLD, *WAKE_SIGNALS, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, signal.SIG_DFL)
         for number in (signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)

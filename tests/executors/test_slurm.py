@@ -1,0 +1,316 @@
+"""What the Slurm executor does beyond the contract of substrates."""
+
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from headgate.cli.operations.doctor import slurm
+from headgate.executor.assignments import AssignedPod, Assignment
+from headgate.executor.core import ExecutorCore
+from headgate.executor.reconcile import RunReport
+from headgate.executor.substrate import NodeDescription, ObservedRun
+from headgate.executor.substrates.agent.run_directory import RunContext
+from headgate.executor.substrates.slurm.cluster import SlurmCluster
+from headgate.executor.substrates.slurm.command_line import SlurmCommands
+from headgate.executor.substrates.slurm.jobs import (
+    ERRORS,
+    JOBS,
+    SUBMITTED,
+    Job,
+    Member,
+    Shape,
+    Submitted,
+    options_of,
+    shape_of,
+)
+from headgate.executor.substrates.slurm.nodes import gres_of, states_of
+from headgate.executor.substrates.slurm.queue import QueuedJob
+from headgate.executor.substrates.slurm.runs import Run, end_silent
+from tests.executors.pods import (
+    UID,
+    assignment_of,
+    ended,
+    eventually,
+    key_of,
+    output_of,
+    shell,
+)
+from tests.executors.slurm_cluster import SEARCH_PATH, SKIPPED, SlurmTestCluster, is_wanted
+
+needs_slurm = pytest.mark.skipif(not is_wanted(), reason=SKIPPED)
+
+
+@pytest.mark.parametrize(
+    ("text", "states"),
+    [
+        ("IDLE", {"IDLE"}),
+        ("MIXED+DRAIN", {"MIXED", "DRAIN"}),
+        ("DOWN*+DRAIN", {"DOWN", "DRAIN", "NOT_RESPONDING"}),
+    ],
+)
+def test_states_of_a_node(text: str, states: set[str]) -> None:
+    assert states_of(text) == states
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("(null)", []),
+        ("gpu:2", [("gpu", "", 2)]),
+        ("gpu:a100:4(S:0-1),shard:8", [("gpu", "a100", 4), ("shard", "", 8)]),
+        ("gpu:a100:2(IDX:0,3)", [("gpu", "a100", 2)]),
+    ],
+)
+def test_generic_resources(text: str, found: list[tuple[str, str, int]]) -> None:
+    assert list(gres_of(text)) == found
+
+
+@pytest.mark.parametrize(
+    ("nodes", "memory", "count"),
+    [
+        (("a", "a", "b", "b"), "--mem=600", 2),
+        (("a", "a", "b"), "--mem-per-cpu=150", 2),
+        (("a",), "--mem=300", 1),
+    ],
+)
+def test_a_job_asks_for_exactly_its_nodes_and_memory(
+    nodes: tuple[str, ...], memory: str, count: int
+) -> None:
+    shape = shape_of(
+        cpu_milli=1500,
+        memory_bytes=300 << 20,
+        gpus=1,
+        limit_seconds=90,
+        account=None,
+        is_placed=True,
+        default_memory_mebibytes=100,
+    )
+    members = tuple(Member(name=f"m{index}", node=node) for index, node in enumerate(nodes))
+    job = Job(name="hg-1", members=members, shape=shape)
+    options = options_of(Path("/shared/jobs/hg-1"), job, "main", ["--qos=high"])
+    assert {memory, f"--nodes={count}", "--cpus-per-task=2", "--gpus-per-task=1"} <= set(options)
+    assert {"--time=7", "--hold", "--no-requeue", "--partition=main"} <= set(options)
+    assert options[-1] == "--qos=high"
+
+
+@pytest.mark.parametrize(
+    ("errors", "reason"),
+    [
+        ("srun: error: Unable to confirm allocation for job 6: Job is pending", "NodeLost"),
+        ("srun: error: Unable to contact slurm controller (connect failure)", "NodeLost"),
+        ("python: not found", "StartFailed"),
+    ],
+)
+def test_a_job_of_which_no_rank_began_tells_why(tmp_path: Path, errors: str, reason: str) -> None:
+    """Daemons that were killed lose a launch; anything else is an error of the installation."""
+    (tmp_path / ERRORS).write_text(errors)
+    shape = Shape(cpus=1, memory_mebibytes=1, gpus=0, minutes=0, account=None, is_placed=True)
+    context = RunContext(key=key_of(), log_id="log-1", grace_seconds=1, checkpoint_signal=15)
+    observed = ObservedRun(key=key_of(), log_id="log-1", state="Starting")
+    run = Run(directory=tmp_path, context=context, shape=shape, observed=observed)
+    job = QueuedJob(directory=tmp_path, plan=Job(name="hg-1", members=(), shape=shape))
+    end_silent(run, job, "FAILED")
+    assert run.observed.end is not None
+    assert run.observed.end.reason == reason
+    assert errors in run.observed.end.message
+
+
+@pytest.fixture
+def cluster(slurm_of_tests: SlurmTestCluster, tmp_path: Path) -> Iterator[SlurmCluster]:
+    made = slurm_of_tests.substrate(tmp_path / "slurm", lost_seconds=2.0)
+    yield made
+    for run in list(made.observe().values()):
+        made.kill(run.key)
+        made.flush()
+        ended(made, run.key)
+    made.close()
+
+
+@pytest.fixture
+def core(cluster: SlurmCluster, tmp_path: Path) -> Iterator[ExecutorCore]:
+    made = ExecutorCore(cluster, tmp_path / "core", now=lambda: 0, say=lambda _line: None)
+    yield made
+    made.close()
+
+
+def until(cluster: SlurmCluster, core: ExecutorCore, look: Callable[[], bool]) -> None:
+    def step() -> bool:
+        core.step()
+        if look():
+            return True
+        cluster.wait(0.05)
+        return False
+
+    eventually(step)
+
+
+def finished(core: ExecutorCore) -> list[RunReport]:
+    return [each for each in core.unanswered(100) if each.type == "finished"]
+
+
+def jobs_of(directory: Path) -> list[str]:
+    """The numbers of the jobs that a test has had released."""
+    files = (directory / "slurm" / JOBS).glob(f"*/{SUBMITTED}")
+    found = (msgspec.json.decode(path.read_bytes(), type=Submitted) for path in files)
+    return [str(each.id) for each in found if each.is_released]
+
+
+def gang_of(script: str, hosts: tuple[str, ...], attempt: int = 1) -> Assignment:
+    """A gang of which each rank has its own node."""
+    given = assignment_of(shell(script), pods=len(hosts), hosts=hosts, attempt=attempt)
+    pods = tuple(
+        AssignedPod(index=index, rank=index, run=1, node=node) for index, node in enumerate(hosts)
+    )
+    (pod_set,) = given.pod_sets
+    return msgspec.structs.replace(given, pod_sets=(msgspec.structs.replace(pod_set, pods=pods),))
+
+
+def restart(cluster: SlurmTestCluster, signal_of_controller: signal.Signals) -> None:
+    """Ends the controller and the daemon of a node, and starts them again."""
+    cluster.kill("slurmctld", signal_of_controller)
+    cluster.kill("slurmd-1")
+    cluster.start_controller()
+    cluster.start_node(1)
+
+
+HOSTS = ("host-3", "host-1", "host-1", "host-2")
+
+
+@needs_slurm
+def test_ranks_run_where_they_are_placed_while_daemons_restart(
+    slurm_of_tests: SlurmTestCluster, cluster: SlurmCluster, core: ExecutorCore, tmp_path: Path
+) -> None:
+    """A gang over three nodes, in another order than theirs; the controller saves its state."""
+    go = tmp_path / "go"
+    script = f"echo $RANK $HEADGATE_NODE; while ! test -e {go}; do sleep 0.05; done; exit $RANK"
+    core.replace_assignments(5, "log-1", [gang_of(script, HOSTS, attempt=2)])
+    until(cluster, core, lambda: sum(each.type == "ready" for each in core.unanswered(99)) == 4)
+    restart(slurm_of_tests, signal.SIGTERM)
+    go.touch()
+    until(cluster, core, lambda: len(finished(core)) == 4)
+    codes = {each.index: each.exit_code for each in finished(core)}
+    until(cluster, core, lambda: slurm_of_tests.is_idle_again(f"hg-{UID}-2-"))
+    assert codes == {0: 0, 1: 1, 2: 2, 3: 3}
+    assert [output_of(cluster, key_of(rank, attempt=2)) for rank in range(4)] == [
+        f"{rank} {node}\n" for rank, node in enumerate(HOSTS)
+    ]
+
+
+@needs_slurm
+def test_a_controller_that_forgot_what_it_started_leaves_no_pod_without_an_end(
+    slurm_of_tests: SlurmTestCluster, cluster: SlurmCluster, core: ExecutorCore, tmp_path: Path
+) -> None:
+    """It was killed before it saved its state, and then takes the job for one that is held."""
+    go = tmp_path / "go"
+    core.replace_assignments(
+        5, "log-1", [gang_of(f"while ! test -e {go}; do sleep 0.05; done", HOSTS, attempt=3)]
+    )
+    until(cluster, core, lambda: sum(each.type == "ready" for each in core.unanswered(99)) == 4)
+    restart(slurm_of_tests, signal.SIGKILL)
+    go.touch()
+    until(cluster, core, lambda: len(finished(core)) == 4)
+    until(cluster, core, lambda: slurm_of_tests.is_idle_again(f"hg-{UID}-3-"))
+    assert all(each.reason == "NodeLost" or each.exit_code == 0 for each in finished(core))
+
+
+@needs_slurm
+def test_a_job_is_released_again_that_slurm_holds(
+    slurm_of_tests: SlurmTestCluster, cluster: SlurmCluster, core: ExecutorCore, tmp_path: Path
+) -> None:
+    """So a controller has it that was killed before it saved that the job was released."""
+    slurm_of_tests.run("scontrol", "update", "nodename=host-4", "state=drain", "reason=a test")
+    try:
+        core.replace_assignments(5, "log-1", [gang_of("true", ("host-4",))])
+        until(cluster, core, lambda: bool(jobs_of(tmp_path)))
+        slurm_of_tests.run("scontrol", "uhold", *jobs_of(tmp_path))
+    finally:
+        slurm_of_tests.run("scontrol", "update", "nodename=host-4", "state=resume")
+    until(cluster, core, lambda: bool(finished(core)))
+    (report,) = finished(core)
+    assert report.exit_code == 0
+
+
+@needs_slurm
+def test_pods_of_nodes_that_drained_before_they_began_are_given_back(
+    slurm_of_tests: SlurmTestCluster, cluster: SlurmCluster, core: ExecutorCore
+) -> None:
+    slurm_of_tests.run("scontrol", "update", "nodename=host-4", "state=drain", "reason=a test")
+    try:
+        core.replace_assignments(5, "log-1", [gang_of("true", ("host-4", "host-4"))])
+        until(cluster, core, lambda: len(finished(core)) == 2)
+    finally:
+        slurm_of_tests.run("scontrol", "update", "nodename=host-4", "state=resume")
+    assert [each.reason for each in finished(core)] == ["NodeLost"] * 2
+
+
+def nodes_by_name(cluster: SlurmCluster) -> dict[str, NodeDescription]:
+    return {node.name: node for node in cluster.nodes()}
+
+
+@needs_slurm
+def test_nodes_have_features_devices_states_and_what_others_use(
+    slurm_of_tests: SlurmTestCluster, cluster: SlurmCluster
+) -> None:
+    before = nodes_by_name(cluster)
+    assert before["host-1"].capacity["nvidia.com/gpu"] == "2"
+    assert before["host-1"].labels["feature.slurm.headgate.dev/fast"] == "true"
+    assert [before[f"host-{n}"].labels["topology-rack"] for n in (1, 2, 3)] == ["r1", "r1", "r2"]
+    options = ("--ntasks=3", "--mem=700", "--nodelist=host-4", "--wrap=sleep 60")
+    job = slurm_of_tests.run("sbatch", "--parsable", "--chdir=/", "-o", "/dev/null", *options)
+    states = {"host-2": "drain", "host-3": "down", "host-4": "drain"}
+    try:
+        wanted = {"cpu": "3", "memory": "700Mi", "pods": "3"}
+        eventually(lambda: nodes_by_name(cluster)["host-4"].used_by_others == wanted)
+        for node, state in states.items():
+            update = (f"nodename={node}", f"state={state}", "reason=a test")
+            slurm_of_tests.run("scontrol", "update", *update)
+        found = nodes_by_name(cluster)
+    finally:
+        slurm_of_tests.run("scancel", job.strip())
+        eventually(lambda: slurm_of_tests.is_idle_again("wrap"))
+    assert sorted(found) == ["host-1", "host-4"]
+    (taint,) = found["host-4"].taints
+    assert (taint["key"], taint["value"]) == ("slurm.headgate.dev/drain", "drain")
+    eventually(lambda: sorted(nodes_by_name(cluster)) == sorted(before))
+
+
+@needs_slurm
+def test_doctor_sees_the_cluster_of_its_host(
+    slurm_of_tests: SlurmTestCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", SEARCH_PATH)
+    (found,) = slurm(slurm_of_tests.commands)
+    assert found.level == "ok"
+    assert found.text.endswith("4 nodes, 0 down, 0 drained or reserved")
+    assert slurm(SlurmCommands(configuration=str(tmp_path / "none"))) == []
+
+
+@needs_slurm
+def test_a_job_that_slurm_refuses_fails_with_its_words(
+    slurm_of_tests: SlurmTestCluster, tmp_path: Path
+) -> None:
+    cluster = slurm_of_tests.substrate(tmp_path / "slurm", sbatch_options=("--partition=none",))
+    core = ExecutorCore(cluster, tmp_path / "core", now=lambda: 0, say=lambda _line: None)
+    core.replace_assignments(5, "log-1", [assignment_of(shell("true"))])
+    until(cluster, core, lambda: bool(finished(core)))
+    (report,) = finished(core)
+    core.close()
+    cluster.close()
+    assert report.reason == "StartFailed"
+    assert "invalid partition" in report.message
+
+
+@needs_slurm
+def test_a_job_that_an_administrator_cancels_has_failed(
+    slurm_of_tests: SlurmTestCluster, cluster: SlurmCluster, core: ExecutorCore, tmp_path: Path
+) -> None:
+    core.replace_assignments(5, "log-1", [assignment_of(shell("exec sleep 60"))])
+    until(cluster, core, lambda: any(each.type == "ready" for each in core.unanswered(99)))
+    slurm_of_tests.run("scancel", *jobs_of(tmp_path))
+    until(cluster, core, lambda: bool(finished(core)))
+    (report,) = finished(core)
+    assert report.reason == "Error"
+    assert report.signal in {signal.SIGTERM, signal.SIGKILL}
