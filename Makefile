@@ -9,7 +9,6 @@ SHELL := bash
 # Headgate and its tests are many processes: without kept bytecode each compiles everything anew.
 export PYTHONDONTWRITEBYTECODE :=
 
-PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3))
 ARGS ?=
 PART ?=
 BIN := .venv/bin
@@ -116,10 +115,11 @@ page-check: $(READY)
 interface: $(READY)
 	@$(PAGE) build
 
+# PYTHON=... names an interpreter; else the fastest at hand is taken.
 # uv and all it installs are pinned by uv.lock; pip only brings uv in. Its code is compiled at once,
 # as else each of the processes that start together compiles it.
 $(READY): pyproject.toml uv.lock
-	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/pip || $(or $(PYTHON),"$$(python3 .ci/interpreter.py)") -m venv .venv
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet 'uv>=0.9,<1'
 	@$(BIN)/uv sync --frozen --all-extras --quiet --compile-bytecode
 	@touch $@
