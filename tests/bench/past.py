@@ -19,7 +19,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.database_clock import DatabaseClock
 from headgate.application.live_state import COLLECT_AFTER
 from headgate.application.ports import WorkloadQuery
-from headgate.application.queries.queues.tree import queue_tree
+from headgate.application.queries.queue_tree import queue_tree
 from headgate.application.time_travel import PointInTime, services_at
 from headgate.bootstrap import migrate, open_platform
 from headgate.domain.kinds.cluster_queue import ClusterQueueCreated, ClusterQueueSpec

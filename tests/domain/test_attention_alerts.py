@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.application.queries.overview.attention import (
+from headgate.application.queries.attention import (
     FAILURE_SHOWN_SECONDS,
     LONG_HEAD_SECONDS,
     MAX_PER_KIND,

@@ -3,13 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
-from headgate.application.queries.overview.detectors import (
+from headgate.application.queries.detectors import (
     DRIFT_EVENTS,
     detected_problems,
     drifted_followers,
 )
-from headgate.application.queries.workloads.expected_start import expected_start
-from headgate.application.queries.workloads.explanations import explanation_of
+from headgate.application.queries.expected_start import expected_start
+from headgate.application.queries.explanations import explanation_of
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.workloads.events import WorkloadHeld
 from headgate.domain.workloads.specs import TopologyRequest

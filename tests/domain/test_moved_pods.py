@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.application.queries.workloads.pods import moved_pods
+from headgate.application.queries.pods import moved_pods
 from headgate.domain.nodes.state import NodeReported
 from headgate.domain.workloads.specs import TopologyRequest
 from headgate.messages.catalogue import text_of

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headgate.application.queries.overview.attention import Attention, attention
-from headgate.application.queries.overview.detectors import SECONDS_WITHOUT_REPORT
+from headgate.application.queries.attention import Attention, attention
+from headgate.application.queries.detectors import SECONDS_WITHOUT_REPORT
 from headgate.domain.kinds.executor import (
     ExecutorClaimed,
     ExecutorCreated,

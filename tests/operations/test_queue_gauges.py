@@ -6,7 +6,7 @@ from prometheus_client import Metric
 
 from headgate.application.cooperative import at_once
 from headgate.application.metrics_gauges import read_gauges
-from headgate.application.queries.queues.status import ReservedUsage, reserved_usage
+from headgate.application.queries.queue_status import ReservedUsage, reserved_usage
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption

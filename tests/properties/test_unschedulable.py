@@ -16,9 +16,9 @@ from headgate.application.commands.requests import (
     StreamCommand,
 )
 from headgate.application.cooperative import at_once
-from headgate.application.queries.overview.detectors import detected_problems
-from headgate.application.queries.workloads.explanations import explanation_of, fresh_explanation
-from headgate.application.queries.workloads.submission_warnings import warnings_about
+from headgate.application.queries.detectors import detected_problems
+from headgate.application.queries.explanations import explanation_of, fresh_explanation
+from headgate.application.queries.submission_warnings import warnings_about
 from headgate.application.simulation_run import SimulationRequest, run_simulation
 from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
 from headgate.domain.kinds.queue_stop import Stop

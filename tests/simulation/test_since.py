@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.application.queries.workloads.reason_since import reason_since
+from headgate.application.queries.reason_since import reason_since
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.pending_reasons import recorded_reason

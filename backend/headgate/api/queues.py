@@ -35,16 +35,16 @@ from headgate.application import time_travel
 from headgate.application.access.redaction import cluster_queues_of
 from headgate.application.access.rights import Right
 from headgate.application.commands.object_commands import stop_queue
-from headgate.application.queries.queues.tree import queue_tree, usage_over_time
-from headgate.application.queries.queues.views import (
-    PendingWorkloadsSummary,
-    QueueTree,
-    UsageOverTime,
-)
-from headgate.application.queries.workloads.pending_workloads import (
+from headgate.application.queries.pending_workloads import (
     PendingPageRequest,
     pending_in_cluster_queue,
     pending_in_local_queue,
+)
+from headgate.application.queries.queue_tree import queue_tree, usage_over_time
+from headgate.application.queries.queue_views import (
+    PendingWorkloadsSummary,
+    QueueTree,
+    UsageOverTime,
 )
 from headgate.domain.kinds.queue_stop import ResumeQueue, StopQueue
 from headgate.domain.rejection import NotAllowed

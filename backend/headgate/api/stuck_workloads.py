@@ -45,7 +45,7 @@ from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import CommandRequest, CommandResponse, CommandResult
 from headgate.application.commands.workload_commands import WorkloadVerb
 from headgate.application.cooperative import Cooperative
-from headgate.application.queries.workloads.stuck_workloads import (
+from headgate.application.queries.stuck_workloads import (
     StuckWorkloads,
     StuckWorkloadView,
     stuck_workload_with_forecast,

@@ -20,8 +20,8 @@ from headgate.application.bulk_actions import (
 from headgate.application.commands.execute import catch_up
 from headgate.application.commands.requests import CommandRequest
 from headgate.application.ports import EventFilter
+from headgate.application.queries.timelines import title_of
 from headgate.application.queries.views import timestamp
-from headgate.application.queries.workloads.timelines import title_of
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.rejection import IllegalNow, NotFound

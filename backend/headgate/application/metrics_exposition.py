@@ -12,8 +12,8 @@ from headgate.application.cooperative import Cooperative
 from headgate.application.metrics_counters import EventCounters, Labels, Samples, gauge
 from headgate.application.metrics_cycles import CycleDurations
 from headgate.application.metrics_gauges import NO_WORKLOADS, queue_gauges, read_gauges
-from headgate.application.queries.overview.attention import find_attention, process_alerts
-from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
+from headgate.application.queries.attention import find_attention, process_alerts
+from headgate.application.queries.detectors import detect_problems, drifted_followers
 from headgate.domain.cluster_state import ClusterState
 
 DETECTORS = (

@@ -15,12 +15,12 @@ from headgate.application.metrics_counters import (
     local_queue_labels,
 )
 from headgate.application.metrics_cycles import round_gauges
-from headgate.application.queries.queues.status import (
+from headgate.application.queries.queue_status import (
     counts_of,
     local_queue_key,
     reserved_usage,
 )
-from headgate.application.queries.queues.tree import queue_counts
+from headgate.application.queries.queue_tree import queue_counts
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.configuration import quota_amounts
 from headgate.domain.kinds.queue_activity import cluster_queue_activity, local_queue_activity

@@ -11,7 +11,7 @@ from headgate.application.commands.object_commands import command_on_object, obj
 from headgate.application.commands.requests import DecisionContext, StreamCommand
 from headgate.application.commands.workload_commands import command_on_workload
 from headgate.application.cooperative import at_once
-from headgate.application.queries.workloads.explanations import (
+from headgate.application.queries.explanations import (
     QueuePosition,
     fresh_explanation,
     position_of,

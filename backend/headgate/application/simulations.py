@@ -11,6 +11,7 @@ from headgate.application.commands.requests import StreamCommand
 from headgate.application.cooperative import Cooperative, each, run_yielding, stop_if_cancelled
 from headgate.application.failures import LimitExceeded
 from headgate.application.historical_ports import FixedReader
+from headgate.application.queries.explanations import AsOf, QueuePosition
 from headgate.application.queries.views import (
     BlockerView,
     Free,
@@ -23,7 +24,6 @@ from headgate.application.queries.views import (
     timestamp,
     view_from,
 )
-from headgate.application.queries.workloads.explanations import AsOf, QueuePosition
 from headgate.application.simulation_run import (
     PredictedState,
     SimulationOutcome,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from headgate.application.queries.queues.pending_order import pending_order
-from headgate.application.queries.queues.status import consumed_by
+from headgate.application.queries.pending_order import pending_order
+from headgate.application.queries.queue_status import consumed_by
 from headgate.domain.kinds.configuration import AdmissionFairSharing
 from headgate.domain.scheduling.local_queue_ranking import (
     DEFAULT_WEIGHT_MILLI,

@@ -3,8 +3,8 @@
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from headgate.application.queries.queues.status import status_of
-from headgate.application.queries.queues.tree import lines_of
+from headgate.application.queries.queue_status import status_of
+from headgate.application.queries.queue_tree import lines_of
 from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
 from headgate.domain.kinds.queue_activity import Activity, cluster_queue_activity, cohort_cycle
 from headgate.domain.kinds.references import referrers_of

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from headgate.application.queries.queues.status import status_of
+from headgate.application.queries.queue_status import status_of
 from headgate.domain.kinds.cluster_queue import ClusterQueueDeletionRequested
 from headgate.domain.kinds.local_queue import LocalQueueDeletionRequested
 from headgate.domain.scheduling.lifecycle.pods_ready import pods_ready_deadline

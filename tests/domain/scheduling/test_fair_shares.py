@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.application.queries.queues.status import status_of, weighted_share_of
+from headgate.application.queries.queue_status import status_of, weighted_share_of
 from headgate.domain.kinds.resource_groups import FlavorQuotas, ResourceGroup, ResourceQuota
 from headgate.domain.scheduling.quota.dominant_resource_share import (
     UNBOUNDED_SHARE,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headgate.application.queries.overview.detectors import detected_problems
+from headgate.application.queries.detectors import detected_problems
 from headgate.domain.kinds.cluster_queue import FlavorFungibility
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.pending_reasons import current_reason, recorded_reason

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.application.queries.queues.status import status_of
+from headgate.application.queries.queue_status import status_of
 from headgate.application.verify.verify import History
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.nodes.state import NodeCordoned, NodeDeleted

@@ -1,6 +1,6 @@
 """The order of pending workloads, blocking heads, and requeueing of inadmissible workloads."""
 
-from headgate.application.queries.queues.pending_order import pending_order
+from headgate.application.queries.pending_order import pending_order
 from headgate.domain.kinds.queue_preemption import ClusterQueuePreemption
 from headgate.domain.scheduling.pending_reasons import recorded_reason
 from headgate.domain.workloads.events import WorkloadEvicted, WorkloadHeld

@@ -17,7 +17,7 @@ import yaml
 
 from headgate.adapters.manifests.desired import Desired, Refused
 from headgate.adapters.manifests.parse import parse
-from headgate.application.queries.workloads.submission_warnings import (
+from headgate.application.queries.submission_warnings import (
     IGNORED_JOB_FIELDS,
     found_in_template,
 )

@@ -17,7 +17,7 @@ from headgate.api.answers import Answer, answer
 from headgate.api.callers import Caller, services_of
 from headgate.api.executors.schemas import ObservedPod, ObservedPods
 from headgate.api.pages import after_token, continue_token
-from headgate.application.queries.workloads.pods import PodTemplate, pod_templates
+from headgate.application.queries.pods import PodTemplate, pod_templates
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.streams import workload_stream
 from headgate.domain.workloads.pods.pod_ranks import ExecutorPod, assign_ranks

@@ -40,7 +40,7 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.commands import executor_commands
 from headgate.application.commands.executor_commands import PodReportOutcome
 from headgate.application.executor_stores import WantedPort
-from headgate.application.queries.workloads.pods import PodTemplate, pod_templates
+from headgate.application.queries.pods import PodTemplate, pod_templates
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.executor_assignments import (
     ExecutorAssignment,

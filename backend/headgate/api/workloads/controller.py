@@ -34,11 +34,11 @@ from headgate.api.workloads.schemas import (
     WorkloadObject,
     WrittenWorkload,
 )
-from headgate.application.queries.workloads.explanations import (
+from headgate.application.queries.explanations import (
     MAX_REASONS,
     ExplanationView,
 )
-from headgate.application.queries.workloads.timelines import Timeline
+from headgate.application.queries.timelines import Timeline
 
 Name = Annotated[str, PathParameter(description="The workload's name", max_length=253)]
 Phases = Annotated[

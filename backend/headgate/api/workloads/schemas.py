@@ -7,8 +7,8 @@ import msgspec
 from headgate.adapters.manifests.metadata import ConditionSchema, ListMeta, ObjectMeta
 from headgate.adapters.manifests.selectors import TolerationSchema
 from headgate.api.bodies import Free, Position, Problem, RequestBody, Schema, Timestamp
-from headgate.application.queries.overview.config_warnings import AdviceView
-from headgate.application.queries.workloads.explanations import ExplanationSummary
+from headgate.application.queries.config_warnings import AdviceView
+from headgate.application.queries.explanations import ExplanationSummary
 from headgate.domain.workloads.events import CheckStateName
 from headgate.domain.workloads.specs import PodReason, RetryAction
 from headgate.domain.workloads.state import Phase

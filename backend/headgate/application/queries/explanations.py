@@ -7,11 +7,19 @@ from typing import Literal
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.queries.queues.pending_order import (
+from headgate.application.queries.expected_start import ExpectedStart, expected_start
+from headgate.application.queries.pending_order import (
     PendingOrder,
     pending_order,
     pending_order_of_tree,
 )
+from headgate.application.queries.pods import (
+    FailedPod,
+    awaited_port,
+    failed_pods,
+    moved_pods,
+)
+from headgate.application.queries.reason_since import evaluation_count, reason_since
 from headgate.application.queries.views import (
     BlockerView,
     Free,
@@ -25,14 +33,6 @@ from headgate.application.queries.views import (
     sentence,
     timestamp,
 )
-from headgate.application.queries.workloads.expected_start import ExpectedStart, expected_start
-from headgate.application.queries.workloads.pods import (
-    FailedPod,
-    awaited_port,
-    failed_pods,
-    moved_pods,
-)
-from headgate.application.queries.workloads.reason_since import evaluation_count, reason_since
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.recorded_event import RecordedEvent
 from headgate.domain.scheduling.pending_reasons import (

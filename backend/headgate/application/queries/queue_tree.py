@@ -9,7 +9,7 @@ from headgate.application.access.redaction import NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.historical_ports import ResolvedPoint, point_at_instant
 from headgate.application.projections.queue_history import QueueMinute
-from headgate.application.queries.queues.status import (
+from headgate.application.queries.queue_status import (
     WAITING,
     QuotaLoan,
     counts_of,
@@ -19,7 +19,7 @@ from headgate.application.queries.queues.status import (
     used_beyond_quota,
     weighted_share_of,
 )
-from headgate.application.queries.queues.views import (
+from headgate.application.queries.queue_views import (
     Lent,
     LocalQueueLine,
     QueueCounts,

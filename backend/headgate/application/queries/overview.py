@@ -10,14 +10,14 @@ from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, run_yielding
 from headgate.application.ports import EventFilter
 from headgate.application.queries import events
-from headgate.application.queries.events import EventView
-from headgate.application.queries.overview.attention import (
+from headgate.application.queries.attention import (
     Attention,
     find_attention,
     most_severe,
     process_alerts,
 )
-from headgate.application.queries.overview.detectors import detect_problems, drifted_followers
+from headgate.application.queries.detectors import detect_problems, drifted_followers
+from headgate.application.queries.events import EventView
 from headgate.application.queries.views import Position, Timestamp, Whole, message_view, timestamp
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.workloads.state import phase_of

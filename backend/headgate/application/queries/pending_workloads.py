@@ -6,16 +6,16 @@ from msgspec.structs import replace
 from headgate.application.access.redaction import FOREIGN_WORKLOAD, NamespaceScope
 from headgate.application.application_services import ApplicationServices
 from headgate.application.cooperative import Cooperative, each
-from headgate.application.queries.queues.pending_order import pending_order, pending_order_of_tree
-from headgate.application.queries.queues.status import local_queue_key
-from headgate.application.queries.queues.views import (
+from headgate.application.queries.explanations import explanation_of
+from headgate.application.queries.pending_order import pending_order, pending_order_of_tree
+from headgate.application.queries.queue_status import local_queue_key
+from headgate.application.queries.queue_views import (
     PendingListMeta,
     PendingMeta,
     PendingWorkload,
     PendingWorkloadsSummary,
 )
 from headgate.application.queries.views import sentence, timestamp
-from headgate.application.queries.workloads.explanations import explanation_of
 from headgate.application.workload_filter import WorkloadFilter, listed_cluster_queue, owner_of
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.rejection import NotFound

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from headgate.application.access.redaction import NamespaceScope, visible_to
 from headgate.application.cooperative import Cooperative, at_once, each
-from headgate.application.queries.overview.config_warnings import warnings_in
-from headgate.application.queries.overview.detectors import unserved_flavors
+from headgate.application.queries.config_warnings import warnings_in
+from headgate.application.queries.detectors import unserved_flavors
 from headgate.application.queries.views import MessageView, Whole, message_view
 from headgate.application.readiness import Readiness
 from headgate.domain.cluster_state import ClusterState

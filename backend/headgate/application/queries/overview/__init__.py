@@ -1,1 +1,0 @@
-"""Alerts and warnings that need the attention of an administrator."""

@@ -1,1 +1,0 @@
-"""Queries on queues: their tree, their pending workloads, and their usage."""

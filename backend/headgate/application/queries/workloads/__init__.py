@@ -1,1 +1,0 @@
-"""Queries on workloads: pending reasons, timelines, and stuck workloads."""
