@@ -153,6 +153,10 @@ class SlurmTestCluster:
         except AssertionError:  # the controller starts
             return False
 
+    def state_of(self, job: str) -> str:
+        """The state of a job by its number."""
+        return self.run("squeue", "-h", "-t", "all", "-o", "%T", "-j", job).strip()
+
     def is_idle_again(self, prefix: str = "") -> bool:
         """Whether all is idle once an administrator has seen to nodes that are drained or down.
 
@@ -163,6 +167,14 @@ class SlurmTestCluster:
             for node in drained:
                 self.run("scontrol", "update", f"nodename={node}", "state=resume")
         return self.is_idle(prefix)
+
+    def until_restored(self) -> None:
+        """Returns once all nodes are idle, and no process of an earlier job is left on them.
+
+        A controller that was killed gives numbers of jobs again that it has forgotten: a node on
+        which a process of the earlier job is left is drained as of a duplicate number.
+        """
+        self._until(lambda: not self._steps() and self.is_idle_again(), "the nodes")
 
     def substrate(self, directory: Path, **settings: Any) -> SlurmCluster:
         """The substrate of an executor, with times that suit tests."""
@@ -175,6 +187,7 @@ class SlurmTestCluster:
             look_seconds=1.0,
             settle_seconds=1.0,
             lost_seconds=10.0,
+            launch_seconds=30.0,
         )
         return SlurmCluster(msgspec.structs.replace(given, **settings), self.commands)
 
@@ -188,6 +201,10 @@ class SlurmTestCluster:
             process.wait(WAIT_SECONDS)
         self._processes.clear()
         kill(self._left())
+
+    def _steps(self) -> list[int]:
+        """The processes of jobs among those of this cluster."""
+        return [each for each in self._left() if "slurmstepd" in _command_of(each)]
 
     def _left(self) -> list[int]:
         """Processes of jobs that a killed controller has forgotten: they wait for it for long."""
@@ -213,6 +230,13 @@ class SlurmTestCluster:
                 said = [path.read_text()[-2000:] for path in self.root.glob("*.out")]
                 raise AssertionError(f"{what}: not within {WAIT_SECONDS:g} s: {said}")
             time.sleep(0.1)
+
+
+def _command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
 
 
 def lacking() -> list[str]:

@@ -1,23 +1,42 @@
 """What the Slurm executor does beyond the contract of substrates."""
 
+import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
+import psutil
 import pytest
 
 from headgate.cli.operations.doctor import slurm
-from headgate.executor.assignments import AssignedPod, Assignment
+from headgate.executor.assignments import AssignedPod, Assignment, Order
 from headgate.executor.core import ExecutorCore
 from headgate.executor.reconcile import RunReport
-from headgate.executor.substrate import NodeDescription, ObservedRun
-from headgate.executor.substrates.agent.run_directory import RunContext
+from headgate.executor.substrate import NodeDescription, ObservedRun, RunState
+from headgate.executor.substrates.agent.run_directory import (
+    EXIT,
+    LAUNCH,
+    POD,
+    STOP,
+    Exit,
+    Launch,
+    RunContext,
+    Stop,
+    read,
+    write,
+)
 from headgate.executor.substrates.slurm.cluster import SlurmCluster
 from headgate.executor.substrates.slurm.command_line import SlurmCommands
 from headgate.executor.substrates.slurm.jobs import (
+    BEGUN,
     ERRORS,
     JOBS,
+    RUNS,
+    SCRIPT,
     SUBMITTED,
     Job,
     Member,
@@ -25,10 +44,11 @@ from headgate.executor.substrates.slurm.jobs import (
     Submitted,
     options_of,
     shape_of,
+    write_job,
 )
 from headgate.executor.substrates.slurm.nodes import gres_of, states_of
 from headgate.executor.substrates.slurm.queue import QueuedJob
-from headgate.executor.substrates.slurm.runs import Run, end_silent
+from headgate.executor.substrates.slurm.runs import Run, end_silent, look_at, settle
 from tests.executors.pods import (
     UID,
     assignment_of,
@@ -96,6 +116,16 @@ def test_a_job_asks_for_exactly_its_nodes_and_memory(
     assert options[-1] == "--qos=high"
 
 
+SHAPE = Shape(cpus=1, memory_mebibytes=1, gpus=0, minutes=0, account=None, is_placed=True)
+JOB_OF_ONE = Job(name="hg-1", members=(Member(name=key_of().name, node="a"),), shape=SHAPE)
+
+
+def observed_run(directory: Path, state: RunState) -> Run:
+    context = RunContext(key=key_of(), log_id="log-1", grace_seconds=1, checkpoint_signal=15)
+    observed = ObservedRun(key=key_of(), log_id="log-1", state=state)
+    return Run(directory=directory, context=context, shape=SHAPE, observed=observed)
+
+
 @pytest.mark.parametrize(
     ("errors", "reason"),
     [
@@ -107,15 +137,79 @@ def test_a_job_asks_for_exactly_its_nodes_and_memory(
 def test_a_job_of_which_no_rank_began_tells_why(tmp_path: Path, errors: str, reason: str) -> None:
     """Daemons that were killed lose a launch; anything else is an error of the installation."""
     (tmp_path / ERRORS).write_text(errors)
-    shape = Shape(cpus=1, memory_mebibytes=1, gpus=0, minutes=0, account=None, is_placed=True)
-    context = RunContext(key=key_of(), log_id="log-1", grace_seconds=1, checkpoint_signal=15)
-    observed = ObservedRun(key=key_of(), log_id="log-1", state="Starting")
-    run = Run(directory=tmp_path, context=context, shape=shape, observed=observed)
-    job = QueuedJob(directory=tmp_path, plan=Job(name="hg-1", members=(), shape=shape))
-    end_silent(run, job, "FAILED")
+    run = observed_run(tmp_path, "Starting")
+    end_silent(run, QueuedJob(directory=tmp_path, plan=JOB_OF_ONE), "FAILED")
     assert run.observed.end is not None
     assert run.observed.end.reason == reason
     assert errors in run.observed.end.message
+
+
+def run_in(directory: Path, script: str = "true") -> tuple[Path, Path]:
+    """A job with one rank on this host, as the executor writes both; directories of job and run."""
+    job, own = directory / JOBS / JOB_OF_ONE.name, directory / RUNS / key_of().name
+    write_job(job, JOB_OF_ONE, "-")
+    (own / POD).mkdir(parents=True)
+    command = ("sh", "-c", f"cd {directory} && {script}")
+    launch = Launch(
+        name=own.name, boot_id="", command=command, environment={}, working_directory="/"
+    )
+    write(own / LAUNCH, launch)
+    return job, own
+
+
+def start_rank(job: Path, node: str = "a") -> None:
+    """A rank as Slurm starts it: a process of its own, as it changes how that takes signals."""
+    command = [sys.executable, "-m", "headgate.executor.substrates.slurm.rank", str(job)]
+    names = {"SLURM_PROCID": "0", "SLURMD_NODENAME": node}
+    subprocess.run(command, env={**os.environ, **names}, check=True, timeout=60)
+
+
+def test_a_rank_that_begins_twice_runs_its_pod_once(tmp_path: Path) -> None:
+    """A controller that forgot that it had launched a job launches it again."""
+    job, _ = run_in(tmp_path, "echo started >> starts")
+    start_rank(job)
+    start_rank(job)
+    assert (tmp_path / "starts").read_text() == "started\n"
+
+
+@pytest.mark.parametrize(("node", "reason"), [("a", "Evicted"), ("b", "StartFailed")])
+def test_a_rank_that_must_not_run_starts_no_pod(tmp_path: Path, node: str, reason: str) -> None:
+    job, own = run_in(tmp_path, "echo started >> starts")
+    if node == "a":
+        write(own / STOP, Stop(reason="Evicted", signal=15, kill_at=0.0, is_by_wall_clock=True))
+    start_rank(job, node)
+    end = read(own / EXIT, Exit)
+    assert end is not None
+    assert (end.reason, end.exit_code, end.started_at) == (reason, None, None)
+    assert not (tmp_path / "starts").exists()
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ("TIMEOUT", "DeadlineExceeded"),
+        ("OUT_OF_MEMORY", "OOMKilled"),
+        ("CANCELLED", "Error"),
+        ("NODE_FAIL", "NodeLost"),
+        ("", "NodeLost"),
+    ],
+)
+def test_a_pod_that_slurm_ended_with_its_rank_ended_for_the_reason_of_its_job(
+    tmp_path: Path, state: str, reason: str
+) -> None:
+    """SIGTERM alone does not tell a time limit from a failed node."""
+    job, own = run_in(tmp_path)
+    run = observed_run(own, "Running")
+    (own / BEGUN).touch()
+    write(own / EXIT, Exit(reason="Error", signal=15, started_at=1, was_terminated=True))
+    look_at(run)
+    assert run.observed.state == "Running"
+    settle(run, QueuedJob(directory=job, plan=JOB_OF_ONE), state, is_over=False)
+    assert run.observed.end is not None
+    assert (run.observed.end.reason, run.observed.end.signal) == (reason, 15)
+    kept = read(own / EXIT, Exit)
+    assert kept is not None
+    assert (kept.reason, kept.was_terminated) == (reason, False)
 
 
 @pytest.fixture
@@ -197,6 +291,95 @@ def test_ranks_run_where_they_are_placed_while_daemons_restart(
     assert [output_of(cluster, key_of(rank, attempt=2)) for rank in range(4)] == [
         f"{rank} {node}\n" for rank, node in enumerate(HOSTS)
     ]
+
+
+@needs_slurm
+def test_an_order_to_stop_reaches_all_ranks_of_a_gang(
+    cluster: SlurmCluster, core: ExecutorCore, tmp_path: Path
+) -> None:
+    """Ranks of three nodes save their work before the deadline; one that does not is killed."""
+    script = (
+        f"trap 'sleep 0.2; cp $HEADGATE_EVICTION_FILE {tmp_path}/saved-$RANK; exit 0' TERM; "
+        "test $RANK != 3 || trap '' TERM; while :; do sleep 0.05; done"
+    )
+    gang = gang_of(script, HOSTS, attempt=4)
+    core.replace_assignments(5, "log-1", [gang])
+    until(cluster, core, lambda: sum(each.type == "ready" for each in core.unanswered(99)) == 4)
+    deadline = (datetime.now(UTC) + timedelta(seconds=1.5)).isoformat()
+    order = Order(id="e1", reason="Preempted", deadline=deadline)
+    core.replace_assignments(6, "log-1", [msgspec.structs.replace(gang, eviction=order)])
+    stopped: list[RunReport] = []
+
+    def have_stopped() -> bool:
+        stopped[:] = [each for each in core.unanswered(99) if each.type == "stopped"]
+        return len(stopped) == 4
+
+    until(cluster, core, have_stopped)
+    saved = [msgspec.json.decode((tmp_path / f"saved-{n}").read_bytes()) for n in range(3)]
+    assert [each["reason"] for each in saved] == ["Preempted"] * 3
+    assert not (tmp_path / "saved-3").exists()
+    ends = {each.index: (each.exit_code, each.signal) for each in stopped}
+    assert ends == {0: (0, None), 1: (0, None), 2: (0, None), 3: (None, signal.SIGKILL)}
+
+
+@needs_slurm
+def test_pods_of_a_node_that_fails_are_lost_once_they_have_ended(
+    slurm_of_tests: SlurmTestCluster, cluster: SlurmCluster, core: ExecutorCore, tmp_path: Path
+) -> None:
+    """Slurm ends the whole job then; a rank that goes on is ended before its pod is lost."""
+    script = f"echo $$ > {tmp_path}/pid-$RANK; while :; do sleep 0.05; done"
+    core.replace_assignments(5, "log-1", [gang_of(script, ("host-2", "host-4"), attempt=5)])
+    until(cluster, core, lambda: sum(each.type == "ready" for each in core.unanswered(99)) == 2)
+    slurm_of_tests.run("scontrol", "update", "nodename=host-4", "state=down", "reason=a test")
+    told: set[int] = set()
+
+    def all_finished() -> bool:
+        told.update(each.index for each in finished(core))
+        pids = [int((tmp_path / f"pid-{rank}").read_text()) for rank in told]
+        assert not any(psutil.pid_exists(pid) for pid in pids)
+        return len(told) == 2
+
+    until(cluster, core, all_finished)
+    assert [each.reason for each in finished(core)] == ["NodeLost"] * 2
+
+
+@needs_slurm
+def test_pods_of_ranks_that_slurm_never_launched_are_given_back(
+    slurm_of_tests: SlurmTestCluster, tmp_path: Path
+) -> None:
+    """As where a node's daemon was killed in that moment: Slurm takes the job for running."""
+    silent = tmp_path / "silent"
+    silent.write_text("#!/bin/sh\nexec sleep 60\n")
+    silent.chmod(0o755)
+    cluster = slurm_of_tests.substrate(tmp_path / "slurm", python=str(silent), launch_seconds=0.5)
+    core = ExecutorCore(cluster, tmp_path / "core", now=lambda: 0, say=lambda _line: None)
+    core.replace_assignments(5, "log-1", [assignment_of(shell("true"), attempt=6)])
+    until(cluster, core, lambda: bool(finished(core)))
+    until(cluster, core, lambda: slurm_of_tests.is_idle(f"hg-{UID}-6-"))
+    core.close()
+    cluster.close()
+    assert [each.reason for each in finished(core)] == ["NodeLost"]
+
+
+@needs_slurm
+def test_a_job_that_a_killed_controller_found_again_is_ended(
+    slurm_of_tests: SlurmTestCluster, cluster: SlurmCluster, core: ExecutorCore, tmp_path: Path
+) -> None:
+    """The executor is done with it, and knows it by its script; jobs of others go on."""
+    scripts = {
+        "hg-1-1-found": tmp_path / "slurm" / JOBS / "hg-1-1-found" / SCRIPT,
+        "hg-1-1-other": tmp_path / "elsewhere" / JOBS / "hg-1-1-other" / SCRIPT,
+    }
+    ids = {}
+    for name, script in scripts.items():
+        script.parent.mkdir(parents=True)
+        script.write_text("#!/bin/sh\nexec sleep 60\n")
+        options = ("--parsable", f"--job-name={name}", "--mem=50", "--chdir=/", "-o", "/dev/null")
+        ids[name] = slurm_of_tests.run("sbatch", *options, str(script)).strip()
+    core.replace_assignments(5, "log-1", [])
+    until(cluster, core, lambda: slurm_of_tests.state_of(ids["hg-1-1-found"]) == "CANCELLED")
+    assert slurm_of_tests.state_of(ids["hg-1-1-other"]) in {"PENDING", "RUNNING"}
+    slurm_of_tests.run("scancel", ids["hg-1-1-other"])
 
 
 @needs_slurm

@@ -149,8 +149,12 @@ class Stop(msgspec.Struct, frozen=True, kw_only=True):
     is_by_wall_clock: bool = False
 
 
-class Exit(msgspec.Struct, frozen=True, kw_only=True):
-    """How a pod ended; exactly one of `exit_code` and `signal` is given unless it never started."""
+class Exit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a pod ended; exactly one of `exit_code` and `signal` is given unless it never started.
+
+    With `was_terminated` the supervisor got SIGTERM before, without an order: pod and supervisor
+    were ended together by what runs them both, which knows why.
+    """
 
     reason: FinishReason
     exit_code: int | None = None
@@ -158,6 +162,7 @@ class Exit(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     started_at: int | None = None
     finished_at: int = 0
+    was_terminated: bool = False
 
     @property
     def run_end(self) -> RunEnd:

@@ -89,11 +89,13 @@ class Shim:
         self._outputs: dict[int, OutputWriter] = {}
         self._ends_at: float | None = None
         self._looks_at = 0.0
+        self._was_terminated = False
 
     def run(self) -> None:
         """Starts the pod, waits for its end, and writes it down."""
         set_subreaper()
         wake = _catch_signals()
+        signal.signal(signal.SIGTERM, self._note_termination)
         try:
             self._start()
         except OSError as error:
@@ -109,6 +111,10 @@ class Shim:
         is_clean = self._cgroups.kill(self._reap)
         self._read_rest()
         self._write_end(self._end(is_clean=is_clean))
+
+    def _note_termination(self, *_: object) -> None:
+        """Notes that what runs this shim ends it; the pod has the signal too, or ends with it."""
+        self._was_terminated = self._was_terminated or self._stop is None
 
     def _start(self) -> None:
         self._cgroups.create(self._launch.limits)
@@ -282,6 +288,7 @@ class Shim:
             message=end.message,
             started_at=self._started_at,
             finished_at=now,
+            was_terminated=self._was_terminated,
         )
         while self._directory.exists():
             try:
@@ -315,7 +322,7 @@ def _catch_signals() -> int:
         os.set_blocking(descriptor, False)
     for number in (signal.SIGCHLD, *WAKE_SIGNALS):
         signal.signal(number, lambda *_: None)
-    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     return end

@@ -47,21 +47,22 @@ from headgate.executor.substrates.slurm.nodes import NodeRules, describe_nodes
 from headgate.executor.substrates.slurm.queue import JobQueue, QueuedJob, over_for, waits_for
 from headgate.executor.substrates.slurm.runs import (
     LEASE,
-    LOST_STATES,
     NEWS,
-    NOT_LAUNCHED,
     Run,
     alike,
     end_run,
-    end_silent,
+    end_some_of,
+    end_state,
     give,
     has_begun,
     launch_of,
     living_by_job,
     look_at,
+    may_live_in,
     may_start,
     new_run,
     order_kill,
+    settle,
 )
 
 FENCE_MARGIN_SECONDS = 10.0
@@ -76,6 +77,7 @@ class SlurmSettings(msgspec.Struct, frozen=True, kw_only=True):
     `poll_seconds` is between two looks at the queue, `news_seconds` at what ranks tell, and
     `look_seconds` at orders by ranks. A job that is over has `settle_seconds` for the last files of
     its ranks; one of a lost node `lost_seconds`, in which ranks that still live end themselves.
+    A rank that has not begun `launch_seconds` after Slurm began to run its job is lost.
     """
 
     directory: Path
@@ -89,6 +91,7 @@ class SlurmSettings(msgspec.Struct, frozen=True, kw_only=True):
     look_seconds: float = 5.0
     settle_seconds: float = 5.0
     lost_seconds: float = 30.0
+    launch_seconds: float = 300.0
 
 
 class SlurmCluster:
@@ -325,6 +328,7 @@ class SlurmCluster:
                 self._settle(job, runs, row if row is not None and row.is_final else None)
             elif job.plan.name not in remembered:
                 self._queue.remove(job)
+        self._queue.cancel_forgotten()
 
     def _was_forgotten(self, job: QueuedJob, row: JobRow, runs: list[Run]) -> bool:
         """Whether a controller that was killed forgot that it had started a job.
@@ -341,7 +345,7 @@ class SlurmCluster:
     def _tend(self, job: QueuedJob, row: JobRow, runs: list[Run]) -> None:
         """Ends a job without pods, as its ranks could not tell Slurm that they are over.
 
-        One of which the nodes drained or failed before it began is given back to Headgate.
+        Pods of nodes that failed before the job began, or of ranks that never begin, are lost.
         """
         if not runs:
             if over_for(job) >= self._settings.settle_seconds:
@@ -352,12 +356,17 @@ class SlurmCluster:
             self._queue.cancel(job)
         elif row.is_held:
             self._queue.release_again(job)
-        elif not row.has_no_nodes:
-            job.waits_since = None
-        elif waits_for(job) >= self._settings.lost_seconds and not any(map(has_begun, runs)):
-            for run in runs:
-                order_kill(run, "NodeLost")
-            self._queue.cancel(job)
+        elif row.has_no_nodes:
+            waits = waits_for(job, row.state)
+            if waits >= self._settings.lost_seconds and not any(map(has_begun, runs)):
+                for run in runs:
+                    order_kill(run, "NodeLost")
+                self._queue.cancel(job)
+        elif row.state == "RUNNING":
+            is_launched = waits_for(job, row.state) >= self._settings.launch_seconds
+            end_some_of(job, runs, self._settings.lost_seconds, is_launched=is_launched)
+        else:
+            job.waits_as = ""
 
     def _settle(self, job: QueuedJob, runs: list[Run], row: JobRow | None) -> None:
         """Ends runs of a job that is over, once their ranks had the time to tell how they ended.
@@ -371,18 +380,10 @@ class SlurmCluster:
             if seconds >= settings.settle_seconds:
                 self._queue.submit_again(job)
             return
-        state = row.state if row is not None and not job.was_forgotten else ""
-        if row is not None and row.was_not_launched and none_began:
-            state = NOT_LAUNCHED
+        state = end_state(job, row, none_began=none_began)
         for run in runs:
-            look_at(run)
-            if run.observed.state == "Ended":
-                continue
-            may_live = state in LOST_STATES and has_begun(run)
-            if may_live:
-                order_kill(run, "NodeLost")
-            if seconds >= (settings.lost_seconds if may_live else settings.settle_seconds):
-                end_silent(run, job, state)
+            patience = settings.lost_seconds if may_live_in(state, run) else settings.settle_seconds
+            settle(run, job, state, is_over=seconds >= patience)
 
     def _note_order(self, run: Run) -> None:
         if run.job is not None:

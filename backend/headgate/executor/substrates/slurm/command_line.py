@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 SECONDS_FOR_A_COMMAND = 10.0
-QUEUE_FIELDS = ("%i", "%T", "%r", "%N", "%j")
-"""Job, state, reason, nodes and name; the name comes last, as it may have anything."""
+QUEUE_FIELDS = ("%i", "%T", "%r", "%N", "%j", "%o")
+"""Job, state, reason, nodes, name and script; the last two may have anything."""
 SEPARATOR = "|"
 AWAY = re.compile(
     r"Unable to contact slurm controller|Connection refused|Connection timed out|Socket timed out"
@@ -58,6 +58,7 @@ class JobRow(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     nodes: str
     name: str
+    script: str = ""
 
     @property
     def is_final(self) -> bool:
@@ -93,7 +94,7 @@ class SlurmCommands:
         output = self._run(
             "squeue", "-h", "-a", "-r", "-t", "all", "-o", SEPARATOR.join(QUEUE_FIELDS)
         )
-        return [_row(line) for line in output.splitlines() if line]
+        return [row for line in output.splitlines() if (row := _row(line)) is not None]
 
     def submit(self, options: Sequence[str], script: Path, hosts: Path | None) -> int:
         """Submits a job, and returns its id; `hosts` has the node of each rank, one a line."""
@@ -176,14 +177,15 @@ class SlurmCommands:
         raise SlurmRefused(text or f"{command[0]} ended with {done.returncode}")
 
 
-def _row(line: str) -> JobRow:
-    job, state, reason, nodes, name = line.split(SEPARATOR, len(QUEUE_FIELDS) - 1)
+def _row(line: str) -> JobRow | None:
+    """Returns a job; None for a line that is none, as after a name with a line break."""
+    fields = line.split(SEPARATOR, len(QUEUE_FIELDS) - 1)
+    number = re.match(r"\d+", line)
+    if number is None or len(fields) < len(QUEUE_FIELDS):
+        return None
+    _, state, reason, nodes, name, script = fields
     return JobRow(
-        id=int(re.match(r"\d+", job)[0]) if job[:1].isdigit() else 0,  # type: ignore[index]
-        state=state,
-        reason=reason,
-        nodes=nodes,
-        name=name,
+        id=int(number[0]), state=state, reason=reason, nodes=nodes, name=name, script=script
     )
 
 

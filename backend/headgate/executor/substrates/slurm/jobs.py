@@ -21,6 +21,8 @@ SCRIPT = "job.sh"
 HOSTS = "hosts"
 ERRORS = "errors"
 """What Slurm and the supervisors of ranks have written; pods have their own output."""
+BEGUN = "begun"
+"""The file of a run that its rank creates before it starts the pod, so that no other one does."""
 RUNS = "runs"
 JOBS = "jobs"
 MEBIBYTE = 1 << 20
@@ -61,6 +63,16 @@ class Submitted(msgspec.Struct, frozen=True, kw_only=True):
 
     id: int
     is_released: bool = False
+
+
+def begin(directory: Path) -> bool:
+    """Begins a run; False where it has begun. Of ranks and executor only one ever gets True."""
+    try:
+        descriptor = os.open(directory / BEGUN, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    except OSError:  # there is one, or no directory; a full disk begins nothing
+        return False
+    os.close(descriptor)
+    return True
 
 
 def shape_of(  # noqa: PLR0913 - what jobs are compared by

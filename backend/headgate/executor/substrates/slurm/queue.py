@@ -43,8 +43,8 @@ class QueuedJob(msgspec.Struct, kw_only=True):
     """A job in memory; `is_uncertain` while it may have been submitted without an answer.
 
     `over_at` is when it was first seen to be over, in elapsed seconds, and `waits_since` from when
-    its nodes were not available. `has_begun` is noted where Slurm has a job pending of which ranks
-    have begun, and `was_forgotten` where that stays so.
+    it has been in the state `waits_as` without a rank that began. `has_begun` is noted where Slurm
+    has a job pending of which ranks have begun, and `was_forgotten` where that stays so.
     """
 
     directory: Path
@@ -56,7 +56,8 @@ class QueuedJob(msgspec.Struct, kw_only=True):
     has_begun: bool = False
     was_forgotten: bool = False
     over_at: float | None = None
-    waits_since: float | None = None
+    waits_as: str = ""
+    waits_since: float = 0.0
     retry_at: float = 0.0
 
 
@@ -78,6 +79,7 @@ class JobQueue:
         self._python = python
         self._options = options
         self._rows: dict[int, JobRow] = {}
+        self._cancelled_at: dict[int, float] = {}
         self.jobs: dict[str, QueuedJob] = {}
 
     def load(self) -> None:
@@ -115,6 +117,26 @@ class JobQueue:
         except (SlurmAway, SlurmRefused):
             return False
         return True
+
+    def cancel_forgotten(self) -> None:
+        """Ends jobs of this directory that are over here, and that a killed controller found again.
+
+        It takes them for running as its nodes told so before it was killed, and knows no end.
+        """
+        now = elapsed_seconds()
+        found = {
+            row.id: row
+            for row in self._rows.values()
+            if not row.is_final
+            and row.name not in self.jobs
+            and Path(row.script) == self._directory / row.name / SCRIPT
+        }
+        self._cancelled_at = {job: at for job, at in self._cancelled_at.items() if job in found}
+        for row in found.values():
+            if now >= self._cancelled_at.get(row.id, 0.0) + CANCEL_AGAIN_SECONDS:
+                with contextlib.suppress(SlurmAway, SlurmRefused):
+                    self._commands.cancel(row.id, row.name)
+                self._cancelled_at[row.id] = now
 
     def row(self, job: QueuedJob) -> JobRow | None:
         """Returns a job as it was last seen; None where Slurm has no trace of it.
@@ -209,11 +231,11 @@ class JobQueue:
         return next((row.id for row in self._commands.jobs() if row.name == name), None)
 
 
-def waits_for(job: QueuedJob) -> float:
-    """Returns for how many seconds a job has waited for nodes; counted from the first call."""
+def waits_for(job: QueuedJob, state: str) -> float:
+    """Returns for how many seconds a job has been in a state, counted from the first call."""
     now = elapsed_seconds()
-    if job.waits_since is None:
-        job.waits_since = now
+    if job.waits_as != state:
+        job.waits_as, job.waits_since = state, now
     return now - job.waits_since
 
 

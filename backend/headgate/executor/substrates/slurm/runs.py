@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from headgate.adapters.system.clocks_and_randomness import wall_clock
+from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.executor.substrate import FinishReason, ObservedRun, PodPlan
 from headgate.executor.substrates.agent import run_directory as files
 from headgate.executor.substrates.agent.pod_directory import WORK, Progress, with_end
@@ -21,8 +22,8 @@ from headgate.executor.substrates.agent.run_directory import (
     Started,
     Stop,
 )
-from headgate.executor.substrates.slurm.command_line import AWAY
-from headgate.executor.substrates.slurm.jobs import ERRORS, RUNS, Shape
+from headgate.executor.substrates.slurm.command_line import AWAY, JobRow
+from headgate.executor.substrates.slurm.jobs import BEGUN, ERRORS, RUNS, Shape, begin
 from headgate.executor.substrates.slurm.queue import QueuedJob
 
 LEASE = "lease.json"
@@ -34,11 +35,11 @@ REASONS: Mapping[str, FinishReason] = {
     "OUT_OF_MEMORY": "OOMKilled",
     "CANCELLED": "Error",
 }
-"""Why pods of a job ended that left no word of it; in the other states they were lost."""
+"""Why pods of a job ended of which no word was left, or that Slurm ended; else they were lost."""
 
 
-NOT_LAUNCHED = "CANCELLED before its launch"
-"""As Slurm ends a job that a killed daemon did not launch; its pods are lost."""
+NOT_LAUNCHED = "not launched"
+"""In place of the state of a job that a killed daemon did not launch; its pods are lost."""
 LOST_LAUNCH = "Unable to confirm allocation"
 """What `srun` says where a killed controller has forgotten the start of its job."""
 LOST_STATES = frozenset({"", "COMPLETED", "NODE_FAIL", "BOOT_FAIL", "REVOKED"})
@@ -49,12 +50,13 @@ A job that a killed controller has forgotten to have started may have run again,
 
 
 class Run(msgspec.Struct, kw_only=True):
-    """A run in memory."""
+    """A run in memory; `is_in_doubt` where its pod ended as Slurm ended its rank: it knows why."""
 
     directory: Path
     context: RunContext
     shape: Shape
     observed: ObservedRun
+    is_in_doubt: bool = False
     job: QueuedJob | None = None
     progress: Progress | None = None
 
@@ -101,7 +103,7 @@ def new_run(directory: Path, launch: Launch, shape: Shape, node: str) -> Run:
 
 def has_begun(run: Run) -> bool:
     """Whether a rank supervises the pod of a run, or did."""
-    return (run.directory / files.SUPERVISOR).exists()
+    return (run.directory / BEGUN).exists()
 
 
 def alike(runs: Iterable[Run]) -> Iterator[tuple[str, list[Run]]]:
@@ -134,7 +136,8 @@ def look_at(run: Run) -> None:
     if run.observed.state == "Ended":
         return
     end = files.read(run.directory / files.EXIT, Exit)
-    if end is not None:
+    run.is_in_doubt = end is not None and end.was_terminated
+    if end is not None and not run.is_in_doubt:
         run.observed = with_end(run.observed, end)
         return
     started = files.read(run.directory / files.STARTED, Started)
@@ -143,30 +146,79 @@ def look_at(run: Run) -> None:
 
 
 def end_run(run: Run, reason: FinishReason, message: str) -> None:
-    """Ends a run of which its rank has left no end."""
+    """Ends a run of which its rank has left no end, or one that is in doubt."""
     started = files.read(run.directory / files.STARTED, Started)
-    end = Exit(
+    end = files.read(run.directory / files.EXIT, Exit) or Exit(
         reason=reason,
-        message=message,
         signal=None if started is None else signal.SIGKILL,
         started_at=None if started is None else started.at,
         finished_at=wall_clock(),
     )
+    end = msgspec.structs.replace(end, reason=reason, message=message, was_terminated=False)
     with contextlib.suppress(OSError):  # a full disk: told again after a restart
         files.write(run.directory / files.EXIT, end, durable=True)
     run.observed = with_end(run.observed, end)
 
 
 def end_silent(run: Run, job: QueuedJob, state: str) -> None:
-    """Ends a run of which its rank has left no end, for the state in which its job is over."""
+    """Ends a run without an end, or with one in doubt, for the state in which its job is over.
+
+    A rank that has not begun cannot do so any more; one that does at this moment is not ended.
+    """
+    began = has_begun(run)
+    if not began and not begin(run.directory):
+        return
     stop = files.read(run.directory / files.STOP, Stop)
     reason = stop.reason if stop is not None else REASONS.get(state, "NodeLost")
     text = f"the job {job.submitted.id if job.submitted else ''} ended in Slurm"
     text = f"{text} as {state}" if state else f"{text}, which has no trace of it"
     errors = errors_of(job.directory)
-    if stop is None and state in {"FAILED", "COMPLETED"} and not has_begun(run):
+    if stop is None and state in {"FAILED", "COMPLETED"} and not began:
         reason = "NodeLost" if LOST_LAUNCH in errors or AWAY.search(errors) else "StartFailed"
     end_run(run, reason, f"{text}{errors}")
+
+
+def end_state(job: QueuedJob, row: JobRow | None, *, none_began: bool) -> str:
+    """Returns the state in which a job is over; empty for one that the controller has forgotten."""
+    if row is None or job.was_forgotten:
+        return ""
+    return NOT_LAUNCHED if row.was_not_launched and none_began else row.state
+
+
+def end_some_of(
+    job: QueuedJob, runs: Iterable[Run], after_seconds: float, *, is_launched: bool
+) -> None:
+    """Ends runs of a job that Slurm runs: of ranks that never began once all must have.
+
+    A run that is in doubt for so long has ended as its pod did: it was signalled by a user.
+    """
+    for run in runs:
+        end = files.read(run.directory / files.EXIT, Exit) if run.is_in_doubt else None
+        if end is not None:
+            seconds = (wall_clock() - end.finished_at) / MICROSECONDS_PER_SECOND
+            if seconds >= after_seconds:
+                end_run(run, end.reason, end.message)
+        elif is_launched and not has_begun(run):
+            end_silent(run, job, NOT_LAUNCHED)
+
+
+def may_live_in(state: str, run: Run) -> bool:
+    """Whether the pod of a run may live though its job is over in this state."""
+    return state in LOST_STATES and has_begun(run) and not run.is_in_doubt
+
+
+def settle(run: Run, job: QueuedJob, state: str, *, is_over: bool) -> None:
+    """Ends a run of a job that is over, once its rank had the time to tell how it ended.
+
+    A rank that may live on is told to end.
+    """
+    look_at(run)
+    if run.observed.state == "Ended":
+        return
+    if may_live_in(state, run):
+        order_kill(run, "NodeLost")
+    if is_over or run.is_in_doubt:
+        end_silent(run, job, state)
 
 
 def order_kill(run: Run, reason: FinishReason) -> None:
