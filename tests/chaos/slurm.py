@@ -1,7 +1,8 @@
 """`python -m tests.chaos.slurm`: gangs on a real Slurm cluster while its daemons are killed.
 
 A controller and a node's daemon, the executor itself too, are killed with SIGKILL while gangs run,
-and started again. Each rank takes a lock by the identity of its pod; another run of it at the same
+and started again. Half of the gangs have each rank on another node. An administrator resumes nodes
+that Slurm drains. Each rank takes a lock by the identity of its pod; another run of it at the same
 time would find the lock taken. No result is lost, nothing runs twice at once, no job is left.
 """
 
@@ -10,12 +11,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from headgate.executor.substrates.agent.inventory import HOSTNAME
 from tests.executors.agent_process import HEADGATE
 from tests.executors.installation import POOL, Installation, Object, installation
 from tests.executors.pods import shell
@@ -27,6 +30,7 @@ RANKS = 4
 PODS_AT_ONCE = 32
 SECONDS_TO_FINISH = 1800.0
 SECONDS_DOWN = 2.0
+SECONDS_BETWEEN_LOOKS = 2.0
 WAIT_SECONDS = 60.0
 FINAL = ("Succeeded", "Failed")
 
@@ -90,20 +94,46 @@ def _run(made: Installation, cluster: SlurmTestCluster, gangs: int, kills: int) 
     for name in ("locks", "starts"):
         (place / name).mkdir(parents=True)
     made.pool(NAME, pods=PODS_AT_ONCE)
+    is_over = threading.Event()
+    administrator = threading.Thread(target=_resume_nodes, args=(cluster, is_over), daemon=True)
     executor = SlurmExecutor(made, cluster, made.executor(NAME))
     executor.start()
+    administrator.start()
     try:
         made.await_nodes(*(f"host-{number}" for number in range(1, NODES + 1)))
         names = [f"gang-{number}" for number in range(gangs)]
-        template = shell(_script(place))
-        made.client.submit_batch([made.manifest(name, NAME, template, RANKS) for name in names])
+        templates = [
+            _template(place, name, is_spread=number % 2 == 1) for number, name in enumerate(names)
+        ]
+        made.client.submit_batch(
+            [
+                made.manifest(name, NAME, template, RANKS)
+                for name, template in zip(names, templates, strict=True)
+            ]
+        )
         killed = _kill_in_turn(made, cluster, executor, place, gangs=gangs, kills=kills)
         made.eventually(lambda: _are_over(made, names), "all gangs have ended", SECONDS_TO_FINISH)
         made.eventually(cluster.is_idle_again, "the queue of Slurm is empty")
     finally:
+        is_over.set()
+        administrator.join(WAIT_SECONDS)
         executor.end()
         print(executor.output.read_text(errors="replace")[-2000:])
     return _report(made, cluster, names, killed, place)
+
+
+def _resume_nodes(cluster: SlurmTestCluster, is_over: threading.Event) -> None:
+    while not is_over.wait(SECONDS_BETWEEN_LOOKS):
+        cluster.is_idle_again()
+
+
+def _template(place: Path, gang: str, *, is_spread: bool) -> Object:
+    spec: Object = {}
+    if is_spread:
+        term = {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"gang": gang}}}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        spec["affinity"] = {"podAntiAffinity": required}
+    return {**shell(_script(place), **spec), "metadata": {"labels": {"gang": gang}}}
 
 
 def _script(place: Path) -> str:
@@ -169,8 +199,7 @@ def _kill_in_turn(  # noqa: PLR0913 - what is killed, when, and how often
 
 
 def _has_resumed(cluster: SlurmTestCluster) -> bool:
-    """Whether no node is drained any more; an administrator does this where Slurm has done so."""
-    cluster.is_idle_again()
+    """Whether no node is drained or down any more."""
     try:
         states = cluster.run("sinfo", "-h", "-N", "-o", "%T").split()
     except AssertionError:  # the controller starts
