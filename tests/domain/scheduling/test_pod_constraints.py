@@ -240,3 +240,13 @@ def test_a_workload_that_is_taken_away_and_restored_is_there_as_before() -> None
     assert not index.matter((), (PROJECTED,))
     index.restore(PROJECTED, "team/a")
     assert index.placed[PROJECTED] == index.repelling[PROJECTED] == {"team/a": few}
+
+
+def test_a_flavor_without_hosts_takes_no_pods_that_keep_apart() -> None:
+    """The search for one domain of a level asserted that there is one, and quarantined."""
+    world = on({})
+    pod_set = pods(1, apart(), topology_request=TopologyRequest(required="rack"))
+    key = started(world, "w", pod_set)
+    found = world[key].explanation
+    assert found is not None
+    assert (phase_of(world[key]), found.dominant) == ("Pending", "Unschedulable")

@@ -206,11 +206,12 @@ def areas_by_request(
 ) -> Iterator[Bools | None]:
     """Yields the domains of the requested level, and wider ones where it is preferred.
 
-    Only where leaves are chosen before the search, which finds the domains of a level itself.
+    Only where leaves are chosen before the search, which finds the domains of a level itself. At
+    least one area is yielded, also of a flavor without hosts.
     """
     request, topology = pod_set.topology_request or TopologyRequest(), context.topology
     level = request.required or request.preferred
-    if not is_split or level not in topology.levels:
+    if not is_split or level not in topology.levels or not topology.paths:
         yield area
         return
     for number in range(topology.levels.index(level), -1, -1):
