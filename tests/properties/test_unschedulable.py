@@ -22,9 +22,17 @@ from headgate.application.queries.submission_warnings import warnings_about
 from headgate.application.simulation_run import SimulationRequest, run_simulation
 from headgate.domain.kinds.cluster_queue import ClusterQueueStopped
 from headgate.domain.kinds.queue_stop import Stop
+from headgate.domain.kinds.topology import HOSTNAME_LABEL
 from headgate.domain.recorded_event import DomainEvent
 from headgate.domain.streams import workload_stream
-from headgate.domain.values.selectors import NodeSelectorTerm, Requirement
+from headgate.domain.values.selectors import (
+    LabelSelector,
+    NodeSelectorTerm,
+    PodConstraints,
+    PodTerm,
+    Requirement,
+    SpreadConstraint,
+)
 from headgate.domain.workloads.commands import Submit
 from headgate.domain.workloads.decide.decider import WORKLOAD
 from headgate.domain.workloads.events import WorkloadHeld
@@ -41,6 +49,8 @@ QUEUES = ("a", "b")
 MAX_GPUS = 8
 PLACES = ("log", "list", "why", "alerts", "submit", "what-if")
 PLAIN, IN_SLICES = "plain", "in slices of two by rack"
+APART, TOGETHER, SPREAD = "apart", "together", "spread"
+"""What pods require of all pods around them: anti-affinity, affinity, or spreading, by a level."""
 Stops = Literal["", "before", "after"]
 
 
@@ -49,7 +59,7 @@ class Submitted:
     """A workload of equal pods; `level` is the topology domain that they share, if any.
 
     PLAIN is without a topology request. `zone` is selected by the pods, as an affinity term where
-    `by_affinity`.
+    `by_affinity`. `around` is what they require of the pods around them, if anything, by a level.
     """
 
     queue: str
@@ -59,6 +69,7 @@ class Submitted:
     level: str
     zone: str
     by_affinity: bool
+    around: tuple[str, str]
     priority: int
     preemptibility: str
     is_held: bool
@@ -82,6 +93,7 @@ class Installation:
     submitted: tuple[Submitted, ...]
 
 
+LEVELS = st.sampled_from([HOSTNAME_LABEL, "rack"])
 SUBMITTED = st.builds(
     Submitted,
     queue=st.sampled_from(["a", "b"]),
@@ -91,6 +103,7 @@ SUBMITTED = st.builds(
     level=st.sampled_from([PLAIN, "", "rack", "block", IN_SLICES]),
     zone=st.sampled_from(["", "", "east", "west", "north"]),
     by_affinity=st.booleans(),
+    around=st.just(("", "")) | st.tuples(st.sampled_from([APART, TOGETHER, SPREAD]), LEVELS),
     priority=st.integers(0, 2),
     preemptibility=st.sampled_from(["Preemptible", "NonPreemptible"]),
     is_held=st.booleans(),
@@ -154,6 +167,21 @@ def _topology_request(level: str) -> TopologyRequest | None:
     return TopologyRequest(required=level) if level else TopologyRequest(unconstrained=True)
 
 
+def _pod_constraints(one: Submitted) -> PodConstraints | None:
+    kind, key = one.around
+    every_pod = LabelSelector(match_labels={"app": "web"})
+    term = PodTerm(topology_key=key, selector=every_pod)
+    if kind == APART:
+        return PodConstraints(anti_affinity=(term,))
+    if kind == TOGETHER:
+        return PodConstraints(affinity=(term,))
+    # Spreading of slices is refused when they are submitted.
+    if kind == SPREAD and one.level != IN_SLICES:
+        evenly = SpreadConstraint(topology_key=key, max_skew=1, selector=every_pod)
+        return PodConstraints(spread=(evenly,))
+    return None
+
+
 def _submit(world: World, number: int, one: Submitted) -> str:
     pods, least = one.pods, None if one.least is None else min(one.least, one.pods)
     if one.level == IN_SLICES:
@@ -168,7 +196,9 @@ def _submit(world: World, number: int, one: Submitted) -> str:
             requests={"gpu": one.gpus},
             node_selector={"zone": one.zone} if one.zone and not one.by_affinity else {},
             affinity=(selects,) if one.zone and one.by_affinity else (),
+            pod_constraints=_pod_constraints(one),
         ),
+        template={"metadata": {"labels": {"app": "web"}}},
         topology_request=_topology_request(one.level),
     )
     return world.submit_pod_sets(
