@@ -43,8 +43,8 @@ INTRODUCTION = """# Conformance
 What Headgate does about the requirements of its five founding documents and about the changes of
 Kueue 0.20, where, and which test shows it. `done` is as the document says; `differs` is another
 behaviour on purpose, and the section or decision that says why stands beside it; `not ours` belongs
-to what Headgate does not have, such as other clusters; `partly` is some of it. Requirements without
-a row have not been written down here yet.
+to what Headgate does not have, such as other clusters; `partly` is some of it. A test holds that
+every requirement has a row and that none is partly met or missing.
 """
 
 

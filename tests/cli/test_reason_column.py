@@ -1,11 +1,11 @@
-"""The columns PHASE and REASON of workloads say how each one stands."""
+"""The columns PHASE, ACTIVE and REASON say how each workload and queue stands."""
 
 from typing import Any
 
 import pytest
 
 from headgate.cli.cells import cells_of
-from headgate.cli.commands.get import sorted_by
+from headgate.cli.commands.get import of_activity, sorted_by
 from headgate.cli.failures import CommandFailed
 
 
@@ -51,3 +51,35 @@ def test_a_list_is_sorted_by_a_field_as_kubectl_does() -> None:
     assert names(".status.priority") == "cabd"
     with pytest.raises(CommandFailed, match="no object has this field"):
         names(".spec.none")
+
+
+def a_queue(name: str, kind: str, *, active: bool) -> dict[str, Any]:
+    status, reason = ("True", "Ready") if active else ("False", "Stopped")
+    return {
+        "kind": kind,
+        "metadata": {"name": name},
+        "spec": {"clusterQueue": "cq"},
+        "status": {"conditions": [{"type": "Active", "status": status, "reason": reason}]},
+    }
+
+
+@pytest.mark.parametrize("kind", ["ClusterQueue", "LocalQueue"])
+def test_wide_rows_of_queues_say_why_they_are_active_or_not(kind: str) -> None:
+    """Kueue 0.20, change 46 (#15633): columns ACTIVE and REASON of both kinds of queues."""
+    cells = dict(cells_of(a_queue("a", kind, active=False), wide=True))
+    assert (cells["active"], cells["reason"]) == ("False", "Stopped")
+    assert "reason" not in dict(cells_of(a_queue("a", kind, active=False), wide=False))
+
+
+def test_queues_are_listed_by_whether_they_are_active() -> None:
+    """Kueue 0.20, change 46 (#15866): `list localqueue --active=true|false`."""
+    queues = [a_queue(name, "LocalQueue", active=name != "b") for name in "abc"]
+
+    def names(active: str) -> str:
+        return "".join(item["metadata"]["name"] for item in of_activity(queues, active))
+
+    assert (names(""), names("true"), names("false")) == ("abc", "ac", "b")
+    with pytest.raises(CommandFailed, match="true or false"):
+        names("yes")
+    with pytest.raises(CommandFailed, match="only ClusterQueues"):
+        of_activity([row("Running", "", "")], "true")

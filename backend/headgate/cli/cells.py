@@ -10,6 +10,7 @@ Object = dict[str, Any]
 Cells = list[tuple[str, str]]
 MAX_HOSTS_LISTED = 3
 UNSCHEDULABLE = "Unschedulable"
+ACTIVE = "Active"
 WITHOUT_REASON = ("Running", "Succeeded")
 
 
@@ -26,10 +27,13 @@ def cells_of(found: Object, *, wide: bool) -> Cells:
 
 def condition_status(found: Object, kind: str) -> str:
     """Returns the status of a condition: True, False or Unknown."""
-    for condition in found.get("status", {}).get("conditions", []):
-        if condition["type"] == kind:
-            return str(condition["status"])
-    return "Unknown"
+    return str(condition_of(found, kind).get("status", "Unknown"))
+
+
+def condition_of(found: Object, kind: str) -> Object:
+    """Returns a condition of an object; empty where it has none of that type."""
+    conditions: list[Object] = found.get("status", {}).get("conditions", [])
+    return next((condition for condition in conditions if condition["type"] == kind), {})
 
 
 def _workload(found: Object) -> tuple[Cells, Cells]:
@@ -104,10 +108,11 @@ def _cluster_queue(found: Object) -> tuple[Cells, Cells]:
         ("cohort", spec.get("cohortName") or "-"),
         ("pending", str(status.get("pendingWorkloads", 0))),
         ("admitted", str(status.get("admittedWorkloads", 0))),
-        ("active", condition_status(found, "Active")),
+        ("active", condition_status(found, ACTIVE)),
     ]
     strategy = spec.get("queueingStrategy", "BestEffortFIFO")
-    return middle, [("strategy", strategy), ("stop", spec.get("stopPolicy", "None"))]
+    stop = ("stop", spec.get("stopPolicy", "None"))
+    return middle, [("reason", _active_reason(found)), ("strategy", strategy), stop]
 
 
 def _local_queue(found: Object) -> tuple[Cells, Cells]:
@@ -117,9 +122,14 @@ def _local_queue(found: Object) -> tuple[Cells, Cells]:
         ("pending", str(status.get("pendingWorkloads", 0))),
         ("admitted", str(status.get("admittedWorkloads", 0))),
     ]
-    active = condition_status(found, "Active")
-    wide = [("active", active), ("stop", spec.get("stopPolicy", "None"))]
+    active = ("active", condition_status(found, ACTIVE))
+    wide = [active, ("reason", _active_reason(found)), ("stop", spec.get("stopPolicy", "None"))]
     return middle, [*wide, ("consumed", _consumed(status))]
+
+
+def _active_reason(found: Object) -> str:
+    """Returns the reason of a queue's condition Active, as Kueue's column REASON does."""
+    return str(condition_of(found, ACTIVE).get("reason") or "-")
 
 
 def _consumed(status: Object) -> str:

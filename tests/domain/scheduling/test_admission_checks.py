@@ -244,3 +244,18 @@ def test_a_late_agreement_to_a_reservation_that_is_over_changes_nothing() -> Non
     world.check(key, "budget", "Ready")
     world.check(key, "budget", "Pending")
     assert world.cluster_state.position == recorded
+
+
+def test_the_wait_that_is_told_begins_anew_with_a_requeue() -> None:
+    """Kueue 0.20, change 47 (#15829): the event Admitted tells the wait of this admission."""
+    world, key = reserved(*BOTH)
+    world.wait(1_000)
+    world.check(key, "budget", "Retry", 60)
+    world.settle()
+    world.wait(60)
+    world.settle()
+    world.wait(5)
+    for check in ("budget", "license"):
+        world.check(key, check, "Ready")
+    (admitted,) = (event for _, event in world.settle() if isinstance(event, WorkloadAdmitted))
+    assert admitted.waited_seconds == 5

@@ -325,3 +325,13 @@ def test_a_workload_waiting_for_hosts_of_another_flavor_is_not_told_of_none() ->
 def test_a_workload_that_fits_another_flavor_is_not_said_to_never_start(big_quota: int) -> None:
     world = two_pools(big_quota)
     assert detected_problems(world.cluster_state, world.at) == []
+
+
+def test_a_resource_of_no_flavor_is_reported_before_another_that_lacks_quota() -> None:
+    """Kueue 0.20, change 27 (#15304): more quota of one resource would not help."""
+    world = World()
+    world.flavor("one")
+    world.cluster_queue("q", quotas("cpu", one=4))
+    key = world.submit("new", "q", {"cpu": 5, "licenses": 1})
+    world.settle()
+    assert why(world, key).condition_reason == "NoMatchingFlavor"

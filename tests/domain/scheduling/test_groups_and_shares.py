@@ -212,3 +212,16 @@ def test_sixteen_levels_with_values_that_repeat_below_different_parents() -> Non
     world.settle()
     assert world[together].admission is None
     assert world.placed(spread) == {"a": 2, "b": 2}
+
+
+def test_pod_sets_of_a_group_are_known_by_their_names_and_not_by_their_order() -> None:
+    """Kueue 0.20, change 29 (#16273)."""
+    found = []
+    for backwards in (False, True):
+        world = world_of({"b/r/h1": 2, "b/r/h2": 4, "b/r/h3": 3})
+        sets = a_group({"cpu": 1}, {"cpu": 2}, 4, required="rack")
+        key = world.submit_pod_sets("w", "q", *(sets[::-1] if backwards else sets))
+        world.settle()
+        found.append(places(world, key))
+    assert found[0] == found[1]
+    assert found[0]["leader"] == {"h3": 1}

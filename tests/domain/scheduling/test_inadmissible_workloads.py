@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from headgate.domain.cluster_state import ClusterState
 from headgate.domain.kinds.cluster_queue import AdmissionCheckRule
+from headgate.domain.kinds.configuration import ResourceRules, Transformation
 from headgate.domain.kinds.disruption_budget import DisruptionBudgetCreated, DisruptionBudgetSpec
 from headgate.domain.kinds.queue_preemption import (
     BorrowWithinCohort,
@@ -19,6 +20,7 @@ from headgate.domain.kinds.queue_preemption import (
 from headgate.domain.nodes.state import NodeReported
 from headgate.domain.scheduling.cycle import Plan, plan_cycle
 from headgate.domain.scheduling.pending_reasons import recorded_reason
+from headgate.domain.scheduling.queueing.pending_entry import equivalence_class
 from headgate.domain.values.selectors import LabelSelector
 from headgate.domain.workloads.events import (
     WorkloadEvicted,
@@ -26,6 +28,7 @@ from headgate.domain.workloads.events import (
     WorkloadReleased,
     WorkloadSpecChanged,
 )
+from headgate.domain.workloads.specs import PodSet, Scheduling
 from tests.builders.world import StreamEvent, World, names, quotas
 
 LOWER = ClusterQueuePreemption(within_cluster_queue="LowerPriority")
@@ -323,3 +326,31 @@ def test_the_next_of_an_equivalence_class_is_evaluated_for_itself_once_the_first
     assert world.anew() == world.remembered()
     assert names(world.live()) == ["WorkloadExplained"]
     assert world[second].explanation is not None
+
+
+def test_names_of_pod_sets_do_not_part_an_equivalence_class() -> None:
+    """Kueue 0.20, change 24 (#14784): one evaluation serves workloads that only differ in them."""
+    world = one_queue()
+    requests = Scheduling(requests={"gpu": 5})
+    keys = [
+        world.submit_pod_sets(name, "q", PodSet(name=name, scheduling=requests))
+        for name in ("workers", "trainers", "readers")
+    ]
+    assert len({equivalence_class(world[key]) for key in keys}) == 1
+    world.live()
+    assert world.looks == 1
+
+
+def test_what_requests_count_for_is_read_when_workloads_are_skipped() -> None:
+    """Kueue 0.20, change 30 (#15096): a transformation that counts less brings a workload back."""
+    world = one_queue(nominal=4)
+    counts_double = Transformation(input="card", strategy="Replace", outputs_milli={"gpu": 2_000})
+    counts_once = replace(counts_double, outputs_milli={"gpu": 1_000})
+    world.configure(resources=ResourceRules(transformations=(counts_double,)))
+    key = world.submit("w", "q", {"card": 4})
+    world.live()
+    assert world.admitted() == []
+    world.configure(resources=ResourceRules(transformations=(counts_once,)))
+    assert world.anew() == world.remembered()
+    world.live()
+    assert world.admitted() == [key]

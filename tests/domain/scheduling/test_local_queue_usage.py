@@ -285,3 +285,16 @@ def test_where_usage_has_no_say_the_lower_priority_gives_way() -> None:
     world.submit("urgent", "b", {"gpu": 1}, priority=9)
     made = world.settle()
     assert [s for s, e in made if isinstance(e, WorkloadEvicted)] == [f"workload/{modest}"]
+
+
+def test_queues_of_one_name_in_two_namespaces_use_for_themselves() -> None:
+    """Kueue 0.20, change 12 (#14547)."""
+    world = two_local_queues()
+    world.local_queue("a", "q", namespace="other")
+    world.submit("w", "a", {"gpu": 4})
+    world.settle()
+    world.wait(200 * 3600)
+    assert used(world, "a") == 4
+    elsewhere = consumed_by(world.cluster_state, "other/a", world.at)
+    assert elsewhere is not None
+    assert not elsewhere.nanos.get("gpu")

@@ -178,3 +178,24 @@ def test_a_workload_without_minimum_count_is_not_evaluated_again() -> None:
         found = largest_fitting((pod_set,), lambda _: looked.append(1), lambda _: True)
         assert found is None
     assert not looked
+
+
+def test_victims_are_counted_for_the_pods_that_would_start() -> None:
+    """Kueue 0.20, change 16 (#16167): also of the resource `pods`, by the count of the assignment.
+
+    Six pods never fit; the four that do need the places of all three.
+    """
+    world = World()
+    world.flavor("default")
+    world.cluster_queue("q", quotas("pods", default=4), preemption=LOWER)
+    for name in ("first", "second", "third"):
+        world.submit(name, "q", {"cpu": 0}, count=1)
+    world.settle()
+    key = world.submit("high", "q", {"cpu": 0}, count=(6, 2), priority=5)
+    world.settle()
+    gone = [name for name in ("first", "second", "third") if world[f"team/{name}"].eviction]
+    assert len(gone) == 3
+    for name in gone:
+        world.stop(f"team/{name}")
+    world.settle()
+    assert (given_to(world, key).count, given_to(world, key).resource_usage["pods"]) == (4, 4)

@@ -17,6 +17,7 @@ from headgate.domain.scheduling.quota.usage import (
 )
 from tests.builders.world import World, quotas
 
+MAX_INT64 = 2**63 - 1
 KEY = ("f", "gpu")
 A, B, R = "clusterqueue/a", "clusterqueue/b", "cohort/r"
 
@@ -153,3 +154,16 @@ def _from_the_leaves_up(tree: QuotaTree, usage: QuotaUsage) -> QuotaUsage:
             )
             found[node] = {KEY: amount} if amount else {}
     return found
+
+
+def test_sums_beyond_63_bits_are_exact() -> None:
+    """Kueue 0.20, change 28 (#15026): two queues lend each other almost all that 63 bits hold."""
+    world = World()
+    world.flavor("f")
+    for name in "ab":
+        world.cluster_queue(name, quotas(f=MAX_INT64 - 1), cohort_name="r")
+    tree = world.cluster_state.partition("cohort/r").tree
+    usage = empty_usage(tree)
+    add_usage(tree, usage, A, {KEY: MAX_INT64 + 5})
+    assert tree.subtree_quota[R][KEY] == 2 * MAX_INT64 - 2
+    assert [available(tree, usage, node, KEY) for node in (A, B)] == [MAX_INT64 - 7] * 2

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headgate.cli.cells import cells_of
+from headgate.cli.cells import ACTIVE, cells_of, condition_of, condition_status
 from headgate.cli.commands.why import WITHOUT_HISTORY
 from headgate.cli.failures import CommandFailed, ExitCode
 from headgate.cli.kinds import WORKLOAD, Kind, kind_of, placed, references, workload_key
@@ -32,10 +32,14 @@ from headgate.client.transport import ServerProblem
 
 Object = dict[str, Any]
 NOT_FOUND = 404
+ACTIVITIES = ("true", "false")
 
 Phase = Annotated[str, option("PHASES", "Filter by phase (comma-separated)", "--phase", "--status")]
 Queue = Annotated[str, option("NAME", "Filter by LocalQueue", "--queue", "-q")]
 SortBy = Annotated[str, option("PATH", "Sort by a field, e.g. .status.priority", "--sort-by")]
+Active = Annotated[
+    str, option("BOOL", "Only queues that are active, or that are not: true or false", "--active")
+]
 Watching = Annotated[bool, typer.Option("--watch", "-w", help="Watch for changes")]
 
 
@@ -54,6 +58,7 @@ def get(
     output: Output = Format.TABLE,
     no_headers: NoHeaders = False,
     sort_by: SortBy = "",
+    active: Active = "",
     watch: Watching = False,
 ) -> None:
     """List resources, or show one as a manifest.
@@ -81,7 +86,7 @@ def get(
             for (one, _, _), object_found in zip(asked, found, strict=True):
                 one.require(object_found)
             answer = {"apiVersion": "v1", "kind": "List", "items": found}
-        answer["items"] = sorted_by(answer["items"], sort_by)
+        answer["items"] = sorted_by(of_activity(answer["items"], active), sort_by)
         single = len(names) > 1 or "/" in names[0]
         if not answer["items"] and output in {Format.TABLE, Format.WIDE}:
             say(_nothing_found(kind, "" if all_namespaces else namespace))
@@ -91,6 +96,21 @@ def get(
             after = int(answer.get("metadata", {}).get("resourceVersion") or client.head())
             scope = "" if all_namespaces or not kind.namespaced else f"{namespace}/"
             _watch(client, kind, f"{kind.name.lower()}/{scope}", after, output)
+
+
+def of_activity(items: list[Object], active: str) -> list[Object]:
+    """The objects of which the condition Active is true or false, all where nothing is asked.
+
+    Raises `CommandFailed` for another value, and for objects without this condition.
+    """
+    if not active:
+        return items
+    if active not in ACTIVITIES:
+        raise CommandFailed(f"--active {active}: must be true or false", code=ExitCode.USAGE)
+    if any(not condition_of(item, ACTIVE) for item in items):
+        message = "--active: only ClusterQueues, LocalQueues and AdmissionChecks are active or not"
+        raise CommandFailed(message, code=ExitCode.USAGE)
+    return [item for item in items if condition_status(item, ACTIVE).lower() == active]
 
 
 def sorted_by(items: list[Object], path: str) -> list[Object]:
