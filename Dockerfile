@@ -15,6 +15,7 @@ WORKDIR /build
 COPY pyproject.toml uv.lock README.md ./
 # First what others wrote, so that a change of our own code does not fetch it again.
 RUN uv sync --frozen --no-dev --extra server --no-install-project
+COPY .ci/wheel_contents.py .ci/wheel_contents.py
 COPY backend/ backend/
 COPY workers/ workers/
 COPY migrations/ migrations/

@@ -77,10 +77,14 @@ docs: $(READY)  ## write the API description and the page's client from the code
 	@$(PAGE) client
 	@$(DOCUMENTATION) -b html docs docs/_build/html
 
+.PHONY: package
+package: $(READY)  ## build the wheel with page, documentation, notices and SBOM into dist/
+	@$(BIN)/python .ci/package.py
+
 .PHONY: clean
 clean:  ## remove what building and testing left behind; .headgate, your data, stays
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	@rm -rf frontend/node_modules frontend/dist frontend/test-results
+	@rm -rf frontend/node_modules frontend/dist frontend/test-results dist docs/_build
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: browser

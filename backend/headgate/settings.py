@@ -94,6 +94,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
 
 
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGE = Path(__file__).resolve().parent
+
+
+def found_page(ui_directory: Path) -> Path | None:
+    """Returns the directory of the built page: as set, of this package, or of its repository."""
+    return _with_index(ui_directory.resolve(), PACKAGE / "page", REPOSITORY / "frontend" / "dist")
+
+
+def found_help() -> Path | None:
+    """Returns the directory of the built documentation: of this package, or of its repository."""
+    return _with_index(PACKAGE / "help", REPOSITORY / "docs" / "_build" / "html")
+
+
+def _with_index(*directories: Path) -> Path | None:
+    return next((path for path in directories if (path / "index.html").is_file()), None)
+
+
 def from_environment(environment: dict[str, str] | None = None) -> Settings:
     """Settings from `HEADGATE_<NAME>` variables, with defaults for what is not set."""
     values = dict(os.environ if environment is None else environment)

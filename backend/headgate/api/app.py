@@ -12,6 +12,7 @@ import structlog
 from litestar import Litestar, Request, Response, Router
 from litestar.datastructures import State
 from litestar.handlers import HTTPRouteHandler
+from msgspec.structs import replace
 
 from headgate.api import openapi
 from headgate.api.admission_checks import CheckReports
@@ -57,6 +58,7 @@ from headgate.api.web_pages import (
     docs_page,
     docs_script,
     docs_style,
+    help_page,
     one_problem,
     openapi_document,
     user_interface,
@@ -87,7 +89,7 @@ from headgate.domain.kinds.configured_object import Absent
 from headgate.domain.kinds.registry import KINDS
 from headgate.domain.rejection import NotFound
 from headgate.domain.streams import stream_of
-from headgate.settings import from_environment
+from headgate.settings import found_page, from_environment
 
 MAX_BODY_BYTES = 10_000_000
 MAX_TYPED_BYTES = 1_048_576
@@ -100,6 +102,8 @@ READING_LOG = "The event log is being read."
 def create_app() -> Litestar:
     """The application as the environment says; what Granian calls."""
     settings = from_environment()
+    page = found_page(settings.ui_directory) or settings.ui_directory
+    settings = replace(settings, ui_directory=page)
     limits = AnswerLimits.of_api(settings.database_timeout_seconds)
     platform = open_platform(settings, name="headgate-api", limits=limits)
     return app_over(application_services(platform), platform.close)
@@ -138,6 +142,7 @@ def routes_only() -> Litestar:
             docs_style,
             all_problems,
             one_problem,
+            help_page,
             user_interface,
         ],
         state=State(),

@@ -1,4 +1,4 @@
-"""Pages beside the API: the web interface, the OpenAPI document, and pages of problem types."""
+"""Pages beside the API: the interface, the documentation, the OpenAPI document, problem types."""
 
 import asyncio
 import mimetypes
@@ -22,6 +22,7 @@ from headgate.api.problems import (
     ApiFailure,
     Kind,
 )
+from headgate.settings import found_help
 
 PAGE_FILES = Path(__file__).parent / "documentation_page"
 
@@ -119,11 +120,36 @@ NOT_BUILT = b"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Headgate</title></head>
 <body><main>
 <h1>Headgate is running</h1>
-<p>The web interface has not been built here.
-Build it with <code>make interface</code> and reload.</p>
+<p>The web page has not been built here. Build it with <code>make up</code>, or install a wheel that
+<code>make package</code> has built.</p>
 <p>The API is described at <a href="/docs">/docs</a>.</p>
 </main></body></html>
 """
+
+
+NO_DOCUMENTATION = b"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Headgate</title></head>
+<body><main>
+<h1>The documentation has not been built here</h1>
+<p>Build it with <code>make docs</code> and reload.</p>
+</main></body></html>
+"""
+
+
+@get(["/help", "/help/{path:path}"], include_in_schema=False)
+async def help_page(request: Request[Any, Any, Any]) -> Response[bytes]:
+    """A file of the documentation; a folder leads to its index, so that relative links work."""
+    directory = found_help()
+    if directory is None:
+        return Response(NO_DOCUMENTATION, media_type="text/html", status_code=404)
+    path = request.url.path.removeprefix("/help").strip("/")
+    file = _file_of(directory, path)
+    if file is not None:
+        return _served(file, REVALIDATE)
+    if _file_of(directory, f"{path}/index.html") is not None:
+        place = "/".join(part for part in ("/help", path, "index.html") if part)
+        return Response(b"", status_code=302, headers={"Location": place})
+    raise ApiFailure(NOT_FOUND, f"The documentation has no page {path}.")
 
 
 @get(["/", "/{path:path}"], include_in_schema=False)

@@ -259,15 +259,6 @@ def _reachable(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def found_interface(ui_directory: Path) -> Path | None:
-    """Returns the directory of the built page: as set, or in the repository of this program."""
-    repository = Path(__file__).resolve().parents[3] / "frontend" / "dist"
-    for directory in (ui_directory.resolve(), repository):
-        if (directory / "index.html").is_file():
-            return directory
-    return None
-
-
 API = "api"
 
 

@@ -18,6 +18,7 @@ export function PersonMenu({ onHelp }: { onHelp: () => void }) {
       }
       items={[
         { key: "help", words: "Keyboard commands", onSelect: onHelp },
+        { key: "help", words: "Documentation", onSelect: () => window.open("/help", "_blank", "noopener") },
         { key: "docs", words: "API documentation", onSelect: () => window.open("/docs", "_blank", "noopener") },
         { key: "out", words: "Sign out", onSelect: signOut },
       ]}

@@ -27,11 +27,10 @@ from headgate.domain.kinds.executor_nodes import nodes_of_executor
 from headgate.domain.values.instants import MICROSECONDS_PER_SECOND
 from headgate.embedded.ports import holder_of, is_free
 from headgate.embedded.run_directory import RunDirectory
-from headgate.embedded.up import found_interface
 from headgate.executor.substrates.agent.pod_template import HONOURED
 from headgate.executor.substrates.slurm.command_line import SlurmAway, SlurmCommands, SlurmRefused
 from headgate.executor.substrates.slurm.nodes import CLOSED, LOST, states_of
-from headgate.settings import Settings, from_environment
+from headgate.settings import Settings, found_page, from_environment
 
 Level = Literal["ok", "warn", "fail"]
 
@@ -94,7 +93,7 @@ def packages() -> Finding:
         if not _is_installed(name):
             (embedded if "extra ==" in requirement else missing).append(name)
     if missing:
-        return fail("packages", f"missing: {', '.join(missing)}", "Run `make up`, or `uv sync`.")
+        return fail("packages", f"missing: {', '.join(missing)}", "Run `pip install headgate`.")
     if embedded:
         return warn(
             "packages",
@@ -106,9 +105,9 @@ def packages() -> Finding:
 
 def page(ui_directory: Path) -> Finding:
     """Checks that the web page is built."""
-    found = found_interface(ui_directory)
+    found = found_page(ui_directory)
     if found is None:
-        return warn("page", f"not built in {ui_directory}", "Run `make up`.")
+        return warn("page", f"not built in {ui_directory}", "Run `make up`, or install the wheel.")
     return ok("page", str(found))
 
 

@@ -19,11 +19,10 @@ from headgate.embedded.supervisor import StartFailed, Stopping
 from headgate.embedded.up import (
     AlreadyRunning,
     UpOptions,
-    found_interface,
     run_all,
     stop_on_signals,
 )
-from headgate.settings import from_environment
+from headgate.settings import found_page, from_environment
 
 CHECK_DATABASE = "Check that the database is running and accepts this user."
 REMEDIES: dict[type[Exception], str] = {
@@ -53,7 +52,7 @@ def up(
     settings = from_environment()
     if directory is not None:
         settings = replace(settings, directory=directory)
-    interface = found_interface(settings.ui_directory)
+    interface = found_page(settings.ui_directory)
     if interface is None:
         say("The web page is not built; only the API is served. Build it with: make up")
     else:
